@@ -1,0 +1,72 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The SDK: what an app developer adds to an app. It resolves swift-crypto, swift-asn1 and swift-log, and nothing else.
+/// The server is a package of its own, in `Server/`.
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+
+let package = Package(
+    name: "countersign",
+    platforms: [.macOS(.v15), .iOS(.v17)],
+    products: [
+        .library(name: "Countersign", targets: ["Countersign"]),
+        .library(name: "CountersignLinux", targets: ["CountersignLinux"]),
+        .library(name: "CountersignTestKit", targets: ["CountersignTestKit"]),
+        // Floors that the server stands on too.
+        .library(
+            name: "CountersignProtocols", targets: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", "UAFClient"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    ],
+    targets: [
+        // Floor 0
+        .target(name: "_Primitives"),
+        // Floor 1
+        .target(name: "JOSE", dependencies: ["_Primitives", crypto, cryptoExtras]),
+        .target(name: "UAF", dependencies: ["_Primitives", crypto]),
+        // Floor 2
+        .target(name: "Ceremony", dependencies: ["_Primitives", "JOSE", "UAF", crypto]),
+        .target(name: "OAuth", dependencies: ["_Primitives", "JOSE", crypto]),
+        // Floor 3
+        .target(name: "UAFClient", dependencies: ["_Primitives", "UAF", crypto, cryptoExtras]),
+        // Floor 4
+        .target(
+            name: "Countersign",
+            dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "UAFClient", crypto]),
+        // Floor 5
+        .target(name: "CountersignLinux", dependencies: ["_Primitives", "UAFClient", "Countersign", crypto]),
+        .target(
+            name: "CountersignTestKit",
+            dependencies: ["_Primitives", "UAF", "Ceremony", "UAFClient", "Countersign", crypto]),
+
+        .testTarget(name: "PrimitivesTests", dependencies: ["_Primitives"]),
+        .testTarget(name: "JOSETests", dependencies: ["JOSE", "_Primitives", crypto, cryptoExtras]),
+        .testTarget(
+            name: "UAFTests", dependencies: ["UAF", "_Primitives", crypto], resources: [.copy("Vectors")]),
+        .testTarget(name: "CeremonyTests", dependencies: ["Ceremony", "_Primitives", "JOSE", "UAF", crypto]),
+        .testTarget(name: "OAuthTests", dependencies: ["OAuth", "_Primitives", "JOSE", crypto]),
+        .testTarget(
+            name: "UAFClientTests",
+            dependencies: ["UAFClient", "UAF", "_Primitives", "CountersignTestKit", crypto]),
+        .testTarget(
+            name: "CountersignTests",
+            dependencies: ["Countersign", "CountersignTestKit", "Ceremony", "UAF", "UAFClient", "_Primitives", crypto]),
+        .testTarget(
+            name: "CountersignLinuxTests",
+            dependencies: ["CountersignLinux", "Countersign", "UAFClient", "_Primitives", "CountersignTestKit"]),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets {
+    target.swiftSettings = [
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("ExistentialAny"),
+        .treatAllWarnings(as: .error),
+    ]
+}

@@ -1,0 +1,130 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The server, the terminal phone and the example bank, on top of the SDK package one folder up.
+
+func sdk(_ name: String) -> Target.Dependency { .product(name: name, package: "countersign") }
+let protocols = sdk("CountersignProtocols")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
+let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTLS: Target.Dependency = .product(name: "HummingbirdTLS", package: "hummingbird")
+let hummingbirdTesting: Target.Dependency = .product(name: "HummingbirdTesting", package: "hummingbird")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let httpClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
+let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let mustache: Target.Dependency = .product(name: "Mustache", package: "swift-mustache")
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
+
+let package = Package(
+    name: "countersign-server",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "countersign", targets: ["CountersignCommand"]),
+        .executable(name: "countersign-phone", targets: ["PhoneCommand"]),
+        .executable(name: "bank", targets: ["BankCommand"]),
+    ],
+    dependencies: [
+        .package(name: "countersign", path: ".."),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: [.defaults, "YAML"]),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // C libraries from the system
+        .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+        .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+        .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
+        // Floor 5
+        .target(name: "UAFRelyingParty", dependencies: [protocols, crypto, cryptoExtras, x509]),
+        .target(name: "Store", dependencies: [protocols, crypto]),
+        .target(name: "StoreConformance", dependencies: ["Store", protocols, crypto]),
+        // Floor 6
+        .target(name: "SQLiteStore", dependencies: ["Store", protocols, grdb, crypto]),
+        // Floor 7
+        .target(name: "Pages", dependencies: [protocols, mustache, "CQREncode", "CPNG"]),
+        .target(name: "CeremonyEngine", dependencies: ["Store", "UAFRelyingParty", protocols, crypto]),
+        .target(name: "OAuthProvider", dependencies: ["Store", protocols, crypto]),
+        // Floor 8
+        .target(
+            name: "CountersignServer",
+            dependencies: [
+                "Pages", "CeremonyEngine", "OAuthProvider", "Store", "UAFRelyingParty", protocols, hummingbird,
+                httpTypes, lifecycle, log, nio, crypto,
+            ]),
+        // Floor 9
+        .executableTarget(
+            name: "CountersignCommand",
+            dependencies: [
+                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Pages", "SQLiteStore", "Store",
+                "UAFRelyingParty", protocols, arguments, configuration, hummingbird, hummingbirdTLS, httpClient,
+                lifecycle, log, nio, nioPosix, nioSSL, crypto,
+            ]),
+        .executableTarget(
+            name: "PhoneCommand",
+            dependencies: [
+                sdk("Countersign"), sdk("CountersignLinux"), protocols, arguments, httpClient, nio, nioPosix, nioSSL,
+                "CZBar", "CPNG",
+            ]),
+        .executableTarget(
+            name: "BankCommand",
+            dependencies: [arguments, hummingbird, httpTypes, httpClient, lifecycle, log, nio, nioSSL, crypto]),
+
+        .testTarget(
+            name: "UAFRelyingPartyTests",
+            dependencies: ["UAFRelyingParty", protocols, sdk("CountersignTestKit"), crypto]),
+        .testTarget(
+            name: "SQLiteStoreTests",
+            dependencies: ["SQLiteStore", "StoreConformance", "Store", protocols, crypto, grdb]),
+        .testTarget(
+            name: "CeremonyEngineTests",
+            dependencies: [
+                "CeremonyEngine", "SQLiteStore", "Store", "UAFRelyingParty", protocols, sdk("CountersignTestKit"),
+                crypto,
+            ]),
+        .testTarget(
+            name: "OAuthProviderTests",
+            dependencies: ["OAuthProvider", "SQLiteStore", "Store", protocols, crypto]),
+        .testTarget(name: "PagesTests", dependencies: ["Pages", "CZBar", protocols]),
+        .testTarget(
+            name: "CountersignServerTests",
+            dependencies: [
+                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Pages", "SQLiteStore", "Store",
+                "UAFRelyingParty", protocols, sdk("Countersign"), sdk("CountersignTestKit"), hummingbird,
+                hummingbirdTesting, httpTypes, crypto, log, nio,
+            ]),
+        .testTarget(name: "PhoneCommandTests", dependencies: ["PhoneCommand", protocols]),
+        .testTarget(name: "CountersignCommandTests", dependencies: ["CountersignCommand", protocols]),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = [
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("ExistentialAny"),
+        .treatAllWarnings(as: .error),
+    ]
+}

@@ -1,0 +1,58 @@
+/// The base64url alphabet without padding (RFC 4648, section 5).
+///
+/// The reader is strict: no `=`, no white space, no letter outside the alphabet, and the unused bits of the last letter
+/// must be zero, so that one sequence of bytes has one spelling.
+public enum Base64URL {
+    private static let alphabet: [UInt8] = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: 0xFF, count: 256)
+        for (value, letter) in alphabet.enumerated() { values[Int(letter)] = UInt8(value) }
+        return values
+    }()
+
+    /// The text of `bytes`, without padding.
+    public static func encode(_ bytes: some Collection<UInt8>) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count * 4 + 2) / 3)
+        var buffer: UInt32 = 0
+        var bits = 0
+        for byte in bytes {
+            buffer = (buffer << 8) | UInt32(byte)
+            bits += 8
+            while bits >= 6 {
+                bits -= 6
+                text.append(self.alphabet[Int((buffer >> UInt32(bits)) & 0x3F)])
+            }
+        }
+        if bits > 0 { text.append(self.alphabet[Int((buffer << UInt32(6 - bits)) & 0x3F)]) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The bytes of `text`, or `nil` where it is not the one unpadded spelling of some bytes.
+    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        Self.decode(utf8: text.utf8)
+    }
+
+    /// As ``decode(_:)``, from the letters' bytes.
+    public static func decode(utf8 letters: some Collection<UInt8>) -> [UInt8]? {
+        guard letters.count % 4 != 1 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(letters.count * 3 / 4)
+        var buffer: UInt32 = 0
+        var bits = 0
+        for letter in letters {
+            let value = self.values[Int(letter)]
+            guard value != 0xFF else { return nil }
+            buffer = (buffer << 6) | UInt32(value)
+            bits += 6
+            if bits >= 8 {
+                bits -= 8
+                bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
+            }
+        }
+        guard buffer & ((1 << UInt32(bits)) - 1) == 0 else { return nil }
+        return bytes
+    }
+}

@@ -1,0 +1,269 @@
+/// How much a reader of JSON takes before it refuses.
+public struct JSONLimits: Sendable {
+    public var bytes: Int
+    public var depth: Int
+    public var values: Int
+
+    /// The defaults: 64 KiB, 16 levels and 10,000 values, wide enough for every message of the product.
+    public init(bytes: Int = 65_536, depth: Int = 16, values: Int = 10_000) {
+        self.bytes = bytes
+        self.depth = depth
+        self.values = values
+    }
+}
+
+extension JSON {
+    /// Reads one value and nothing after it.
+    ///
+    /// Throws ``JSONError``: `malformed`, `null`, `duplicateName`, `tooLarge`, `tooDeep`.
+    public init(parsing bytes: some Collection<UInt8>, limits: JSONLimits = JSONLimits()) throws(JSONError) {
+        guard bytes.count <= limits.bytes else { throw JSONError(.tooLarge, "\(bytes.count) bytes") }
+        var reader = JSONReader(bytes: Array(bytes), limits: limits)
+        self = try reader.readDocument()
+    }
+
+    /// As ``init(parsing:limits:)``, from a text.
+    public init(parsing text: String, limits: JSONLimits = JSONLimits()) throws(JSONError) {
+        try self.init(parsing: text.utf8, limits: limits)
+    }
+
+    /// The value as compact UTF-8 text, members in their order.
+    public var serialized: [UInt8] {
+        var bytes: [UInt8] = []
+        self.append(to: &bytes)
+        return bytes
+    }
+
+    /// ``serialized`` as a string.
+    public var text: String { String(decoding: self.serialized, as: UTF8.self) }
+
+    private func append(to bytes: inout [UInt8]) {
+        switch self {
+        case .string(let text): Self.append(text, to: &bytes)
+        case .integer(let number): bytes.append(contentsOf: String(number).utf8)
+        case .number(let number): bytes.append(contentsOf: String(number).utf8)
+        case .bool(let flag): bytes.append(contentsOf: (flag ? "true" : "false").utf8)
+        case .array(let values):
+            bytes.append(UInt8(ascii: "["))
+            for (index, value) in values.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                value.append(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .object(let object):
+            bytes.append(UInt8(ascii: "{"))
+            for (index, member) in object.members.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                Self.append(member.name, to: &bytes)
+                bytes.append(UInt8(ascii: ":"))
+                member.value.append(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "}"))
+        }
+    }
+
+    private static let hexDigits = Array("0123456789abcdef".utf8)
+
+    private static func append(_ text: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(contentsOf: [UInt8(ascii: "\\"), byte])
+            case 0x0A: bytes.append(contentsOf: "\\n".utf8)
+            case 0x0D: bytes.append(contentsOf: "\\r".utf8)
+            case 0x09: bytes.append(contentsOf: "\\t".utf8)
+            case 0..<0x20:
+                bytes.append(contentsOf: "\\u00".utf8)
+                bytes.append(contentsOf: [self.hexDigits[Int(byte >> 4)], self.hexDigits[Int(byte & 15)]])
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}
+
+/// A recursive-descent reader over bytes; its limits bound memory and stack.
+private struct JSONReader {
+    let bytes: [UInt8]
+    let limits: JSONLimits
+    var position = 0
+    var values = 0
+
+    init(bytes: [UInt8], limits: JSONLimits) {
+        self.bytes = bytes
+        self.limits = limits
+    }
+
+    mutating func readDocument() throws(JSONError) -> JSON {
+        let value = try self.readValue(depth: 0)
+        self.skipWhitespace()
+        guard self.position == self.bytes.count else { throw self.malformed("something follows the value") }
+        return value
+    }
+
+    private func malformed(_ what: String) -> JSONError { JSONError(.malformed, "\(what), at byte \(self.position)") }
+
+    private mutating func skipWhitespace() {
+        while self.position < self.bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(self.bytes[self.position]) {
+            self.position += 1
+        }
+    }
+
+    private mutating func take(_ word: StaticString) -> Bool {
+        let end = self.position + word.utf8CodeUnitCount
+        guard end <= self.bytes.count else { return false }
+        for offset in 0..<word.utf8CodeUnitCount where word.utf8Start[offset] != self.bytes[self.position + offset] {
+            return false
+        }
+        self.position = end
+        return true
+    }
+
+    private mutating func readValue(depth: Int) throws(JSONError) -> JSON {
+        self.values += 1
+        guard self.values <= self.limits.values else { throw JSONError(.tooLarge, "too many values") }
+        self.skipWhitespace()
+        guard self.position < self.bytes.count else { throw self.malformed("a value is missing") }
+        switch self.bytes[self.position] {
+        case UInt8(ascii: "{"): return .object(try self.readObject(depth: depth + 1))
+        case UInt8(ascii: "["): return .array(try self.readArray(depth: depth + 1))
+        case UInt8(ascii: "\""): return .string(try self.readString())
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try self.readNumber()
+        default:
+            if self.take("true") { return .bool(true) }
+            if self.take("false") { return .bool(false) }
+            if self.take("null") { throw JSONError(.null, "at byte \(self.position)") }
+            throw self.malformed("no value begins so")
+        }
+    }
+
+    private mutating func readObject(depth: Int) throws(JSONError) -> JSONObject {
+        guard depth <= self.limits.depth else { throw JSONError(.tooDeep, "at byte \(self.position)") }
+        self.position += 1
+        var members: [(name: String, value: JSON)] = []
+        var names: Set<String> = []
+        self.skipWhitespace()
+        if self.take("}") { return JSONObject(uncheckedMembers: members) }
+        while true {
+            self.skipWhitespace()
+            guard self.position < self.bytes.count, self.bytes[self.position] == UInt8(ascii: "\"") else {
+                throw self.malformed("a member's name is missing")
+            }
+            let name = try self.readString()
+            // A string's equality is Unicode's canonical equivalence: two spellings of one name are one name.
+            guard names.insert(name).inserted else { throw JSONError(.duplicateName, "at byte \(self.position)") }
+            self.skipWhitespace()
+            guard self.take(":") else { throw self.malformed("a colon is missing") }
+            members.append((name, try self.readValue(depth: depth)))
+            self.skipWhitespace()
+            if self.take("}") { return JSONObject(uncheckedMembers: members) }
+            guard self.take(",") else { throw self.malformed("a comma is missing") }
+        }
+    }
+
+    private mutating func readArray(depth: Int) throws(JSONError) -> [JSON] {
+        guard depth <= self.limits.depth else { throw JSONError(.tooDeep, "at byte \(self.position)") }
+        self.position += 1
+        var values: [JSON] = []
+        self.skipWhitespace()
+        if self.take("]") { return values }
+        while true {
+            values.append(try self.readValue(depth: depth))
+            self.skipWhitespace()
+            if self.take("]") { return values }
+            guard self.take(",") else { throw self.malformed("a comma is missing") }
+        }
+    }
+
+    private mutating func readString() throws(JSONError) -> String {
+        self.position += 1
+        var text: [UInt8] = []
+        while self.position < self.bytes.count {
+            let byte = self.bytes[self.position]
+            self.position += 1
+            switch byte {
+            case UInt8(ascii: "\""):
+                guard let string = String(validating: text, as: UTF8.self) else { throw self.malformed("not UTF-8") }
+                return string
+            case UInt8(ascii: "\\"): try self.readEscape(into: &text)
+            case 0..<0x20: throw self.malformed("a control character in a string")
+            default: text.append(byte)
+            }
+        }
+        throw self.malformed("a string does not end")
+    }
+
+    private mutating func readEscape(into text: inout [UInt8]) throws(JSONError) {
+        guard self.position < self.bytes.count else { throw self.malformed("a string does not end") }
+        let letter = self.bytes[self.position]
+        self.position += 1
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(letter)
+        case UInt8(ascii: "b"): text.append(0x08)
+        case UInt8(ascii: "f"): text.append(0x0C)
+        case UInt8(ascii: "n"): text.append(0x0A)
+        case UInt8(ascii: "r"): text.append(0x0D)
+        case UInt8(ascii: "t"): text.append(0x09)
+        case UInt8(ascii: "u"):
+            var code = UInt32(try self.readHex())
+            if (0xD800..<0xDC00).contains(code) {
+                guard self.take("\\u") else { throw self.malformed("half a surrogate pair") }
+                let low = UInt32(try self.readHex())
+                guard (0xDC00..<0xE000).contains(low) else { throw self.malformed("half a surrogate pair") }
+                code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+            }
+            guard let scalar = Unicode.Scalar(code) else { throw self.malformed("half a surrogate pair") }
+            text.append(contentsOf: UTF8.encode(scalar)!)
+        default: throw self.malformed("an unknown escape")
+        }
+    }
+
+    private mutating func readHex() throws(JSONError) -> UInt16 {
+        guard self.position + 4 <= self.bytes.count else { throw self.malformed("a short escape") }
+        var value: UInt16 = 0
+        for byte in self.bytes[self.position..<self.position + 4] {
+            let digit: UInt8
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
+            default: throw self.malformed("an escape that is not hexadecimal")
+            }
+            value = value << 4 | UInt16(digit)
+        }
+        self.position += 4
+        return value
+    }
+
+    private mutating func readNumber() throws(JSONError) -> JSON {
+        let start = self.position
+        var isWhole = true
+        _ = self.take("-")
+        guard let first = self.digit() else { throw self.malformed("a number without digits") }
+        if first != UInt8(ascii: "0") { while self.digit() != nil {} }
+        if self.take(".") {
+            isWhole = false
+            guard self.digit() != nil else { throw self.malformed("a fraction without digits") }
+            while self.digit() != nil {}
+        }
+        if self.take("e") || self.take("E") {
+            isWhole = false
+            if !self.take("+") { _ = self.take("-") }
+            guard self.digit() != nil else { throw self.malformed("an exponent without digits") }
+            while self.digit() != nil {}
+        }
+        guard self.position - start <= 32 else { throw self.malformed("a number of too many digits") }
+        let text = String(decoding: self.bytes[start..<self.position], as: UTF8.self)
+        if isWhole, let number = Int64(text) { return .integer(number) }
+        guard let number = Double(text), number.isFinite else { throw self.malformed("a number out of range") }
+        return .number(number)
+    }
+
+    private mutating func digit() -> UInt8? {
+        guard self.position < self.bytes.count,
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self.bytes[self.position])
+        else { return nil }
+        defer { self.position += 1 }
+        return self.bytes[self.position]
+    }
+}

@@ -1,0 +1,33 @@
+/// Where randomness comes from: the system's generator in production, a repeatable one in tests.
+public struct RandomSource: Sendable {
+    private let fill: @Sendable (Int) -> [UInt8]
+
+    public init(_ fill: @escaping @Sendable (Int) -> [UInt8]) { self.fill = fill }
+
+    /// `count` random bytes.
+    public func bytes(_ count: Int) -> [UInt8] { self.fill(count) }
+
+    /// `byteCount` random bytes as base64url: 16 bytes for an identifier, 32 for a secret.
+    public func token(byteCount: Int = 32) -> String { Base64URL.encode(self.fill(byteCount)) }
+
+    /// A number below `upperBound`, each equally likely.
+    public func number(below upperBound: UInt64) -> UInt64 {
+        precondition(upperBound > 0, "no number is below zero")
+        let reject = UInt64.max - UInt64.max % upperBound
+        while true {
+            let value = self.fill(8).reduce(UInt64(0)) { ($0 << 8) | UInt64($1) }
+            if value < reject { return value % upperBound }
+        }
+    }
+
+    /// The operating system's generator.
+    public static let system = RandomSource { count in
+        var generator = SystemRandomNumberGenerator()
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count + 7)
+        while bytes.count < count {
+            withUnsafeBytes(of: generator.next() as UInt64) { bytes.append(contentsOf: $0) }
+        }
+        return Array(bytes.prefix(count))
+    }
+}

@@ -1,0 +1,38 @@
+/// Bytes that must not be shown: a PIN, a key, a token on its way to its hash.
+///
+/// The description never holds them, and the memory is overwritten when the last copy goes. Comparison takes constant
+/// time.
+public final class SecretBytes: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    // Safe to share: written once in `init` and then only by `deinit`, when no other reference is left.
+    nonisolated(unsafe) private let storage: UnsafeMutableBufferPointer<UInt8>
+
+    /// Copies `bytes`. The caller's copy is the caller's to forget.
+    public init(_ bytes: some Collection<UInt8>) {
+        self.storage = .allocate(capacity: bytes.count)
+        _ = self.storage.initialize(from: bytes)
+    }
+
+    /// The UTF-8 bytes of a text that a person typed.
+    public convenience init(utf8 text: String) { self.init(Array(text.utf8)) }
+
+    deinit {
+        for index in self.storage.indices { self.storage[index] = 0 }
+        self.storage.deallocate()
+    }
+
+    /// How many bytes there are.
+    public var count: Int { self.storage.count }
+
+    /// Lends the bytes for the time of `body`.
+    public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try body(UnsafeRawBufferPointer(self.storage))
+    }
+
+    /// Whether both hold the same bytes, in constant time.
+    public static func == (left: SecretBytes, right: SecretBytes) -> Bool {
+        constantTimeEqual(left.storage, right.storage)
+    }
+
+    public var description: String { "SecretBytes(\(self.count))" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
