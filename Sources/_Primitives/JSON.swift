@@ -1,24 +1,31 @@
 /// A JSON value as this product reads it: without null, members in the order they came (RFC 8259).
 public enum JSON: Hashable, Sendable {
+    /// A text.
     case string(String)
     /// A number without fraction or exponent that fits 64 bits.
     case integer(Int64)
-    /// Any other number.
+    /// Any other number. It must be finite: JSON has no spelling for infinity and NaN.
     case number(Double)
+    /// True or false.
     case bool(Bool)
+    /// Values in their order.
     case array([JSON])
+    /// Named members.
     case object(JSONObject)
 }
 
 /// A JSON object. No member name occurs twice; the order is kept.
 public struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+    /// The members in the order they came.
     public private(set) var members: [(name: String, value: JSON)]
 
+    /// An object of these members; of a name that occurs twice the last value counts.
     public init(_ members: [(name: String, value: JSON)] = []) {
         self.members = []
         for member in members { self[member.name] = member.value }
     }
 
+    /// An object written as a dictionary literal.
     public init(dictionaryLiteral elements: (String, JSON)...) {
         self.init(elements.map { (name: $0.0, value: $0.1) })
     }
@@ -38,6 +45,7 @@ public struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
+    /// Whether both have the same members, in any order.
     public static func == (left: Self, right: Self) -> Bool {
         left.members.count == right.members.count && left.members.allSatisfy { right[$0.name] == $0.value }
     }
@@ -74,16 +82,19 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         public var description: String { self.base.rawValue }
     }
 
+    /// What is wrong.
     public let code: Code
     /// For the log: a place or a member's name, never a value.
     public let reason: String
 
+    /// An error with that code; `reason` must hold no value of the text.
     public init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason
     }
 
     public var description: String { "JSONError.\(self.code): \(self.reason)" }
+    /// By code alone, so that a test can write the error that it expects.
     public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
     public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

@@ -1,7 +1,10 @@
 /// How much a reader of JSON takes before it refuses.
 public struct JSONLimits: Sendable {
+    /// The longest text, in bytes.
     public var bytes: Int
+    /// How many objects and arrays may stand in each other.
     public var depth: Int
+    /// How many values there may be in all, members' values included.
     public var values: Int
 
     /// The defaults: 64 KiB, 16 levels and 10,000 values, wide enough for every message of the product.
@@ -104,8 +107,11 @@ private struct JSONReader {
     private func malformed(_ what: String) -> JSONError { JSONError(.malformed, "\(what), at byte \(self.position)") }
 
     private mutating func skipWhitespace() {
-        while self.position < self.bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(self.bytes[self.position]) {
-            self.position += 1
+        while self.position < self.bytes.count {
+            switch self.bytes[self.position] {
+            case 0x20, 0x09, 0x0A, 0x0D: self.position += 1
+            default: return
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 public struct RandomSource: Sendable {
     private let fill: @Sendable (Int) -> [UInt8]
 
+    /// A source whose bytes are those that `fill` answers, as many as it is asked for.
     public init(_ fill: @escaping @Sendable (Int) -> [UInt8]) { self.fill = fill }
 
     /// `count` random bytes.

@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// Bytes that must not be shown: a PIN, a key, a token on its way to its hash.
 ///
 /// The description never holds them, and the memory is overwritten when the last copy goes. Comparison takes constant
@@ -16,7 +24,7 @@ public final class SecretBytes: Sendable, Equatable, CustomStringConvertible, Cu
     public convenience init(utf8 text: String) { self.init(Array(text.utf8)) }
 
     deinit {
-        for index in self.storage.indices { self.storage[index] = 0 }
+        overwrite(self.storage)
         self.storage.deallocate()
     }
 
@@ -33,6 +41,18 @@ public final class SecretBytes: Sendable, Equatable, CustomStringConvertible, Cu
         constantTimeEqual(left.storage, right.storage)
     }
 
+    /// The type and the count, never the bytes.
     public var description: String { "SecretBytes(\(self.count))" }
+    /// A mirror without children, so that `dump` shows nothing.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// Writes zeros that the optimiser may not leave out, as it may leave out plain stores before a deallocation.
+private func overwrite(_ bytes: UnsafeMutableBufferPointer<UInt8>) {
+    guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
+    #if canImport(Darwin)
+        memset_s(start, bytes.count, 0, bytes.count)
+    #else
+        explicit_bzero(start, bytes.count)
+    #endif
 }

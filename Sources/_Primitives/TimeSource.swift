@@ -5,37 +5,83 @@
 #endif
 
 /// A moment, in whole milliseconds since 1970-01-01T00:00:00Z.
+///
+/// Arithmetic stops at the ends of the range instead of trapping, because a moment may come from a peer's message.
 public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// Milliseconds since 1970-01-01T00:00:00Z, negative before it.
     public var milliseconds: Int64
 
+    /// The moment that many milliseconds after 1970-01-01T00:00:00Z.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
-    public init(seconds: Int64) { self.milliseconds = seconds * 1000 }
+    /// The moment that many seconds after 1970-01-01T00:00:00Z; the last one that fits where that is too far.
+    public init(seconds: Int64) {
+        self.milliseconds = saturating(seconds.multipliedReportingOverflow(by: 1000), seconds)
+    }
 
     /// Whole seconds since 1970, rounded down: the NumericDate of RFC 7519.
-    public var seconds: Int64 { Int64((Double(self.milliseconds) / 1000).rounded(.down)) }
+    public var seconds: Int64 { floorDivision(self.milliseconds, 1000).quotient }
 
     public static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
+    /// The moment `span` later, to the millisecond.
     public static func + (moment: Self, span: Duration) -> Self {
-        Self(milliseconds: moment.milliseconds + span.milliseconds)
+        let span = span.milliseconds
+        return Self(milliseconds: saturating(moment.milliseconds.addingReportingOverflow(span), span))
     }
+    /// The moment `span` earlier, to the millisecond.
     public static func - (moment: Self, span: Duration) -> Self {
-        Self(milliseconds: moment.milliseconds - span.milliseconds)
+        let span = span.milliseconds
+        return Self(milliseconds: saturating(moment.milliseconds.subtractingReportingOverflow(span), span < 0 ? 1 : -1))
     }
+    /// The span from `earlier` to `later`, negative where they are the other way round.
     public static func - (later: Self, earlier: Self) -> Duration {
-        .milliseconds(later.milliseconds - earlier.milliseconds)
+        let sign: Int64 = later < earlier ? -1 : 1
+        return .milliseconds(saturating(later.milliseconds.subtractingReportingOverflow(earlier.milliseconds), sign))
     }
 
     /// RFC 3339 in UTC with milliseconds, e.g. `2026-11-21T09:00:00.000Z`.
+    ///
+    /// A moment before the year 0 or after 9999, which that form cannot write, is shown as the nearest one that it can.
     public var description: String {
-        let date = Date(timeIntervalSince1970: Double(self.milliseconds) / 1000)
-        return date.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
+        let shown = min(max(self.milliseconds, -62_167_219_200_000), 253_402_300_799_999)
+        let (days, timeOfDay) = floorDivision(shown, 86_400_000)
+        // The proleptic Gregorian calendar in eras of 400 years (146,097 days) that begin on the first of March.
+        let (era, dayOfEra) = floorDivision(days + 719_468, 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
+        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        let date = "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))"
+        let hour = digits(timeOfDay / 3_600_000, 2)
+        let minute = digits(timeOfDay / 60_000 % 60, 2)
+        let second = digits(timeOfDay / 1000 % 60, 2)
+        return "\(date)T\(hour):\(minute):\(second).\(digits(timeOfDay % 1000, 3))Z"
     }
 }
 
+/// The result, or the end of the range on the side of `sign` where it does not fit.
+private func saturating(_ result: (partialValue: Int64, overflow: Bool), _ sign: Int64) -> Int64 {
+    guard result.overflow else { return result.partialValue }
+    return sign < 0 ? .min : .max
+}
+
+private func floorDivision(_ dividend: Int64, _ divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+    let (quotient, remainder) = dividend.quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+}
+
+private func digits(_ number: Int64, _ count: Int) -> String {
+    let text = String(number)
+    return String(repeating: "0", count: max(0, count - text.count)) + text
+}
+
 extension Duration {
-    /// Whole milliseconds, rounded towards zero.
+    /// Whole milliseconds, rounded towards zero; the nearest end of the range where they do not fit 64 bits.
     public var milliseconds: Int64 {
-        self.components.seconds * 1000 + self.components.attoseconds / 1_000_000_000_000_000
+        let (seconds, attoseconds) = self.components
+        let whole = saturating(seconds.multipliedReportingOverflow(by: 1000), seconds)
+        return saturating(whole.addingReportingOverflow(attoseconds / 1_000_000_000_000_000), seconds)
     }
 }
 
@@ -43,6 +89,7 @@ extension Duration {
 public struct TimeSource: Sendable {
     private let read: @Sendable () -> Timestamp
 
+    /// A clock that shows what `read` answers.
     public init(_ read: @escaping @Sendable () -> Timestamp) { self.read = read }
 
     /// The time now.

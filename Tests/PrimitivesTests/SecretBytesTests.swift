@@ -1,0 +1,80 @@
+import Testing
+import _Primitives
+
+@Suite("Bytes that must not be shown")
+struct SecretBytesTests {
+    @Test func theBytesAreLentAsTheyWere() {
+        let secret = SecretBytes([1, 2, 3])
+        #expect(secret.count == 3)
+        #expect(secret.withBytes { Array($0) } == [1, 2, 3])
+        #expect(SecretBytes(utf8: "é").withBytes { Array($0) } == [0xC3, 0xA9])
+    }
+
+    @Test func noBytesAreASecretToo() {
+        let empty = SecretBytes([UInt8]())
+        #expect(empty.count == 0)
+        #expect(empty.withBytes { $0.count } == 0)
+        #expect(empty == SecretBytes(utf8: ""))
+    }
+
+    @Test func equalityIsByBytes() {
+        #expect(SecretBytes(utf8: "1234") == SecretBytes(utf8: "1234"))
+        #expect(SecretBytes(utf8: "1234") != SecretBytes(utf8: "1235"))
+        #expect(SecretBytes(utf8: "1234") != SecretBytes(utf8: "12345"))
+    }
+
+    @Test func nothingThatPrintsShowsThem() {
+        struct Holder { let pin: SecretBytes }
+        let secret = SecretBytes(utf8: "8264")
+        var dumped = ""
+        dump(Holder(pin: secret), to: &dumped)
+        let texts = [
+            "\(secret)", secret.description, String(describing: secret), String(reflecting: secret), dumped,
+            "\(Holder(pin: secret))", String(reflecting: Holder(pin: secret)), "\([secret])",
+            String(describing: Optional(secret)),
+        ]
+        for text in texts {
+            #expect(text.contains("SecretBytes"))
+            #expect(!text.contains("8264"))
+            // Nor as numbers: 8 is the byte 56, 2 is 50.
+            #expect(!text.contains("56"))
+        }
+        #expect(Mirror(reflecting: secret).children.isEmpty)
+    }
+
+    @Test func anErrorOfTheBorrowerPassesThrough() {
+        #expect(throws: JSONError(.missing, "")) {
+            try SecretBytes([1]).withBytes { _ in throw JSONError(.missing, "x") }
+        }
+    }
+}
+
+@Suite("Comparison in constant time")
+struct ConstantTimeTests {
+    @Test func equalBytesAreEqualInAnyCollection() {
+        #expect(constantTimeEqual([UInt8](), [UInt8]()))
+        #expect(constantTimeEqual([1, 2, 3] as [UInt8], [0, 1, 2, 3].dropFirst() as ArraySlice<UInt8>))
+        #expect(constantTimeEqual("abc".utf8, Array("abc".utf8)))
+    }
+
+    @Test func everySingleBitThatDiffersCounts() {
+        let bytes = RandomSource.repeatable(seed: 7).bytes(32)
+        for index in bytes.indices {
+            for bit in 0..<8 {
+                var other = bytes
+                other[index] ^= 1 << UInt8(bit)
+                #expect(!constantTimeEqual(bytes, other))
+            }
+        }
+    }
+
+    @Test func lengthsMustBeEqual() {
+        #expect(!constantTimeEqual([1, 2] as [UInt8], [1, 2, 0] as [UInt8]))
+        #expect(!constantTimeEqual([] as [UInt8], [0] as [UInt8]))
+    }
+
+    @Test func differencesThatWouldCancelOutAreSeen() {
+        #expect(!constantTimeEqual([0xFF, 0xFF] as [UInt8], [0x00, 0x00] as [UInt8]))
+        #expect(!constantTimeEqual([1, 2] as [UInt8], [2, 1] as [UInt8]))
+    }
+}
