@@ -1,0 +1,242 @@
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What a QR code or a link tells a phone: a token, and where to redeem it.
+///
+/// On the wire it is a JSON object of `nma_data`, `nma_data_content_type` and `nma_data_version`. A QR code carries a
+/// link, and the link carries the base64url of that JSON in its query. Reading is strict: other members beside those
+/// three, a second version, a relative address or a token with white space are all refused.
+public struct OutOfBandPayload: Hashable, Sendable {
+    /// The token and the address that takes it (`token`, `redeem_url`).
+    public struct RedeemData: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+        /// A secret that works once; 1 to 256 visible ASCII characters.
+        public let token: String
+        /// Where the token is redeemed: absolute, `https` or `http`, with a host, without user information or fragment.
+        ///
+        /// Whether this host may see the token is for the reader's configuration to say.
+        public let redeemUrl: URL
+
+        /// Throws ``OutOfBandPayloadError/Code/malformedPayload`` for a token or an address outside the limits above.
+        public init(token: String, redeemUrl: URL) throws(OutOfBandPayloadError) {
+            guard (1...256).contains(token.utf8.count), token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+                throw OutOfBandPayloadError(.malformedPayload, "token is empty, too long or not visible ASCII")
+            }
+            let scheme = redeemUrl.scheme?.lowercased()
+            guard scheme == "https" || scheme == "http", let host = redeemUrl.host(), !host.isEmpty,
+                redeemUrl.user() == nil, redeemUrl.password() == nil, redeemUrl.fragment() == nil,
+                redeemUrl.absoluteString.utf8.count <= 2048
+            else {
+                throw OutOfBandPayloadError(.malformedPayload, "redeem_url is not an absolute web address")
+            }
+            self.token = token
+            self.redeemUrl = redeemUrl
+        }
+
+        /// The address alone: the token is a secret.
+        public var description: String { "RedeemData(\(self.redeemUrl.absoluteString))" }
+        public var customMirror: Mirror { Mirror(self, children: ["redeemUrl": self.redeemUrl]) }
+    }
+
+    /// How `nma_data` is written: always `application/json`, as an encrypted payload does not come out of a decoder.
+    public let contentType: String
+    /// The version of the payload: `1`.
+    public let version: String
+    /// The token and where to redeem it.
+    public let redeemData: RedeemData
+    /// The other members of `nma_data`, which the service chose, as the text of a JSON object; `nil` where there is none.
+    public let data: String?
+
+    /// The most bytes that a payload's JSON may have. A QR code holds fewer.
+    public static let maximumLength = 4096
+
+    /// A payload of version 1.
+    ///
+    /// `data`, where given, is the text of a JSON object without the members `token` and `redeem_url`; anything else
+    /// throws ``OutOfBandPayloadError/Code/malformedPayload``.
+    public init(redeemData: RedeemData, data: String? = nil) throws(OutOfBandPayloadError) {
+        var attributes: JSONObject = [:]
+        if let data {
+            guard case .object(let object)? = try? JSON(parsing: data, limits: Self.limits), !object.members.isEmpty,
+                object["token"] == nil, object["redeem_url"] == nil
+            else {
+                throw OutOfBandPayloadError(.malformedPayload, "data is not an object of further members")
+            }
+            attributes = object
+        }
+        try self.init(redeemData: redeemData, attributes: attributes)
+        guard self.json.utf8.count <= Self.maximumLength else {
+            throw OutOfBandPayloadError(.malformedPayload, "longer than \(Self.maximumLength) bytes")
+        }
+    }
+
+    private init(redeemData: RedeemData, attributes: JSONObject) throws(OutOfBandPayloadError) {
+        self.contentType = "application/json"
+        self.version = "1"
+        self.redeemData = redeemData
+        self.data = attributes.members.isEmpty ? nil : JSON.object(attributes).text
+    }
+
+    private static let limits = JSONLimits(bytes: maximumLength, depth: 6, values: 128)
+}
+
+// MARK: - Reading
+
+extension OutOfBandPayload {
+    /// Reads the JSON object.
+    ///
+    /// Throws ``OutOfBandPayloadError``: `malformedPayload`, `unsupportedVersion`, `decryptionError`.
+    public init(json: String) throws(OutOfBandPayloadError) { try self.init(utf8: Array(json.utf8)) }
+
+    /// Reads the base64url text of the JSON object, with the padding that some writers leave or without.
+    ///
+    /// Throws as ``init(json:)``.
+    public init(base64URLEncoded text: String) throws(OutOfBandPayloadError) {
+        var letters = Substring(text)
+        if letters.utf8.count % 4 == 0 {
+            if letters.hasSuffix("==") { letters.removeLast(2) } else if letters.hasSuffix("=") { letters.removeLast() }
+        }
+        guard letters.utf8.count <= (Self.maximumLength + 2) / 3 * 4 else {
+            throw OutOfBandPayloadError(.malformedPayload, "longer than \(Self.maximumLength) bytes")
+        }
+        guard let bytes = Base64URL.decode(letters) else {
+            throw OutOfBandPayloadError(.malformedPayload, "not base64url")
+        }
+        try self.init(utf8: bytes)
+    }
+
+    /// Reads the payload out of a link: an absolute address with one query item `dispatchTokenResponse`.
+    ///
+    /// The link's own host does not matter; the token goes to ``RedeemData/redeemUrl``. Throws as ``init(json:)``.
+    public init(link: String) throws(OutOfBandPayloadError) {
+        guard link.utf8.count <= 2 * Self.maximumLength, let parts = URLComponents(string: link), parts.scheme != nil
+        else {
+            throw OutOfBandPayloadError(.malformedPayload, "not a link")
+        }
+        let values = (parts.queryItems ?? []).filter { $0.name == Self.linkParameter }
+        guard values.count == 1, let value = values[0].value else {
+            throw OutOfBandPayloadError(.malformedPayload, "the link carries no payload, or several")
+        }
+        try self.init(base64URLEncoded: value)
+    }
+
+    private init(utf8 bytes: [UInt8]) throws(OutOfBandPayloadError) {
+        let object: JSONObject
+        let contentType: String
+        do {
+            guard case .object(let read) = try JSON(parsing: bytes, limits: Self.limits) else {
+                throw OutOfBandPayloadError(.malformedPayload, "not an object")
+            }
+            object = read
+            contentType = try object.requiredString("nma_data_content_type")
+            guard try object.requiredString("nma_data_version") == "1" else {
+                throw OutOfBandPayloadError(.unsupportedVersion, "nma_data_version is not 1")
+            }
+        } catch {
+            throw OutOfBandPayloadError(reading: error)
+        }
+        guard object.members.count == 3 else {
+            throw OutOfBandPayloadError(.malformedPayload, "other members beside the three")
+        }
+        switch contentType {
+        case "application/json": try self.init(plain: object)
+        case "application/jose":
+            throw OutOfBandPayloadError(.decryptionError, "the payload is encrypted to a key that is not here")
+        default: throw OutOfBandPayloadError(.malformedPayload, "unknown nma_data_content_type")
+        }
+    }
+
+    private init(plain object: JSONObject) throws(OutOfBandPayloadError) {
+        var attributes: JSONObject
+        let token: String
+        let address: String
+        do {
+            attributes = try object.requiredObject("nma_data")
+            token = try attributes.requiredString("token")
+            address = try attributes.requiredString("redeem_url")
+        } catch {
+            throw OutOfBandPayloadError(reading: error)
+        }
+        guard let redeemUrl = URL(string: address) else {
+            throw OutOfBandPayloadError(.malformedPayload, "redeem_url is no address")
+        }
+        attributes["token"] = nil
+        attributes["redeem_url"] = nil
+        try self.init(redeemData: RedeemData(token: token, redeemUrl: redeemUrl), attributes: attributes)
+    }
+}
+
+// MARK: - Writing
+
+extension OutOfBandPayload {
+    private static let linkParameter = "dispatchTokenResponse"
+
+    /// The JSON text, members in the order of the documentation. It holds the token.
+    public var json: String {
+        var content: JSONObject = [
+            "token": .string(self.redeemData.token),
+            "redeem_url": .string(self.redeemData.redeemUrl.absoluteString),
+        ]
+        if let data, case .object(let attributes)? = try? JSON(parsing: data, limits: Self.limits) {
+            for member in attributes.members { content[member.name] = member.value }
+        }
+        return JSON.object([
+            "nma_data": .object(content),
+            "nma_data_content_type": .string(self.contentType),
+            "nma_data_version": .string(self.version),
+        ]).text
+    }
+
+    /// The JSON text in base64url without padding. It holds the token.
+    public var base64URLEncoded: String { Base64URL.encode(self.json.utf8) }
+
+    /// The link that a QR code shows and a phone opens: `<base>/open?dispatchTokenResponse=…`. It holds the token.
+    ///
+    /// `base` is the issuer's address; a slash at its end does not matter.
+    public func link(base: String) -> String {
+        let trimmed = base.hasSuffix("/") ? String(base.dropLast()) : base
+        return "\(trimmed)/open?\(Self.linkParameter)=\(self.base64URLEncoded)"
+    }
+}
+
+// MARK: - Errors
+
+/// Why an out-of-band payload could not be read. Two are equal when their codes are.
+public struct OutOfBandPayloadError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What the app should do.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Base: String { case malformedPayload, unsupportedVersion, decryptionError, operationReused }
+        private let base: Base
+        /// Not a payload of this product. Say that the code was not recognised and let the person scan again.
+        public static let malformedPayload = Self(base: .malformedPayload)
+        /// A payload of a newer server. Ask the person to update the app.
+        public static let unsupportedVersion = Self(base: .unsupportedVersion)
+        /// The payload is encrypted to a key that this device does not have: it was meant for another device, or the
+        /// enrolment is gone. Ask the person to use the other device or to enrol again.
+        public static let decryptionError = Self(base: .decryptionError)
+        /// The operation was executed before, or it was given no input or several. A mistake in the app's code.
+        public static let operationReused = Self(base: .operationReused)
+        public var description: String { self.base.rawValue }
+    }
+
+    public let code: Code
+    /// For the log: never a part of the payload.
+    public let reason: String
+
+    public init(_ code: Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    fileprivate init(reading error: any Error) {
+        self = error as? Self ?? Self(.malformedPayload, (error as? JSONError)?.description ?? "unreadable")
+    }
+
+    public var description: String { "OutOfBandPayloadError.\(self.code): \(self.reason)" }
+    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
+}
