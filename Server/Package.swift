@@ -89,7 +89,9 @@ let package = Package(
             ]),
         .executableTarget(
             name: "BankCommand",
-            dependencies: [arguments, hummingbird, httpTypes, httpClient, lifecycle, log, nio, nioSSL, crypto]),
+            dependencies: [
+                arguments, hummingbird, hummingbirdTLS, httpTypes, httpClient, lifecycle, log, nio, nioSSL, crypto,
+            ]),
 
         .testTarget(
             name: "UAFRelyingPartyTests",

@@ -1,0 +1,80 @@
+import Foundation
+
+/// The customers' accounts and transfers: sample data in memory, made when a customer first signs in.
+actor Ledger {
+    /// One line of an account's statement.
+    struct Movement: Sendable {
+        let date: Date
+        let text: String
+        let amount: Money
+    }
+
+    struct Account: Sendable {
+        let iban: String
+        var movements: [Movement]
+
+        var balance: Money { Money(cents: self.movements.reduce(0) { $0 + $1.amount.cents }) }
+    }
+
+    private var accounts: [String: Account] = [:]
+    private var transfers: [String: Transfer] = [:]
+    private static let maximumTransfers = 10_000
+
+    /// The account of a customer, made with a few weeks of sample movements when it is new.
+    func account(of subject: String, now: Date = Date()) -> Account {
+        if let account = self.accounts[subject] { return account }
+        let samples: [(daysAgo: Double, text: String, cents: Int)] = [
+            (24, "Opening balance", 410_000), (20, "Rent, Quay Street 4", -98_000), (17, "Harbour Grocers", -6_435),
+            (12, "Salary, Northlight Studio", 284_000), (9, "City Transit, monthly pass", -5_900),
+            (5, "Paper & Thread Books", -3_180), (2, "Café Lumen", -1_240),
+        ]
+        let account = Account(
+            iban: "DE12 5001 0517 0648 4898 90",
+            movements: samples.map { sample in
+                let date = now.addingTimeInterval(-86_400 * sample.daysAgo)
+                return Movement(date: date, text: sample.text, amount: Money(cents: sample.cents))
+            })
+        self.accounts[subject] = account
+        return account
+    }
+
+    /// Remembers a transfer that was sent to its customer's phone.
+    func add(_ transfer: Transfer) {
+        if self.transfers.count >= Self.maximumTransfers,
+            let oldest = self.transfers.values.min(by: { $0.created < $1.created })
+        {
+            self.transfers[oldest.id] = nil
+        }
+        self.transfers[transfer.id] = transfer
+    }
+
+    /// The transfer of that id, if it is this customer's.
+    func transfer(_ id: String, of subject: String) -> Transfer? {
+        guard let transfer = self.transfers[id], transfer.subject == subject else { return nil }
+        return transfer
+    }
+
+    /// Ends a transfer: with `confirmed` it is booked, if the money is there. The first outcome stays: a page that is
+    /// loaded twice books nothing twice.
+    func finish(_ id: String, refusal: Transfer.Refusal?, now: Date = Date()) -> Transfer? {
+        guard var transfer = self.transfers[id] else { return nil }
+        guard transfer.outcome == nil else { return transfer }
+        if let refusal {
+            transfer.outcome = .refused(refusal)
+        } else {
+            var account = self.account(of: transfer.subject, now: now)
+            if account.balance < transfer.order.amount {
+                transfer.outcome = .refused(.notEnoughMoney)
+            } else {
+                account.movements.append(
+                    Movement(
+                        date: now, text: "Transfer to \(transfer.order.payee)",
+                        amount: Money(cents: -transfer.order.amount.cents)))
+                self.accounts[transfer.subject] = account
+                transfer.outcome = .booked(at: now)
+            }
+        }
+        self.transfers[id] = transfer
+        return transfer
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+
+/// Signing in with OpenID Connect: authorization code with PKCE (RFC 7636), `state`, `nonce` and `iss` (RFC 9207).
+actor OpenIDProvider {
+    /// What the discovery document says (OpenID Connect Discovery 1.0, section 3).
+    struct Metadata: Decodable, Sendable {
+        let issuer: String
+        let authorizationEndpoint: String
+        let tokenEndpoint: String
+        let jwksURI: String
+        let userinfoEndpoint: String?
+        let endSessionEndpoint: String?
+
+        enum CodingKeys: String, CodingKey {
+            case issuer
+            case authorizationEndpoint = "authorization_endpoint"
+            case tokenEndpoint = "token_endpoint"
+            case jwksURI = "jwks_uri"
+            case userinfoEndpoint = "userinfo_endpoint"
+            case endSessionEndpoint = "end_session_endpoint"
+        }
+    }
+
+    /// What the bank remembers between sending a browser away and seeing it again.
+    struct Attempt: Sendable {
+        let state: String
+        let nonce: String
+        let verifier: String
+        let trace: TraceID
+    }
+
+    /// The parameters of the redirect back to the bank.
+    struct Callback: Sendable {
+        let code: String?
+        let state: String?
+        let issuer: String?
+        let error: String?
+    }
+
+    /// Who signed in, as the provider says.
+    struct Person: Sendable {
+        let subject: String
+        let name: String
+        let idToken: String
+    }
+
+    let calls: ProviderCalls
+    private let redirectURI: String
+    private var metadata: Metadata?
+    private var keys: KeySet?
+
+    init(calls: ProviderCalls, redirectURI: String) {
+        self.calls = calls
+        self.redirectURI = redirectURI
+    }
+
+    private func discover() async throws -> Metadata {
+        if let metadata = self.metadata { return metadata }
+        let found = try await self.calls.get("\(self.calls.issuer)/.well-known/openid-configuration")
+            .decoded(as: Metadata.self)
+        guard found.issuer == self.calls.issuer else {
+            throw ProviderError.refused("the discovery document is of another issuer")
+        }
+        self.metadata = found
+        return found
+    }
+
+    /// Begins a sign-in: what to remember, and where to send the browser.
+    func begin(_ trace: TraceID) async throws -> (attempt: Attempt, location: String) {
+        let metadata = try await self.discover()
+        let attempt = Attempt(
+            state: Base64.random(), nonce: Base64.random(), verifier: Base64.random(), trace: trace)
+        let query = Form.encode([
+            ("response_type", "code"), ("client_id", self.calls.clientID), ("redirect_uri", self.redirectURI),
+            ("scope", "openid profile"), ("state", attempt.state), ("nonce", attempt.nonce),
+            ("code_challenge", Base64.sha256URL(attempt.verifier)), ("code_challenge_method", "S256"),
+        ])
+        return (attempt, "\(metadata.authorizationEndpoint)?\(query)")
+    }
+
+    /// Ends a sign-in: redeems the code and verifies the ID token. Throws ``ProviderError``.
+    func finish(_ attempt: Attempt, _ callback: Callback) async throws -> Person {
+        guard callback.state == attempt.state else { throw ProviderError.refused("the state is not of this browser") }
+        guard callback.issuer == self.calls.issuer else {
+            throw ProviderError.refused("the answer names another issuer, or none")
+        }
+        guard let code = callback.code, callback.error == nil else {
+            throw ProviderError.refused("the provider answered \(callback.error ?? "without a code")")
+        }
+        struct TokenAnswer: Decodable {
+            let idToken: String
+            let accessToken: String
+            enum CodingKeys: String, CodingKey {
+                case idToken = "id_token"
+                case accessToken = "access_token"
+            }
+        }
+        let metadata = try await self.discover()
+        let tokens = try await self.calls.post(
+            metadata.tokenEndpoint,
+            form: [
+                ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", self.redirectURI),
+                ("code_verifier", attempt.verifier),
+            ],
+            traceparent: attempt.trace.traceparent
+        ).decoded(as: TokenAnswer.self)
+        let claims = try await self.verifiedClaims(IDTokenClaims.self, of: try UnverifiedToken(tokens.idToken))
+        try claims.validate(
+            issuer: self.calls.issuer, clientID: self.calls.clientID, nonce: attempt.nonce, now: Date())
+        let name = try await self.name(of: claims.sub, accessToken: tokens.accessToken)
+        return Person(subject: claims.sub, name: name, idToken: tokens.idToken)
+    }
+
+    private func name(of subject: String, accessToken: String) async throws -> String {
+        struct UserInfo: Decodable {
+            let sub: String
+            let name: String?
+            let preferredUsername: String?
+            enum CodingKeys: String, CodingKey {
+                case sub, name
+                case preferredUsername = "preferred_username"
+            }
+        }
+        guard let endpoint = try await self.discover().userinfoEndpoint else { return "customer" }
+        let person = try await self.calls.get(endpoint, bearer: accessToken).decoded(as: UserInfo.self)
+        // OpenID Connect Core 1.0, section 5.3.2: the answer counts only for the subject of the ID token.
+        guard person.sub == subject else { throw ProviderError.refused("the user information is of somebody else") }
+        return person.name ?? person.preferredUsername ?? "customer"
+    }
+
+    /// A token's claims once its signature verifies; the keys are read again, once, when its key id is new.
+    func verifiedClaims<Claims: Decodable & Sendable>(_ type: Claims.Type, of token: UnverifiedToken) async throws
+        -> Claims
+    {
+        if let keys = self.keys, keys.signingKey(id: token.header.kid) != nil {
+            return try token.claims(type, keys: keys)
+        }
+        let keys = try await self.calls.get(try await self.discover().jwksURI).decoded(as: KeySet.self)
+        self.keys = keys
+        return try token.claims(type, keys: keys)
+    }
+
+    /// Where to send the browser so that the person is signed out at the provider too
+    /// (OpenID Connect RP-Initiated Logout 1.0); `nil` where the provider has no such page.
+    func signOutLocation(idToken: String, returnTo: String) async throws -> String? {
+        guard let endpoint = try await self.discover().endSessionEndpoint else { return nil }
+        let query = Form.encode([
+            ("id_token_hint", idToken), ("client_id", self.calls.clientID), ("post_logout_redirect_uri", returnTo),
+        ])
+        return "\(endpoint)?\(query)"
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+
+private struct FormToken: Decodable {
+    let token: String
+    enum CodingKeys: String, CodingKey { case token = "form_token" }
+}
+
+/// The bank's parts, and what every route needs of them.
+struct Bank: Sendable {
+    let origin: String
+    let provider: OpenIDProvider
+    let confirmations: Confirmations
+    let sessions: SessionTable
+    let ledger: Ledger
+    let trace: TraceFile?
+
+    private var isSecure: Bool { self.origin.hasPrefix("https://") }
+    private var cookieName: String { self.isSecure ? "__Host-bank_session" : "bank_session" }
+
+    func addRoutes(to router: Router<BasicRequestContext>) {
+        router.get("/bank.css") { _, _ in self.file(Stylesheet.text, type: "text/css; charset=utf-8") }
+        router.get("/bank.js") { _, _ in self.file(Script.text, type: "text/javascript; charset=utf-8") }
+        router.get("/lantern.svg") { _, _ in self.file(Layout.icon, type: "image/svg+xml") }
+        self.addSignInRoutes(to: router)
+        self.addTransferRoutes(to: router)
+    }
+
+    // MARK: - Requests
+
+    func session(_ request: Request) async -> SessionTable.Session {
+        await self.sessions.session(request.cookies[self.cookieName]?.value)
+    }
+
+    /// The fields of a form that carries its session's token; `nil` where another page sent it.
+    func form<Fields: Decodable>(
+        _ type: Fields.Type, _ request: Request, _ session: SessionTable.Session
+    ) async throws -> Fields? {
+        let body = String(buffer: try await request.body.collect(upTo: 16 * 1024))
+        let decoder = URLEncodedFormDecoder()
+        guard let token = try? decoder.decode(FormToken.self, from: body), token.token == session.formToken else {
+            return nil
+        }
+        return try? decoder.decode(type, from: body)
+    }
+
+    // MARK: - Answers
+
+    func page(_ html: HTML, session: SessionTable.Session? = nil, status: HTTPResponse.Status = .ok) -> Response {
+        var headers = self.headers(type: "text/html; charset=utf-8", cache: "no-store")
+        if let session { self.setCookie(session.id, in: &headers) }
+        return Response(status: status, headers: headers, body: .init(byteBuffer: ByteBuffer(string: html.markup)))
+    }
+
+    func redirect(_ location: String, session: SessionTable.Session? = nil) -> Response {
+        var headers = self.headers(type: nil, cache: "no-store")
+        headers[.location] = location
+        if let session { self.setCookie(session.id, in: &headers) }
+        return Response(status: .seeOther, headers: headers)
+    }
+
+    /// A page for what went wrong. The reason goes to the log and nowhere else.
+    func failure(_ error: any Error, title: String, context: BasicRequestContext) -> Response {
+        context.logger.warning("\(title): \(error)")
+        let isUnavailable = (error as? ProviderError)?.kind == .unavailable
+        let text =
+            isUnavailable
+            ? "The service that knows your phone does not answer. Please try again in a moment."
+            : "Nothing has happened. Please try again."
+        return self.page(
+            AccountPages.problem(title: title, text: text), status: isUnavailable ? .badGateway : .badRequest)
+    }
+
+    var forgedForm: Response {
+        self.page(
+            AccountPages.problem(
+                title: "This form is out of date", text: "Please go back, load the page again and repeat it."),
+            status: .forbidden)
+    }
+
+    func headers(type: String?, cache: String) -> HTTPFields {
+        var headers = HTTPFields()
+        if let type { headers[.contentType] = type }
+        headers[.cacheControl] = cache
+        headers[.contentSecurityPolicy] = """
+            default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
+            form-action 'self' \(self.provider.calls.issuer); base-uri 'none'; frame-ancestors 'none'
+            """
+        headers[.xContentTypeOptions] = "nosniff"
+        if let name = HTTPField.Name("Referrer-Policy") { headers[name] = "no-referrer" }
+        if self.isSecure { headers[.strictTransportSecurity] = "max-age=31536000" }
+        return headers
+    }
+
+    private func setCookie(_ id: String, in headers: inout HTTPFields) {
+        let secure = self.isSecure ? "; Secure" : ""
+        headers[.setCookie] = "\(self.cookieName)=\(id); Path=/; HttpOnly; SameSite=Lax\(secure)"
+    }
+
+    private func file(_ text: String, type: String) -> Response {
+        Response(
+            status: .ok, headers: self.headers(type: type, cache: "no-cache"),
+            body: .init(byteBuffer: ByteBuffer(string: text)))
+    }
+
+    func record(_ trace: TraceID, _ from: TraceFile.Participant, _ to: TraceFile.Participant, _ event: String) async {
+        await self.trace?.record(trace, from, to, event)
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+/// Home, signing in, signing out.
+extension Bank {
+    private struct NoFields: Decodable {}
+
+    func addSignInRoutes(to router: Router<BasicRequestContext>) {
+        router.get("/") { request, _ in
+            let session = await self.session(request)
+            if session.person != nil { return self.redirect("/accounts") }
+            return self.page(AccountPages.home(formToken: session.formToken), session: session)
+        }
+        router.get("/signed-out") { _, _ in self.page(AccountPages.signedOut()) }
+        router.post("/sign-in") { request, context in try await self.beginSignIn(request, context) }
+        router.get("/callback") { request, context in await self.finishSignIn(request, context) }
+        router.post("/sign-out") { request, context in try await self.signOut(request, context) }
+    }
+
+    private func beginSignIn(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
+        let session = await self.session(request)
+        guard try await self.form(NoFields.self, request, session) != nil else { return self.forgedForm }
+        do {
+            let (attempt, location) = try await self.provider.begin(TraceID())
+            await self.sessions.begin(attempt, in: session.id)
+            await self.record(attempt.trace, .browser, .bank, "sign-in")
+            await self.record(attempt.trace, .bank, .browser, "authorization-redirect")
+            return self.redirect(location, session: session)
+        } catch {
+            return self.failure(error, title: "Signing in is not possible now", context: context)
+        }
+    }
+
+    private func finishSignIn(_ request: Request, _ context: BasicRequestContext) async -> Response {
+        let session = await self.session(request)
+        guard let attempt = await self.sessions.takeAttempt(in: session.id) else {
+            return self.page(
+                AccountPages.problem(
+                    title: "Nobody is signing in here",
+                    text: "This browser has not asked to sign in, or has been answered already."),
+                status: .badRequest)
+        }
+        let query = request.uri.queryParameters
+        let callback = OpenIDProvider.Callback(
+            code: query["code"].map(String.init), state: query["state"].map(String.init),
+            issuer: query["iss"].map(String.init), error: query["error"].map(String.init))
+        do {
+            await self.record(attempt.trace, .browser, .bank, "authorization-response")
+            let person = try await self.provider.finish(attempt, callback)
+            await self.record(attempt.trace, .server, .bank, "tokens")
+            let signedIn = await self.sessions.signIn(person, replacing: session.id)
+            await self.record(attempt.trace, .bank, .browser, "signed-in")
+            return self.redirect("/accounts", session: signedIn)
+        } catch {
+            let isDenied = callback.error == "access_denied" && callback.state == attempt.state
+            return self.failure(
+                error, title: isDenied ? "You declined on your phone" : "You are not signed in", context: context)
+        }
+    }
+
+    private func signOut(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
+        let session = await self.session(request)
+        guard try await self.form(NoFields.self, request, session) != nil else { return self.forgedForm }
+        await self.sessions.end(session.id)
+        guard let person = session.person else { return self.redirect("/signed-out") }
+        let returnTo = "\(self.origin)/signed-out"
+        // The person is signed out here whatever the provider says.
+        let location = try? await self.provider.signOutLocation(idToken: person.idToken, returnTo: returnTo)
+        return self.redirect(location ?? returnTo)
+    }
+}

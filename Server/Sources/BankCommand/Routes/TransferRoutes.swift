@@ -1,0 +1,149 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import ServiceLifecycle
+
+/// Accounts and transfers, for somebody who is signed in.
+extension Bank {
+    private struct TransferFields: Decodable {
+        let amount: String
+        let payee: String
+        let iban: String
+        let reference: String
+    }
+
+    func addTransferRoutes(to router: Router<BasicRequestContext>) {
+        router.get("/accounts") { request, _ in
+            let session = await self.session(request)
+            guard let person = session.person else { return self.redirect("/") }
+            let account = await self.ledger.account(of: person.subject)
+            return self.page(
+                AccountPages.accounts(name: person.name, formToken: session.formToken, account: account))
+        }
+        router.post("/transfers") { request, context in try await self.beginTransfer(request, context) }
+        router.get("/transfers/:id") { request, context in
+            let session = await self.session(request)
+            guard let person = session.person else { return self.redirect("/") }
+            guard let transfer = await self.ledger.transfer(try context.parameters.require("id"), of: person.subject)
+            else { return self.unknownTransfer }
+            return await self.transferPage(transfer, person, session, context)
+        }
+        router.get("/transfers/:id/events") { request, context in
+            guard let person = await self.session(request).person,
+                let transfer = await self.ledger.transfer(try context.parameters.require("id"), of: person.subject)
+            else { return self.unknownTransfer }
+            return self.events(transfer)
+        }
+    }
+
+    private var unknownTransfer: Response {
+        self.page(
+            AccountPages.problem(title: "No such transfer", text: "It is not yours, or it is long gone."),
+            status: .notFound)
+    }
+
+    private func beginTransfer(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
+        let session = await self.session(request)
+        guard let person = session.person else { return self.redirect("/") }
+        guard let fields = try await self.form(TransferFields.self, request, session) else { return self.forgedForm }
+        do {
+            let order = try TransferOrder(
+                amount: fields.amount, payee: fields.payee, iban: fields.iban, reference: fields.reference)
+            let trace = TraceID()
+            await self.record(trace, .browser, .bank, "transfer")
+            let pending = try await self.confirmations.begin(subject: person.subject, text: order.text, trace: trace)
+            await self.record(trace, .bank, .browser, "transfer-page")
+            let transfer = Transfer(
+                id: Base64.random(16), subject: person.subject, order: order, pending: pending, trace: trace,
+                created: Date())
+            await self.ledger.add(transfer)
+            return self.redirect("/transfers/\(transfer.id)")
+        } catch let problems as TransferOrder.Problems {
+            let account = await self.ledger.account(of: person.subject)
+            let typed = AccountPages.Typed(
+                amount: fields.amount, payee: fields.payee, iban: fields.iban, reference: fields.reference)
+            return self.page(
+                AccountPages.accounts(
+                    name: person.name, formToken: session.formToken, account: account, typed: typed,
+                    problems: problems),
+                status: .unprocessableContent)
+        } catch {
+            return self.failure(error, title: "The transfer was not sent", context: context)
+        }
+    }
+
+    /// Waiting, receipt or refusal, whatever is true now.
+    private func transferPage(
+        _ transfer: Transfer, _ person: OpenIDProvider.Person, _ session: SessionTable.Session,
+        _ context: BasicRequestContext
+    ) async -> Response {
+        let visitor = (name: person.name, formToken: session.formToken)
+        do {
+            var current = transfer
+            if current.outcome == nil {
+                let progress = try await self.confirmations.progress(
+                    of: transfer.pending.sessionID, trace: transfer.trace)
+                switch progress {
+                case .waiting, .onPhone:
+                    return self.page(TransferPages(visitor: visitor, transfer: transfer).waiting(progress))
+                case .confirmed(let result):
+                    let refusal = await self.refusal(of: result, for: transfer, context)
+                    current = await self.ledger.finish(transfer.id, refusal: refusal) ?? current
+                case .denied: current = await self.ledger.finish(transfer.id, refusal: .denied) ?? current
+                case .expired: current = await self.ledger.finish(transfer.id, refusal: .expired) ?? current
+                case .failed: current = await self.ledger.finish(transfer.id, refusal: .failed) ?? current
+                }
+                await self.record(transfer.trace, .server, .bank, "transaction-result")
+                await self.record(transfer.trace, .bank, .browser, "transfer-outcome")
+            }
+            let pages = TransferPages(visitor: visitor, transfer: current)
+            switch current.outcome {
+            case .booked(let date): return self.page(pages.receipt(bookedAt: date))
+            case .refused(let refusal): return self.page(pages.refused(refusal))
+            case nil: return self.unknownTransfer
+            }
+        } catch {
+            return self.failure(error, title: "The transfer's state is not known", context: context)
+        }
+    }
+
+    /// The one check that a bank must not leave out: that the signed result is about its own text.
+    private func refusal(of result: String, for transfer: Transfer, _ context: BasicRequestContext) async
+        -> Transfer.Refusal?
+    {
+        do {
+            let token = try UnverifiedToken(result)
+            guard token.header.typ == ConfirmationClaims.tokenType else {
+                throw ProviderError.refused("the result is another kind of token")
+            }
+            let claims = try await self.provider.verifiedClaims(ConfirmationClaims.self, of: token)
+            try claims.validate(
+                issuer: self.provider.calls.issuer, clientID: self.provider.calls.clientID, subject: transfer.subject,
+                session: transfer.pending.sessionID, text: transfer.order.text, now: Date())
+            return nil
+        } catch {
+            context.logger.warning("transfer refused: \(error)")
+            return .unverified
+        }
+    }
+
+    /// The provider's events, passed on to the customer's page as words.
+    private func events(_ transfer: Transfer) -> Response {
+        let body = ResponseBody { writer in
+            let changes = try await self.confirmations.changes(of: transfer.pending.sessionID)
+            do {
+                for try await progress in changes.cancelOnGracefulShutdown() {
+                    let words = TransferPages.words(progress)
+                    let data = try JSONEncoder().encode(["state": words.state, "text": words.text])
+                    let event = "event: state\ndata: \(String(decoding: data, as: UTF8.self))\n\n"
+                    try await writer.write(ByteBuffer(string: event))
+                }
+            } catch is ProviderError {
+                // The stream ends here; the browser opens it again by itself.
+            }
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: self.headers(type: "text/event-stream", cache: "no-store"), body: body)
+    }
+}
