@@ -1,0 +1,124 @@
+/// How text from elsewhere is brought onto a screen that belongs to the reader.
+public enum DisplayText {
+    /// Whether a character may stand in no text that a person has to trust: it hides, reorders, or has no agreed
+    /// picture. The line feed counts as one, as most places show a single line.
+    public static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: return true
+        default:
+            // Fillers and grapheme joiners hide text too; the two variation selectors of emoji only choose a picture.
+            return scalar.properties.isDefaultIgnorableCodePoint && scalar.value != 0xFE0E && scalar.value != 0xFE0F
+        }
+    }
+
+    /// One line that is safe on a terminal: escape sequences are taken out, every other forbidden character becomes
+    /// U+FFFD, and what is longer than `maximumLength` characters ends in an ellipsis.
+    public static func line(_ text: String, maximumLength: Int = 200) -> String {
+        var shown = String.UnicodeScalarView()
+        for scalar in Self.withoutEscapeSequences(text) {
+            guard shown.count < maximumLength else {
+                shown.append("…")
+                break
+            }
+            shown.append(Self.isForbidden(scalar) ? "\u{FFFD}" : scalar)
+        }
+        return String(shown)
+    }
+
+    /// As ``line(_:maximumLength:)``, for a text of several lines.
+    public static func lines(_ text: String, maximumLength: Int = 200) -> [String] {
+        text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { Self.line(String($0), maximumLength: maximumLength) }
+    }
+
+    /// An origin as a person should compare it: host labels with letters outside ASCII in their `xn--` form (RFC 3492),
+    /// so that a letter of another script cannot pass for the one it looks like.
+    public static func origin(_ origin: String) -> String {
+        let parts = origin.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count >= 3, parts[0].hasSuffix(":"), parts[1].isEmpty else { return Self.line(origin) }
+        let host = parts[2].split(separator: ".", omittingEmptySubsequences: false).map { label in
+            label.utf8.allSatisfy { $0 < 0x80 } ? String(label) : "xn--" + Punycode.encode(label.lowercased())
+        }
+        return Self.line("\(parts[0])//\(host.joined(separator: "."))")
+    }
+
+    /// Takes out ECMA-48 control sequences and control strings, and two-character escapes.
+    private static func withoutEscapeSequences(_ text: String) -> [Unicode.Scalar] {
+        var kept: [Unicode.Scalar] = []
+        var scalars = text.unicodeScalars.makeIterator()
+        var next = scalars.next()
+        while let scalar = next {
+            next = scalars.next()
+            switch scalar.value {
+            case 0x1B where next == "[", 0x9B:
+                if scalar.value == 0x1B { next = scalars.next() }
+                while let parameter = next, (0x20...0x3F).contains(parameter.value) { next = scalars.next() }
+                if let final = next, (0x40...0x7E).contains(final.value) { next = scalars.next() }
+            case 0x1B where next.map { "]PX^_".unicodeScalars.contains($0) } ?? false, 0x90, 0x98, 0x9D, 0x9E, 0x9F:
+                // Up to the string terminator, a bell, or the end.
+                while let inside = next, inside.value != 0x07, inside.value != 0x9C, inside.value != 0x1B {
+                    next = scalars.next()
+                }
+                if next?.value == 0x1B { next = scalars.next() }
+                if next != nil { next = scalars.next() }
+            case 0x1B: next = scalars.next()
+            default: kept.append(scalar)
+            }
+        }
+        return kept
+    }
+}
+
+/// The ASCII form of a label (RFC 3492). Encoding alone: nothing here has to read it back.
+enum Punycode {
+    static func encode(_ label: String) -> String {
+        let input = label.unicodeScalars.map { Int($0.value) }
+        var output = input.filter { $0 < 0x80 }.map { UInt8($0) }
+        let basicCount = output.count
+        var handled = basicCount
+        if basicCount > 0 { output.append(UInt8(ascii: "-")) }
+        var code = 128
+        var delta = 0
+        var bias = 72
+        while handled < input.count {
+            guard let smallest = input.filter({ $0 >= code }).min() else { break }
+            delta += (smallest - code) * (handled + 1)
+            code = smallest
+            for scalar in input {
+                if scalar < code { delta += 1 }
+                guard scalar == code else { continue }
+                var rest = delta
+                var k = 36
+                while true {
+                    let threshold = min(max(k - bias, 1), 26)
+                    if rest < threshold { break }
+                    output.append(Self.digit(threshold + (rest - threshold) % (36 - threshold)))
+                    rest = (rest - threshold) / (36 - threshold)
+                    k += 36
+                }
+                output.append(Self.digit(rest))
+                bias = Self.adapt(delta, points: handled + 1, isFirst: handled == basicCount)
+                delta = 0
+                handled += 1
+            }
+            delta += 1
+            code += 1
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private static func digit(_ value: Int) -> UInt8 {
+        UInt8(value < 26 ? value + 97 : value - 26 + 48)
+    }
+
+    private static func adapt(_ delta: Int, points: Int, isFirst: Bool) -> Int {
+        var delta = isFirst ? delta / 700 : delta / 2
+        delta += delta / points
+        var k = 0
+        while delta > 455 {
+            delta /= 35
+            k += 36
+        }
+        return k + 36 * delta / (delta + 38)
+    }
+}

@@ -1,0 +1,116 @@
+import Ceremony
+import Testing
+import _Primitives
+
+@Suite("FIDO UAF Protocol 1.1, dictionary Transaction: the text that is shown is the text that is signed")
+struct TransactionTextTests {
+    @Test("brings a text into Normalization Form C and its line ends into line feeds")
+    func normalizes() throws {
+        let text = try TransactionText(normalizing: "Cafe\u{301}\r\n12 EUR\rthanks")
+        #expect(text.bytes == Array("Caf\u{E9}\n12 EUR\nthanks".utf8))
+    }
+
+    @Test("what the server normalised, the phone takes unchanged")
+    func roundTrips() throws {
+        let text = try TransactionText(normalizing: "Pay 120.00 EUR to Zoe\u{308}\nReference 7")
+        #expect(try TransactionText(received: text.bytes) == text)
+    }
+
+    @Test("the phone refuses a text that it would have to rewrite")
+    func refusesOtherForms() {
+        #expect(throws: TransactionTextError(.notNormalized)) {
+            try TransactionText(received: Array("Cafe\u{301}".utf8))
+        }
+    }
+
+    @Test("refuses bytes that are not UTF-8")
+    func refusesOtherEncodings() {
+        #expect(throws: TransactionTextError(.notUTF8)) { try TransactionText(received: [0x50, 0xFF, 0x51]) }
+    }
+
+    @Test(
+        "refuses characters that hide, reorder or have no agreed picture, on both sides",
+        arguments: [
+            "\u{0}", "\u{7}", "\t", "\r", "\u{1B}", "\u{85}", "\u{AD}", "\u{34F}", "\u{61C}", "\u{115F}", "\u{200B}",
+            "\u{200D}", "\u{200E}", "\u{202E}", "\u{2028}", "\u{2029}", "\u{2066}", "\u{3164}", "\u{FEFF}", "\u{E000}",
+            "\u{FFFE}", "\u{378}", "\u{E0041}", "\u{10FFFF}",
+        ])
+    func refusesForbiddenCharacters(character: String) {
+        let text = "Pay 1\(character)0 EUR"
+        #expect(throws: TransactionTextError(.forbiddenCharacter)) { try TransactionText(received: Array(text.utf8)) }
+        if character != "\r" {
+            #expect(throws: TransactionTextError(.forbiddenCharacter)) { try TransactionText(normalizing: text) }
+        }
+    }
+
+    @Test(
+        "takes letters of any script, signs, emoji and line feeds", arguments: ["Überweisung 12 €", "支払い\n1", "Да ✔️"])
+    func takesOrdinaryText(text: String) throws {
+        #expect(try TransactionText(normalizing: text).text == text)
+    }
+
+    @Test("refuses a text without anything to read", arguments: ["", " ", "\n \n"])
+    func refusesEmptyText(text: String) {
+        #expect(throws: TransactionTextError(.empty)) { try TransactionText(normalizing: text) }
+    }
+
+    @Test("takes 200 characters and refuses one more")
+    func boundsTheLength() throws {
+        #expect(try TransactionText(normalizing: String(repeating: "é", count: 200)).text.count == 200)
+        #expect(throws: TransactionTextError(.tooLong)) {
+            try TransactionText(normalizing: String(repeating: "a", count: 201))
+        }
+    }
+
+    @Test("never shows the text in a description")
+    func describesTheLengthAlone() throws {
+        let text = try TransactionText(normalizing: "to Eve")
+        #expect("\(text)" == "TransactionText(6 characters)")
+        let error = #expect(throws: TransactionTextError.self) { try TransactionText(normalizing: "to\u{202E} Eve") }
+        #expect(error?.description == "TransactionTextError.forbiddenCharacter: U+202E")
+    }
+}
+
+@Suite("Text from elsewhere on a terminal")
+struct DisplayTextTests {
+    @Test(
+        "takes escape sequences out whole",
+        arguments: [
+            ("\u{1B}[31mred\u{1B}[0m", "red"), ("a\u{1B}]0;title\u{7}b", "ab"), ("a\u{1B}]8;;http://x\u{1B}\\b", "ab"),
+            ("a\u{9B}2Jb", "ab"), ("a\u{1B}Pq#0\u{1B}\\b", "ab"), ("a\u{1B}cb", "ab"), ("a\u{1B}", "a"),
+            ("a\u{1B}[", "a"), ("a\u{1B}]0;no end", "a"),
+        ])
+    func stripsEscapes(text: String, shown: String) { #expect(DisplayText.line(text) == shown) }
+
+    @Test("replaces what hides or reorders, line feeds included")
+    func replacesForbiddenCharacters() {
+        #expect(DisplayText.line("a\u{202E}b\nc\u{200B}d") == "a\u{FFFD}b\u{FFFD}c\u{FFFD}d")
+        #expect(DisplayText.lines("a\nb\rc") == ["a", "b\u{FFFD}c"])
+    }
+
+    @Test("ends a long line with an ellipsis")
+    func bounds() { #expect(DisplayText.line("abcdef", maximumLength: 3) == "abc…") }
+
+    @Test("whatever comes in, nothing forbidden comes out")
+    func neverShowsForbiddenCharacters() {
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<2000 {
+            let scalars = (0..<40).compactMap { _ in
+                Unicode.Scalar(UInt32.random(in: 0..<(Bool.random() ? 0x100 : 0x3000), using: &generator))
+            }
+            let shown = DisplayText.line(String(String.UnicodeScalarView(scalars)))
+            #expect(!shown.unicodeScalars.contains(where: DisplayText.isForbidden))
+        }
+    }
+
+    @Test(
+        "writes host labels outside ASCII in their xn-- form (RFC 3492)",
+        arguments: [
+            ("https://bücher.example", "https://xn--bcher-kva.example"),
+            ("https://b\u{430}nk.example:8443", "https://xn--bnk-6cd.example:8443"),
+            ("https://他们为什么不说中文.example", "https://xn--ihqwcrb4cv8a8dqg056pqjye.example"),
+            ("https://bank.example", "https://bank.example"), ("http://127.0.0.1:8081", "http://127.0.0.1:8081"),
+            ("not an origin\u{1B}[2J", "not an origin"),
+        ])
+    func showsOrigins(origin: String, shown: String) { #expect(DisplayText.origin(origin) == shown) }
+}
