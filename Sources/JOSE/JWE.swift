@@ -1,0 +1,238 @@
+import Crypto
+import CryptoExtras
+public import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// How the content key reaches the recipient (RFC 7518, section 4.1).
+public struct KeyManagementAlgorithm: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+    public init?(rawValue: String) {
+        guard ["ECDH-ES", "RSA-OAEP", "RSA-OAEP-256"].contains(rawValue) else { return nil }
+        self.rawValue = rawValue
+    }
+    private init(known: String) { self.rawValue = known }
+
+    /// Agreement with a fresh P-256 key; the agreed key is the content key.
+    public static let ecdhES = Self(known: "ECDH-ES")
+    /// RSAES-OAEP with SHA-256.
+    public static let rsaOAEP256 = Self(known: "RSA-OAEP-256")
+    /// RSAES-OAEP with SHA-1. Only read, never written.
+    public static let rsaOAEP = Self(known: "RSA-OAEP")
+}
+
+/// How the content is encrypted (RFC 7518, section 5.1).
+public struct ContentEncryption: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+    public init?(rawValue: String) {
+        guard ["A128GCM", "A256GCM"].contains(rawValue) else { return nil }
+        self.rawValue = rawValue
+    }
+    private init(known: String) { self.rawValue = known }
+
+    public static let a128GCM = Self(known: "A128GCM")
+    public static let a256GCM = Self(known: "A256GCM")
+
+    /// Bytes of the content key.
+    var keyLength: Int { self == .a128GCM ? 16 : 32 }
+}
+
+/// A decrypted JSON Web Encryption in compact form (RFC 7516, section 7.1).
+///
+/// Cost of either direction on one core: ECDH-ES about 100 µs, RSA of 2048 bits about 450 µs to decrypt and 15 µs to
+/// encrypt.
+public struct JWE: Sendable {
+    public let header: JOSEHeader
+    public let plaintext: [UInt8]
+
+    /// Decrypts a compact form with a private key.
+    ///
+    /// Compressed content (`zip`) is refused. Everything that goes wrong with keys, padding or tags gives one error, and a
+    /// content key of the wrong length is replaced by a random one before the tag is checked, so that nobody learns which
+    /// step failed (RFC 7516, section 11.5).
+    ///
+    /// - Throws: ``JOSEError``: `malformed`, `tooLarge`, `criticalHeader`, `algorithmNotAllowed`, `invalidKey`,
+    ///   `undecryptable`.
+    public init(
+        opening compact: String, with key: JWK, allowing algorithms: Set<KeyManagementAlgorithm>,
+        encryptions: Set<ContentEncryption>, limits: JOSELimits = JOSELimits(), random: RandomSource = .system
+    ) throws(JOSEError) {
+        let parts = try CompactParts(compact, count: 5, limits: limits)
+        let header = try JOSEHeader(parsing: parts.decoded[0], limits: limits)
+        guard let algorithm = KeyManagementAlgorithm(rawValue: header.algorithm), algorithms.contains(algorithm) else {
+            throw JOSEError(.algorithmNotAllowed, String(header.algorithm.prefix(16)))
+        }
+        guard case .string(let name) = header.members["enc"] else { throw JOSEError(.malformed, "enc") }
+        guard let encryption = ContentEncryption(rawValue: name), encryptions.contains(encryption) else {
+            throw JOSEError(.algorithmNotAllowed, String(name.prefix(16)))
+        }
+        guard header.members["zip"] == nil else { throw JOSEError(.algorithmNotAllowed, "zip") }
+        let encryptedKey = parts.decoded[1]
+        guard parts.decoded[2].count == 12, parts.decoded[4].count == 16 else {
+            throw JOSEError(.malformed, "an initialization vector or tag of another length")
+        }
+        try key.checkFits(algorithm)
+
+        var contentKey: [UInt8]
+        switch key.material {
+        case .p256(_, _, .some(let d)):
+            guard encryptedKey.isEmpty else { throw JOSEError(.malformed, "an encrypted key beside ECDH-ES") }
+            contentKey = try Agreement(header: header.members, encryption: encryption).contentKey(
+                privateScalar: d, publicKey: Agreement.ephemeralKey(of: header.members))
+        case .rsa(let n, let e, .some(let numbers)):
+            contentKey = Self.decrypt(encryptedKey, n: n, e: e, numbers: numbers, algorithm: algorithm) ?? []
+        case .p256, .rsa, .octets: throw JOSEError(.invalidKey, "no private part")
+        }
+        if contentKey.count != encryption.keyLength { contentKey = random.bytes(encryption.keyLength) }
+
+        guard
+            let box = try? AES.GCM.SealedBox(
+                nonce: AES.GCM.Nonce(data: parts.decoded[2]), ciphertext: parts.decoded[3], tag: parts.decoded[4]),
+            let plaintext = try? AES.GCM.open(
+                box, using: SymmetricKey(data: contentKey), authenticating: parts.letters[0])
+        else { throw JOSEError(.undecryptable, algorithm.rawValue) }
+        self.header = header
+        self.plaintext = Array(plaintext)
+    }
+
+    /// Encrypts `plaintext` to a public key and gives the compact form.
+    ///
+    /// - Parameters:
+    ///   - header: Other members, such as `typ` or `cty`. `alg`, `enc`, `kid` and `epk` in it are replaced; `crit` and
+    ///     `zip` are refused.
+    ///   - random: Gives the content key, the initialization vector and the ephemeral key.
+    /// - Throws: ``JOSEError``: `algorithmNotAllowed` for ``KeyManagementAlgorithm/rsaOAEP``, `criticalHeader`,
+    ///   `invalidKey`, `malformed` where `apu` or `apv` are not base64url.
+    public static func seal(
+        _ plaintext: some Collection<UInt8>, to key: JWK, algorithm: KeyManagementAlgorithm,
+        encryption: ContentEncryption = .a256GCM, header: JSONObject = [:], random: RandomSource = .system
+    ) throws(JOSEError) -> String {
+        guard algorithm != .rsaOAEP, header["zip"] == nil else {
+            throw JOSEError(.algorithmNotAllowed, "RSA-OAEP or zip")
+        }
+        guard header["crit"] == nil else { throw JOSEError(.criticalHeader, "crit") }
+        try key.checkFits(algorithm)
+        var members = header
+        members["alg"] = .string(algorithm.rawValue)
+        members["enc"] = .string(encryption.rawValue)
+        members["kid"] = key.keyID.map(JSON.string)
+        members["epk"] = nil
+
+        let contentKey: [UInt8]
+        var encryptedKey: [UInt8] = []
+        switch key.material {
+        case .p256(let x, let y, _):
+            let ephemeral = Agreement.freshKey(random)
+            let point = Array(ephemeral.publicKey.rawRepresentation)
+            members["epk"] = .object([
+                "kty": .string("EC"), "crv": .string("P-256"), "x": .string(Base64URL.encode(point[..<32])),
+                "y": .string(Base64URL.encode(point[32...])),
+            ])
+            contentKey = try Agreement(header: members, encryption: encryption).contentKey(
+                privateScalar: Array(ephemeral.rawRepresentation), publicKey: x + y)
+        case .rsa(let n, let e, _):
+            contentKey = random.bytes(encryption.keyLength)
+            guard
+                let encrypted = try? _RSA.Encryption.PublicKey(n: n, e: e).encrypt(
+                    contentKey, padding: .PKCS1_OAEP_SHA256)
+            else { throw JOSEError(.invalidKey, "the key did not encrypt") }
+            encryptedKey = Array(encrypted)
+        case .octets: throw JOSEError(.invalidKey, "no public part")
+        }
+
+        let protected = Base64URL.encode(JSON.object(members).serialized)
+        guard
+            let box = try? AES.GCM.seal(
+                Array(plaintext), using: SymmetricKey(data: contentKey),
+                nonce: AES.GCM.Nonce(data: random.bytes(12)), authenticating: Array(protected.utf8))
+        else { throw JOSEError(.invalidKey, "the content was not encrypted") }
+        let parts: [[UInt8]] = [encryptedKey, Array(box.nonce), Array(box.ciphertext), Array(box.tag)]
+        return ([protected] + parts.map { Base64URL.encode($0) }).joined(separator: ".")
+    }
+
+    private static func decrypt(
+        _ encrypted: [UInt8], n: [UInt8], e: [UInt8], numbers: JWK.RSAPrivateNumbers, algorithm: KeyManagementAlgorithm
+    ) -> [UInt8]? {
+        let key = try? _RSA.Encryption.PrivateKey(n: n, e: e, d: numbers.d, p: numbers.p, q: numbers.q)
+        let padding: _RSA.Encryption.Padding = algorithm == .rsaOAEP ? .PKCS1_OAEP : .PKCS1_OAEP_SHA256
+        return (try? key?.decrypt(encrypted, padding: padding)).map { Array($0) }
+    }
+}
+
+/// Direct key agreement (RFC 7518, section 4.6): the content key from an agreed secret by the Concat KDF.
+private struct Agreement {
+    private let encryption: ContentEncryption
+    private let partyU: [UInt8]
+    private let partyV: [UInt8]
+
+    init(header: JSONObject, encryption: ContentEncryption) throws(JOSEError) {
+        self.encryption = encryption
+        self.partyU = try Self.party(header, "apu")
+        self.partyV = try Self.party(header, "apv")
+    }
+
+    private static func party(_ header: JSONObject, _ name: String) throws(JOSEError) -> [UInt8] {
+        guard let value = header[name] else { return [] }
+        guard case .string(let text) = value, let bytes = Base64URL.decode(text) else {
+            throw JOSEError(.malformed, "\(name) is not base64url")
+        }
+        return bytes
+    }
+
+    /// The point of `epk`.
+    static func ephemeralKey(of header: JSONObject) throws(JOSEError) -> [UInt8] {
+        guard case .object(let json) = header["epk"] else { throw JOSEError(.malformed, "epk") }
+        // Validates that the point lies on the curve: an invalid one would give parts of our key away.
+        guard case .p256(let x, let y, nil) = try JWK(json: json).material else {
+            throw JOSEError(.malformed, "epk is not a public P-256 key")
+        }
+        return x + y
+    }
+
+    /// A key from the random source. A scalar out of range, once in four thousand million times, is drawn again.
+    static func freshKey(_ random: RandomSource) -> P256.KeyAgreement.PrivateKey {
+        while true {
+            if let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: random.bytes(32)) { return key }
+        }
+    }
+
+    func contentKey(privateScalar: [UInt8], publicKey: [UInt8]) throws(JOSEError) -> [UInt8] {
+        guard let own = try? P256.KeyAgreement.PrivateKey(rawRepresentation: privateScalar),
+            let other = try? P256.KeyAgreement.PublicKey(rawRepresentation: publicKey),
+            let secret = try? own.sharedSecretFromKeyAgreement(with: other)
+        else { throw JOSEError(.undecryptable, "no agreement") }
+        // One round is enough: neither key is longer than SHA-256.
+        var hash = SHA256()
+        hash.update(data: [0, 0, 0, 1])
+        secret.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        for field in [Array(self.encryption.rawValue.utf8), self.partyU, self.partyV] {
+            hash.update(data: Self.fourBytes(field.count))
+            hash.update(data: field)
+        }
+        hash.update(data: Self.fourBytes(self.encryption.keyLength * 8))
+        return Array(hash.finalize().prefix(self.encryption.keyLength))
+    }
+
+    private static func fourBytes(_ number: Int) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    }
+}
+
+extension JWK {
+    /// Refuses a key whose type, `alg` or `use` do not fit the algorithm.
+    fileprivate func checkFits(_ algorithm: KeyManagementAlgorithm) throws(JOSEError) {
+        let fits =
+            switch self.material {
+            case .p256: algorithm == .ecdhES
+            case .rsa: algorithm != .ecdhES
+            case .octets: false
+            }
+        guard fits else { throw JOSEError(.invalidKey, "the key does not fit \(algorithm.rawValue)") }
+        if let own = self.algorithm, own != algorithm.rawValue { throw JOSEError(.invalidKey, "alg of the key") }
+        if let use = self.use, use != "enc" { throw JOSEError(.invalidKey, "use of the key") }
+    }
+}

@@ -1,0 +1,237 @@
+import Crypto
+import CryptoExtras
+public import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A key as RFC 7517 and RFC 7518, section 6, write it: a P-256 key, an RSA key of 2048 to 8192 bits, or an octet
+/// sequence. A value of this type is a valid key: a point lies on its curve, and a private part belongs to its public
+/// part.
+///
+/// The description shows the kind and the name alone.
+public struct JWK: Hashable, Sendable, CustomStringConvertible {
+    /// The numbers of an RSA private key (RFC 7518, section 6.3.2). The exponents `dp`, `dq` and `qi` are computed from
+    /// them.
+    public struct RSAPrivateNumbers: Hashable, Sendable {
+        public let d: [UInt8]
+        public let p: [UInt8]
+        public let q: [UInt8]
+    }
+
+    /// What the key is made of. All numbers are big-endian.
+    public enum Material: Hashable, Sendable {
+        /// `EC` on `P-256`: two coordinates of 32 bytes and, in a private key, a scalar of 32 bytes.
+        case p256(x: [UInt8], y: [UInt8], d: [UInt8]?)
+        /// `RSA`: modulus and public exponent without leading zeros.
+        case rsa(n: [UInt8], e: [UInt8], privateNumbers: RSAPrivateNumbers?)
+        /// `oct`: the bytes of a symmetric key.
+        case octets([UInt8])
+    }
+
+    public let material: Material
+    /// The key's name (`kid`).
+    public var keyID: String?
+    /// What the key is for (`use`): `sig` or `enc`.
+    public var use: String?
+    /// The one algorithm that the key is for (`alg`).
+    public var algorithm: String?
+
+    /// Checks the numbers. Throws ``JOSEError``: `invalidKey`, `unsupportedKey`.
+    public init(_ material: Material, keyID: String? = nil, use: String? = nil, algorithm: String? = nil)
+        throws(JOSEError)
+    {
+        try Self.check(material)
+        self.material = material
+        self.keyID = keyID
+        self.use = use
+        self.algorithm = algorithm
+    }
+
+    /// Reads a key from its JSON form. Members that are not known are ignored, as RFC 7517, section 4, asks.
+    ///
+    /// Throws ``JOSEError``: `malformed`, `invalidKey`, `unsupportedKey`.
+    public init(json: JSONObject) throws(JOSEError) {
+        do {
+            let material: Material
+            switch try json.requiredString("kty") {
+            case "EC":
+                let curve = try json.requiredString("crv")
+                guard curve == "P-256" else { throw JOSEError(.unsupportedKey, "curve \(curve.prefix(16))") }
+                material = .p256(
+                    x: try Self.bytes(json, "x"), y: try Self.bytes(json, "y"), d: try Self.optionalBytes(json, "d"))
+            case "RSA":
+                var numbers: RSAPrivateNumbers?
+                if let d = try Self.optionalBytes(json, "d") {
+                    guard json["oth"] == nil else { throw JOSEError(.unsupportedKey, "more than two primes") }
+                    numbers = RSAPrivateNumbers(d: d, p: try Self.bytes(json, "p"), q: try Self.bytes(json, "q"))
+                }
+                material = .rsa(n: try Self.bytes(json, "n"), e: try Self.bytes(json, "e"), privateNumbers: numbers)
+            case "oct":
+                material = .octets(try Self.bytes(json, "k"))
+            case let other:
+                throw JOSEError(.unsupportedKey, "kty \(other.prefix(16))")
+            }
+            try self.init(
+                material, keyID: try json.string("kid"), use: try json.string("use"), algorithm: try json.string("alg"))
+        } catch let error as JSONError {
+            throw JOSEError(.malformed, "key: \(error.reason)")
+        } catch let error as JOSEError {
+            throw error
+        } catch {
+            throw JOSEError(.malformed, "key")
+        }
+    }
+
+    /// Whether the key can sign or decrypt.
+    public var isPrivate: Bool {
+        switch self.material {
+        case .p256(_, _, let d): d != nil
+        case .rsa(_, _, let numbers): numbers != nil
+        case .octets: true
+        }
+    }
+
+    /// The key without its private part; `nil` for an octet sequence, which has no public part.
+    public var publicKey: JWK? {
+        var copy: JWK
+        switch self.material {
+        case .p256(let x, let y, _): copy = JWK(unchecked: .p256(x: x, y: y, d: nil))
+        case .rsa(let n, let e, _): copy = JWK(unchecked: .rsa(n: n, e: e, privateNumbers: nil))
+        case .octets: return nil
+        }
+        copy.keyID = self.keyID
+        copy.use = self.use
+        copy.algorithm = self.algorithm
+        return copy
+    }
+
+    /// The JSON form of the public part; `nil` for an octet sequence. A private part is never written.
+    public var publicJSON: JSONObject? {
+        guard self.publicKey != nil else { return nil }
+        var json = self.requiredMembers
+        json["kid"] = self.keyID.map(JSON.string)
+        json["use"] = self.use.map(JSON.string)
+        json["alg"] = self.algorithm.map(JSON.string)
+        return json
+    }
+
+    /// The SHA-256 thumbprint of the key in base64url (RFC 7638).
+    public var thumbprint: String {
+        // RFC 7638, section 3.2: the required members alone, in the order of their names, without white space.
+        let members = self.requiredMembers.members.sorted { $0.name < $1.name }
+        return Base64URL.encode(SHA256.hash(data: JSON.object(JSONObject(members)).serialized).map { $0 })
+    }
+
+    public var description: String {
+        let kind =
+            switch self.material {
+            case .p256: "P-256"
+            case .rsa: "RSA"
+            case .octets: "octets"
+            }
+        return "JWK(\(kind), \(self.keyID ?? "without name"))"
+    }
+
+    private init(unchecked material: Material) { self.material = material }
+
+    private var requiredMembers: JSONObject {
+        switch self.material {
+        case .p256(let x, let y, _):
+            [
+                "kty": .string("EC"), "crv": .string("P-256"), "x": .string(Base64URL.encode(x)),
+                "y": .string(Base64URL.encode(y)),
+            ]
+        case .rsa(let n, let e, _):
+            ["kty": .string("RSA"), "n": .string(Base64URL.encode(n)), "e": .string(Base64URL.encode(e))]
+        case .octets(let k): ["kty": .string("oct"), "k": .string(Base64URL.encode(k))]
+        }
+    }
+
+    // MARK: Numbers
+
+    private static func optionalBytes(_ json: JSONObject, _ name: String) throws -> [UInt8]? {
+        guard let text = try json.string(name) else { return nil }
+        guard let bytes = Base64URL.decode(text) else { throw JOSEError(.malformed, "\(name) is not base64url") }
+        return bytes
+    }
+
+    private static func bytes(_ json: JSONObject, _ name: String) throws -> [UInt8] {
+        guard let bytes = try self.optionalBytes(json, name) else { throw JOSEError(.malformed, "\(name) is missing") }
+        return bytes
+    }
+
+    private static func check(_ material: Material) throws(JOSEError) {
+        switch material {
+        case .p256(let x, let y, let d):
+            guard x.count == 32, y.count == 32 else { throw JOSEError(.invalidKey, "coordinates of another length") }
+            guard let point = try? P256.Signing.PublicKey(x963Representation: [4] + x + y) else {
+                throw JOSEError(.invalidKey, "not a point of the curve")
+            }
+            guard let d else { return }
+            guard d.count == 32, let scalar = try? P256.Signing.PrivateKey(rawRepresentation: d),
+                scalar.publicKey.rawRepresentation == point.rawRepresentation
+            else { throw JOSEError(.invalidKey, "d does not belong to x and y") }
+        case .rsa(let n, let e, let numbers):
+            guard n.first != 0, e.first != 0 else { throw JOSEError(.invalidKey, "a number with leading zeros") }
+            guard (256...1024).contains(n.count), (1...4).contains(e.count) else {
+                throw JOSEError(.unsupportedKey, "an RSA key of another size")
+            }
+            guard (try? _RSA.Signing.PublicKey(n: n, e: e)) != nil else {
+                throw JOSEError(.invalidKey, "not an RSA key")
+            }
+            guard let numbers else { return }
+            guard
+                (try? _RSA.Signing.PrivateKey(n: n, e: e, d: numbers.d, p: numbers.p, q: numbers.q)) != nil
+            else { throw JOSEError(.invalidKey, "d, p and q do not belong to n") }
+        case .octets(let k):
+            guard (16...128).contains(k.count) else { throw JOSEError(.unsupportedKey, "\(k.count) octets") }
+        }
+    }
+}
+
+/// A JWK Set (RFC 7517, section 5).
+public struct JWKSet: Hashable, Sendable {
+    public let keys: [JWK]
+
+    public init(_ keys: [JWK]) { self.keys = keys }
+
+    /// Reads a set of at most 64 keys. Keys that cannot be used are left out, as RFC 7517, section 5, asks; two keys of
+    /// one name are refused.
+    ///
+    /// Throws ``JOSEError``: `malformed`, `tooLarge`.
+    public init(parsing bytes: some Collection<UInt8>) throws(JOSEError) {
+        var keys: [JWK] = []
+        do {
+            guard case .object(let object) = try JSON(parsing: bytes) else {
+                throw JOSEError(.malformed, "not a key set")
+            }
+            guard let members = try object.array("keys") else { throw JOSEError(.malformed, "keys is missing") }
+            guard members.count <= 64 else { throw JOSEError(.tooLarge, "\(members.count) keys") }
+            for member in members {
+                guard case .object(let json) = member else { throw JOSEError(.malformed, "a key is not an object") }
+                guard let key = try? JWK(json: json) else { continue }
+                if let name = key.keyID, keys.contains(where: { $0.keyID == name }) {
+                    throw JOSEError(.malformed, "two keys of one name")
+                }
+                keys.append(key)
+            }
+        } catch let error as JSONError {
+            throw JOSEError(error.code == .tooLarge ? .tooLarge : .malformed, "key set: \(error.reason)")
+        } catch let error as JOSEError {
+            throw error
+        } catch {
+            throw JOSEError(.malformed, "key set")
+        }
+        self.keys = keys
+    }
+
+    /// The key of that name.
+    public subscript(keyID: String) -> JWK? { self.keys.first { $0.keyID == keyID } }
+
+    /// The JSON form of the public parts. Octet sequences are left out.
+    public var publicJSON: JSONObject { ["keys": .array(self.keys.compactMap { $0.publicJSON.map(JSON.object) })] }
+}

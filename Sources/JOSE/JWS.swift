@@ -1,0 +1,93 @@
+public import _Primitives
+
+/// A JSON Web Signature in compact form, read but not verified (RFC 7515, section 7.1).
+///
+/// Its payload cannot be had before ``verified(by:)`` or ``verified(by:allowing:)``. Its header can, to choose a key.
+public struct UnverifiedJWS: Sendable {
+    /// The header. Nothing in it is to be trusted yet.
+    public let header: JOSEHeader
+    private let payload: [UInt8]
+    private let signature: [UInt8]
+    private let signingInput: [UInt8]
+
+    /// Reads a compact form.
+    ///
+    /// Throws ``JOSEError``: `malformed`, `tooLarge`, `criticalHeader`.
+    public init(compact: String, limits: JOSELimits = JOSELimits()) throws(JOSEError) {
+        let parts = try CompactParts(compact, count: 3, limits: limits)
+        self.header = try JOSEHeader(parsing: parts.decoded[0], limits: limits)
+        self.payload = parts.decoded[1]
+        self.signature = parts.decoded[2]
+        // The letters as they came, not their bytes encoded again.
+        self.signingInput = Array(parts.letters[0]) + [UInt8(ascii: ".")] + Array(parts.letters[1])
+    }
+
+    /// Verifies with one key, whose algorithm must be the header's.
+    ///
+    /// Throws ``JOSEError``: `algorithmNotAllowed`, `invalidSignature`.
+    public func verified(by key: VerificationKey) throws(JOSEError) -> VerifiedJWS {
+        guard self.header.algorithm == key.algorithm.rawValue else {
+            throw JOSEError(.algorithmNotAllowed, String(self.header.algorithm.prefix(16)))
+        }
+        guard key.isValid(self.signature, over: self.signingInput) else {
+            throw JOSEError(.invalidSignature, key.algorithm.rawValue)
+        }
+        return VerifiedJWS(header: self.header, payload: self.payload)
+    }
+
+    /// Verifies with the key of `keys` that the header's `kid` names. Without `kid` the set must have one key only.
+    ///
+    /// Throws ``JOSEError``: `algorithmNotAllowed`, `unknownKey`, `invalidKey`, `invalidSignature`.
+    public func verified(by keys: JWKSet, allowing algorithms: Set<SignatureAlgorithm>) throws(JOSEError)
+        -> VerifiedJWS
+    {
+        guard let algorithm = SignatureAlgorithm(rawValue: self.header.algorithm), algorithms.contains(algorithm) else {
+            throw JOSEError(.algorithmNotAllowed, String(self.header.algorithm.prefix(16)))
+        }
+        let key: JWK
+        if let name = self.header.keyID {
+            guard let named = keys[name] else { throw JOSEError(.unknownKey, "no key of that name") }
+            key = named
+        } else {
+            guard let only = keys.keys.first, keys.keys.count == 1 else {
+                throw JOSEError(.unknownKey, "no kid, and \(keys.keys.count) keys")
+            }
+            key = only
+        }
+        return try self.verified(by: VerificationKey(key, algorithm: algorithm))
+    }
+}
+
+/// A JSON Web Signature whose signature was found good, or that was just made. Only those two can make one.
+public struct VerifiedJWS: Sendable {
+    public let header: JOSEHeader
+    /// The bytes that were signed as payload.
+    public let payload: [UInt8]
+
+    fileprivate init(header: JOSEHeader, payload: [UInt8]) {
+        self.header = header
+        self.payload = payload
+    }
+}
+
+/// Makes JSON Web Signatures.
+public enum JWS {
+    /// Signs `payload` and gives the compact form. `alg` and, where the key has a name, `kid` are set by the key.
+    ///
+    /// - Parameters:
+    ///   - type: The header's `typ`, such as `at+jwt`.
+    ///   - header: Other members. `alg` and `kid` in it are replaced; `crit` is refused.
+    /// - Throws: ``JOSEError``: `criticalHeader`, `invalidKey`.
+    public static func sign(
+        _ payload: some Collection<UInt8>, type: String? = nil, header: JSONObject = [:], with key: SigningKey
+    ) throws(JOSEError) -> String {
+        guard header["crit"] == nil else { throw JOSEError(.criticalHeader, "crit") }
+        var members = header
+        members["alg"] = .string(key.algorithm.rawValue)
+        if let type { members["typ"] = .string(type) }
+        if let keyID = key.keyID { members["kid"] = .string(keyID) }
+        let input = Base64URL.encode(JSON.object(members).serialized) + "." + Base64URL.encode(payload)
+        let signature = try key.signature(over: Array(input.utf8))
+        return input + "." + Base64URL.encode(signature)
+    }
+}

@@ -1,0 +1,199 @@
+import Crypto
+import JOSE
+import Testing
+import _Primitives
+
+@Suite("RFC 7515: JSON Web Signature")
+struct JWSTests {
+    static func key(_ json: String) throws -> JWK {
+        guard case .object(let object) = try JSON(parsing: json) else { throw JOSEError(.malformed, "test") }
+        return try JWK(json: object)
+    }
+
+    static let keys = [
+        (Vectors.hmacJWS, Vectors.hmacKey, SignatureAlgorithm.hs256),
+        (Vectors.rsaJWS, Vectors.rsaKey, .rs256),
+        (Vectors.ecJWS, Vectors.ecKey, .es256),
+    ]
+
+    @Test("verifies the examples of appendices A.1 to A.3", arguments: JWSTests.keys)
+    func verifiesExamples(compact: String, key: String, algorithm: SignatureAlgorithm) throws {
+        let key = try VerificationKey(Self.key(key), algorithm: algorithm)
+        let token = try UnverifiedJWS(compact: compact).verified(by: key)
+        #expect(String(decoding: token.payload, as: UTF8.self) == Vectors.claimsText)
+    }
+
+    @Test(
+        "verifies the examples of RFC 7520, section 4, and PS256 of an independent implementation",
+        arguments: [
+            (Vectors.cookbookRS256, Vectors.cookbookRSAKey, SignatureAlgorithm.rs256, "It\u{2019}s a dangerous"),
+            (Vectors.cookbookHS256, Vectors.cookbookHMACKey, .hs256, "It\u{2019}s a dangerous"),
+            (Vectors.foreignPS256, Vectors.rsaKey, .ps256, "made elsewhere"),
+        ])
+    func verifiesMore(compact: String, key: String, algorithm: SignatureAlgorithm, start: String) throws {
+        let key = try VerificationKey(Self.key(key), algorithm: algorithm)
+        let token = try UnverifiedJWS(compact: compact).verified(by: key)
+        #expect(String(decoding: token.payload, as: UTF8.self).hasPrefix(start))
+    }
+
+    @Test func deterministicSignaturesAreTheCookbooks() throws {
+        let payload = try UnverifiedJWS(compact: Vectors.cookbookRS256)
+            .verified(by: VerificationKey(Self.key(Vectors.cookbookRSAKey), algorithm: .rs256)).payload
+        let rsa = try JWS.sign(
+            payload, header: ["alg": .string("RS256")],
+            with: SigningKey(Self.key(Vectors.cookbookRSAKey), algorithm: .rs256))
+        #expect(rsa == Vectors.cookbookRS256)
+        let hmac = try JWS.sign(payload, with: SigningKey(Self.key(Vectors.cookbookHMACKey), algorithm: .hs256))
+        #expect(hmac == Vectors.cookbookHS256)
+    }
+
+    @Test("signs what it verifies", arguments: JWSTests.keys + [("", Vectors.rsaKey, .ps256)])
+    func roundTrip(compact: String, key: String, algorithm: SignatureAlgorithm) throws {
+        let key = try Self.key(key)
+        let compact = try JWS.sign(
+            Array("text".utf8), type: "at+jwt", with: SigningKey(key, algorithm: algorithm))
+        let token = try UnverifiedJWS(compact: compact).verified(by: VerificationKey(key, algorithm: algorithm))
+        #expect(token.payload == Array("text".utf8))
+        #expect(token.header.hasType("application/AT+JWT"))
+        #expect(!token.header.hasType("JWT"))
+        #expect(token.header.keyID == key.keyID)
+    }
+
+    @Test("refuses one changed bit of the signature, the payload or the header", arguments: JWSTests.keys)
+    func refusesChanges(compact: String, key: String, algorithm: SignatureAlgorithm) throws {
+        let key = try VerificationKey(Self.key(key), algorithm: algorithm)
+        var parts = compact.split(separator: ".").map { Base64URL.decode($0)! }
+        for part in [1, 2] {
+            parts[part][3] ^= 0x01
+            let changed = parts.map { Base64URL.encode($0) }.joined(separator: ".")
+            let token = try UnverifiedJWS(compact: changed)
+            #expect(throws: JOSEError(.invalidSignature, "")) { try token.verified(by: key) }
+            parts[part][3] ^= 0x01
+        }
+        // The same header with a space in it says the same, and is not what was signed.
+        parts[0] = [UInt8(ascii: " ")] + parts[0]
+        let token = try UnverifiedJWS(compact: parts.map { Base64URL.encode($0) }.joined(separator: "."))
+        #expect(throws: JOSEError(.invalidSignature, "")) { try token.verified(by: key) }
+    }
+
+    @Test("refuses a signature of another length or form", arguments: [0, 1, 63, 65, 71])
+    func refusesLengths(count: Int) throws {
+        let parts = Vectors.ecJWS.split(separator: ".")
+        let token = try UnverifiedJWS(
+            compact: "\(parts[0]).\(parts[1])." + Base64URL.encode([UInt8](repeating: 0x30, count: count)))
+        let key = try VerificationKey(Self.key(Vectors.ecKey), algorithm: .es256)
+        #expect(throws: JOSEError(.invalidSignature, "")) { try token.verified(by: key) }
+    }
+
+    @Test(
+        "refuses algorithms that are not allowed",
+        arguments: [Vectors.unsecuredJWS, Vectors.p521JWS, Vectors.cookbookPS384, Vectors.hmacJWS])
+    func refusesAlgorithms(compact: String) throws {
+        let token = try UnverifiedJWS(compact: compact)
+        let key = try Self.key(Vectors.ecKey)
+        #expect(throws: JOSEError(.algorithmNotAllowed, "")) {
+            try token.verified(by: VerificationKey(key, algorithm: .es256))
+        }
+        #expect(throws: JOSEError(.algorithmNotAllowed, "")) {
+            try token.verified(by: JWKSet([key]), allowing: [.es256, .rs256, .ps256])
+        }
+    }
+
+    @Test func aPublicRSAKeyIsNoHMACKey() throws {
+        // RFC 8725, section 2.1: the attacker signs with the public key's text as HMAC key.
+        let rsa = try Self.key(Vectors.publicRSAKey)
+        let text = Array(Vectors.publicRSAKey.utf8).prefix(64)
+        let forged = try JWS.sign(
+            Array("{}".utf8), with: SigningKey(JWK(.octets(Array(text)), keyID: rsa.keyID), algorithm: .hs256))
+        let token = try UnverifiedJWS(compact: forged)
+        #expect(throws: JOSEError(.invalidKey, "")) {
+            try token.verified(by: JWKSet([rsa]), allowing: [.hs256, .rs256])
+        }
+    }
+
+    @Test(
+        "refuses what is not the compact form",
+        arguments: [
+            ("", JOSEError.Code.malformed), (".", .malformed), ("..", .malformed),
+            ("eyJhbGciOiJFUzI1NiJ9.e30", .malformed), ("eyJhbGciOiJFUzI1NiJ9.e30.AA.AA", .malformed),
+            ("eyJhbGciOiJFUzI1NiJ9.e30=.AA", .malformed), ("eyJhbGciOiJFUzI1NiJ9 .e30.AA", .malformed),
+            ("eyJhbGciOiJFUzI1NiJ8.e30.AA", .malformed),
+        ])
+    func refusesForms(compact: String, code: JOSEError.Code) {
+        #expect(throws: JOSEError(code, "")) { try UnverifiedJWS(compact: compact) }
+    }
+
+    @Test(
+        "refuses headers",
+        arguments: [
+            (#"{}"#, JOSEError.Code.malformed), (#"{"alg":1}"#, .malformed), (#"{"alg":null}"#, .malformed),
+            (#"[]"#, .malformed), (#"{"alg":"ES256","alg":"HS256"}"#, .malformed),
+            (#"{"alg":"ES256","kid":7}"#, .malformed), (#"{"alg":"ES256","typ":[]}"#, .malformed),
+            (#"{"alg":"ES256","crit":["exp"]}"#, .criticalHeader), (#"{"alg":"ES256","crit":[]}"#, .criticalHeader),
+            (#"{"alg":"ES256","b64":false,"crit":["b64"]}"#, .criticalHeader),
+            (#"{"alg":"ES256","crit":"no"}"#, .criticalHeader),
+            (#"{"alg":"ES256","x":"\#(String(repeating: "x", count: 4096))"}"#, .tooLarge),
+        ])
+    func refusesHeaders(header: String, code: JOSEError.Code) {
+        #expect(throws: JOSEError(code, "")) {
+            try UnverifiedJWS(compact: Base64URL.encode(Array(header.utf8)) + ".e30.AA")
+        }
+    }
+
+    @Test func refusesMoreThanTheLimit() throws {
+        let limits = JOSELimits(compactLength: Vectors.ecJWS.utf8.count)
+        #expect(try UnverifiedJWS(compact: Vectors.ecJWS, limits: limits).header.algorithm == "ES256")
+        #expect(throws: JOSEError(.tooLarge, "")) {
+            try UnverifiedJWS(compact: Vectors.ecJWS + "A", limits: limits)
+        }
+    }
+
+    @Test func theKeyIsChosenByName() throws {
+        var first = try Self.key(Vectors.ecKey)
+        var second = try JWK(
+            .octets([UInt8](repeating: 7, count: 32)), keyID: "second")
+        first.keyID = "first"
+        let compact = try JWS.sign([1, 2, 3], with: SigningKey(first, algorithm: .es256))
+        let token = try UnverifiedJWS(compact: compact)
+        #expect(try token.verified(by: JWKSet([second, first]), allowing: [.es256]).payload == [1, 2, 3])
+        #expect(throws: JOSEError(.unknownKey, "")) { try token.verified(by: JWKSet([second]), allowing: [.es256]) }
+        second.keyID = "first"
+        #expect(throws: JOSEError(.invalidKey, "")) { try token.verified(by: JWKSet([second]), allowing: [.es256]) }
+    }
+
+    @Test func withoutANameTheSetMustHoldOneKey() throws {
+        let key = try Self.key(Vectors.ecKey)
+        let other = try Self.key(Vectors.publicECKey)
+        let token = try UnverifiedJWS(compact: Vectors.ecJWS)
+        #expect(!(try token.verified(by: JWKSet([key]), allowing: [.es256]).payload.isEmpty))
+        #expect(throws: JOSEError(.unknownKey, "")) {
+            try token.verified(by: JWKSet([key, other]), allowing: [.es256])
+        }
+        #expect(throws: JOSEError(.unknownKey, "")) { try token.verified(by: JWKSet([]), allowing: [.es256]) }
+    }
+
+    @Test func aCriticalHeaderIsNotWritten() throws {
+        let key = try SigningKey(Self.key(Vectors.ecKey), algorithm: .es256)
+        #expect(throws: JOSEError(.criticalHeader, "")) {
+            try JWS.sign([], header: ["crit": .array([.string("x")])], with: key)
+        }
+    }
+
+    @Test(
+        "refuses keys that are for something else",
+        arguments: [
+            (Vectors.ecKey, SignatureAlgorithm.rs256), (Vectors.rsaKey, .es256), (Vectors.hmacKey, .es256),
+            (Vectors.ecKey, .hs256), (Vectors.privateECKey, .es256), (Vectors.privateRSAKey, .ps256),
+            (#"{"kty":"oct","k":"AAAAAAAAAAAAAAAAAAAAAA"}"#, .hs256),
+        ])
+    func refusesKeys(key: String, algorithm: SignatureAlgorithm) throws {
+        let key = try Self.key(key)
+        #expect(throws: JOSEError(.invalidKey, "")) { try VerificationKey(key, algorithm: algorithm) }
+        #expect(throws: JOSEError(.invalidKey, "")) { try SigningKey(key, algorithm: algorithm) }
+    }
+
+    @Test func aPublicKeyDoesNotSign() throws {
+        let key = try #require(try Self.key(Vectors.ecKey).publicKey)
+        #expect(throws: JOSEError(.invalidKey, "")) { try SigningKey(key, algorithm: .es256) }
+    }
+}
