@@ -1,0 +1,55 @@
+# Everything that a person or a machine runs here. `make` alone prints the list.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# One build folder for both packages: what the server shares with the SDK is compiled once.
+SERVER_BUILD := cd Server && swift build --scratch-path ../.build
+# What `make build` and `make bench` make: optimised, with the Swift runtime inside.
+RELEASE := -c release --static-swift-stdlib --scratch-path ../.build-release
+PROGRAMS := countersign countersign-phone bank
+
+.PHONY: help demo test check bench build parity parity-mutate docs fuzz format packages test-packages
+
+help: ## print this list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: packages ## sign a person in and have a transfer confirmed, on this machine; stays up (CI=true: stops after the run)
+	@for program in $(PROGRAMS); do ( $(SERVER_BUILD) --product $$program ) || exit 1; done
+	@scripts/demo
+
+test: test-packages ## run every test: SDK, server, browser, crash, parity
+	@scripts/test
+
+check: packages ## formatting, warnings as errors, imports, architecture, names, lengths, documents
+	@scripts/check
+
+bench: packages ## release build, then a table of measured numbers
+	@scripts/bench
+
+build: packages ## leave optimised programs in bin/
+	@for program in $(PROGRAMS); do ( cd Server && swift build $(RELEASE) --product $$program ) || exit 1; done
+	@mkdir -p bin
+	@for program in $(PROGRAMS); do cp .build-release/release/$$program bin/ && strip bin/$$program || exit 1; done
+	@ls -l bin
+
+parity: ## check docs/parity/*.md against the last test run
+	@scripts/parity
+
+parity-mutate: test-packages ## apply N (10) of the rows' mutations at random and expect failing tests
+	@scripts/parity-mutate $(or $(N),10)
+
+docs: packages ## API reference and guides as static HTML in .build/docs
+	@scripts/docs
+
+fuzz: packages ## run each fuzz target for FUZZ_SECONDS (60)
+	@scripts/fuzz $(or $(FUZZ_SECONDS),60)
+
+format: ## rewrite the sources as `make check` wants them
+	@swift format -i -r -p $$(scripts/swift-sources)
+
+packages:
+	@scripts/install-packages build
+
+test-packages:
+	@scripts/install-packages build test
