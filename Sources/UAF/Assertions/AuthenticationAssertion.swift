@@ -1,0 +1,126 @@
+/// A signature by a registered key: TAG_UAFV1_AUTH_ASSERTION (§3.3).
+///
+/// The signed data must be the first item; within it any order is taken (§18, row 3).
+public struct AuthenticationAssertion: Hashable, Sendable {
+    /// What is signed.
+    public let signedData: SignedData
+    /// The signature over it, in the encoding that the signed data announces.
+    public let signature: [UInt8]
+    /// Extensions outside the signed data.
+    public let extensions: [AssertionExtension]
+
+    /// Puts an assertion together.
+    public init(signedData: SignedData, signature: [UInt8], extensions: [AssertionExtension] = []) {
+        self.signedData = signedData
+        self.signature = signature
+        self.extensions = extensions
+    }
+
+    /// Reads an assertion that fills `bytes` exactly.
+    public init(parsing bytes: [UInt8]) throws(UAFError) {
+        var reader = TLVReader(bytes[...])
+        let root = try reader.readField(expecting: .authenticationAssertion)
+        try reader.finish()
+        var inner = TLVReader(root.value)
+        let signed = try inner.readField(expecting: .signedData)
+        let others = try TLVComposite(
+            root.value[signed.encoded.endIndex...], single: [.signedData, .signature],
+            repeatable: AssertionExtension.tags)
+        guard others[.signedData] == nil else { throw UAFError(.duplicateTag, "\(Tag.signedData)") }
+        self.signedData = try SignedData(signed)
+        self.signature = Array(try others.requiredValue(.signature, 1...1024))
+        self.extensions = try AssertionExtension.list(others)
+    }
+
+    /// The assertion's bytes.
+    public func serialized() throws(UAFError) -> [UInt8] {
+        var writer = TLVWriter()
+        try writer.append(.authenticationAssertion) { (inner) throws(UAFError) in
+            inner.append(encoded: self.signedData.signedBytes)
+            try inner.append(.signature, self.signature)
+            for entry in self.extensions { try entry.append(to: &inner) }
+        }
+        return writer.bytes
+    }
+}
+
+/// What an authentication signs: TAG_UAFV1_SIGNED_DATA (§3.3).
+public struct SignedData: Hashable, Sendable {
+    /// Tag, length and value exactly as received or made: what the signature covers.
+    public let signedBytes: [UInt8]
+    /// The authenticator's model.
+    public let aaid: AAID
+    /// The authenticator's version.
+    public let authenticatorVersion: UInt16
+    /// What the person did.
+    public let mode: AuthenticationMode
+    /// The algorithm of the signature.
+    public let signatureAlgorithm: SignatureAlgorithm
+    /// The authenticator's random bytes, at least 8.
+    public let nonce: [UInt8]
+    /// SHA-256 of the text of the final challenge parameters: 32 bytes.
+    public let finalChallengeHash: [UInt8]
+    /// SHA-256 of the confirmed content: 32 bytes, or none where nothing was confirmed.
+    public let transactionContentHash: [UInt8]
+    /// The key's name.
+    public let keyID: KeyID
+    /// How often the key has signed, this time included; 0: not supported.
+    public let signCounter: UInt32
+    /// Extensions within the signed data.
+    public let extensions: [AssertionExtension]
+    /// Which biometric record was used (UVI), where the authenticator says it.
+    public let userVerificationIndex: [UInt8]?
+    /// Which set of records is enrolled (UVS), where the authenticator says it.
+    public let userVerificationState: [UInt8]?
+
+    /// Makes the data and its bytes. Throws ``UAFError/Code/invalidLength`` for hashes and nonces of a wrong length.
+    public init(
+        aaid: AAID, authenticatorVersion: UInt16, mode: AuthenticationMode, signatureAlgorithm: SignatureAlgorithm,
+        nonce: [UInt8], finalChallengeHash: [UInt8], transactionContentHash: [UInt8] = [], keyID: KeyID,
+        signCounter: UInt32, extensions: [AssertionExtension] = []
+    ) throws(UAFError) {
+        var writer = TLVWriter()
+        try writer.append(.signedData) { (inner) throws(UAFError) in
+            try inner.append(.aaid, aaid.text.utf8)
+            try inner.append(
+                .assertionInfo,
+                authenticatorVersion.littleEndianBytes + [mode.rawValue]
+                    + signatureAlgorithm.rawValue.littleEndianBytes)
+            try inner.append(.authenticatorNonce, nonce)
+            try inner.append(.finalChallengeHash, finalChallengeHash)
+            try inner.append(.transactionContentHash, transactionContentHash)
+            try inner.append(.keyID, keyID.bytes)
+            try inner.append(.counters, signCounter.littleEndianBytes)
+            for entry in extensions { try entry.append(to: &inner) }
+        }
+        var reader = TLVReader(writer.bytes[...])
+        try self.init(try reader.readField(expecting: .signedData))
+        try reader.finish()
+    }
+
+    init(_ field: TLVField) throws(UAFError) {
+        let items = try TLVComposite(
+            field.value,
+            single: [
+                .aaid, .assertionInfo, .authenticatorNonce, .finalChallengeHash, .transactionContentHash, .keyID,
+                .counters, .userVerificationIndex, .userVerificationState,
+            ], repeatable: AssertionExtension.tags)
+        self.signedBytes = Array(field.encoded)
+        self.aaid = try AAID(ascii: try items.requiredValue(.aaid, 9...9))
+        let info = try items.requiredValue(.assertionInfo, 5...5)
+        self.authenticatorVersion = info.littleEndian(at: 0)
+        self.mode = AuthenticationMode(rawValue: info[info.startIndex + 2])
+        self.signatureAlgorithm = SignatureAlgorithm(rawValue: info.littleEndian(at: 3))
+        self.nonce = Array(try items.requiredValue(.authenticatorNonce, 8...1024))
+        self.finalChallengeHash = Array(try items.requiredValue(.finalChallengeHash, 32...32))
+        self.transactionContentHash = Array(try items.requiredValue(.transactionContentHash, 0...32))
+        guard [0, 32].contains(self.transactionContentHash.count) else {
+            throw UAFError(.invalidLength, "\(Tag.transactionContentHash)")
+        }
+        self.keyID = try KeyID(try items.requiredValue(.keyID, 32...2048))
+        self.signCounter = try items.requiredValue(.counters, 4...4).littleEndian(at: 0)
+        self.extensions = try AssertionExtension.list(items)
+        self.userVerificationIndex = try items.value(.userVerificationIndex, 1...32).map { Array($0) }
+        self.userVerificationState = try items.value(.userVerificationState, 1...32).map { Array($0) }
+    }
+}

@@ -1,0 +1,141 @@
+import _Primitives
+
+/// What is known about a model of authenticators (MetadataStatement, §16).
+///
+/// The server judges by it alone; what clients say of themselves are hints.
+public struct MetadataStatement: Hashable, Sendable {
+    /// `aaid`
+    public var aaid: AAID
+    /// `description`
+    public var description: String
+    /// `authenticatorVersion`: the lowest that is trusted.
+    public var authenticatorVersion: UInt16
+    /// `upv`: the versions that the model speaks.
+    public var versions: [Version]
+    /// `assertionScheme`
+    public var assertionScheme: AssertionScheme
+    /// `authenticationAlgorithm`
+    public var authenticationAlgorithm: SignatureAlgorithm
+    /// `publicKeyAlgAndEncoding`
+    public var publicKeyFormat: PublicKeyFormat
+    /// `attestationTypes`
+    public var attestationTypes: [AttestationType]
+    /// `userVerificationDetails`: alternatives, each a list of methods that are used together.
+    public var userVerificationDetails: [[UserVerification]]
+    /// `keyProtection`
+    public var keyProtection: KeyProtection
+    /// `matcherProtection`
+    public var matcherProtection: MatcherProtection
+    /// `attachmentHint`
+    public var attachmentHint: AttachmentHint
+    /// `isSecondFactorOnly`
+    public var isSecondFactorOnly: Bool
+    /// `isKeyRestricted`: only the authenticator itself decides what the key signs.
+    public var isKeyRestricted: Bool
+    /// `tcDisplay`
+    public var tcDisplay: TransactionConfirmationDisplay
+    /// `tcDisplayContentType`; there where ``tcDisplay`` is not empty.
+    public var tcDisplayContentType: Transaction.ContentType?
+    /// `attestationRootCertificates`, DER; empty for surrogate attestation.
+    public var attestationRootCertificates: [[UInt8]]
+
+    /// Reads a statement's JSON object of at most 256 KiB.
+    ///
+    /// Members that this product does not judge by are not read. `isSecondFactorOnly` may be a string, as in the
+    /// standard's example (§18, row 22).
+    public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
+        let members = try MemberReader(body: bytes, "metadata", limits: JSONLimits(bytes: 262_144))
+        self.aaid = try AAID(try members.requiredString("aaid"))
+        self.description = try members.requiredString("description", 1...200)
+        self.authenticatorVersion = try members.requiredInteger("authenticatorVersion")
+        self.versions = try members.requiredList("upv") { (element) throws(UAFError) in try Version(element) }
+        self.assertionScheme = AssertionScheme(rawValue: try members.requiredString("assertionScheme"))
+        self.authenticationAlgorithm = SignatureAlgorithm(
+            rawValue: try members.requiredInteger("authenticationAlgorithm"))
+        self.publicKeyFormat = PublicKeyFormat(rawValue: try members.requiredInteger("publicKeyAlgAndEncoding"))
+        guard let types = try members.numbers("attestationTypes", AttestationType.init(rawValue:)) else {
+            throw UAFError(.missingMember, "metadata.attestationTypes")
+        }
+        self.attestationTypes = types
+        guard let alternatives = try members.values("userVerificationDetails") else {
+            throw UAFError(.missingMember, "metadata.userVerificationDetails")
+        }
+        self.userVerificationDetails = try Self.details(alternatives)
+        self.keyProtection = KeyProtection(rawValue: try members.requiredInteger("keyProtection"))
+        self.matcherProtection = MatcherProtection(rawValue: try members.requiredInteger("matcherProtection"))
+        self.attachmentHint = AttachmentHint(rawValue: try members.requiredInteger("attachmentHint"))
+        self.isSecondFactorOnly = try Self.flag(members, "isSecondFactorOnly")
+        self.isKeyRestricted = try members.bool("isKeyRestricted") ?? true
+        self.tcDisplay = TransactionConfirmationDisplay(rawValue: try members.requiredInteger("tcDisplay"))
+        self.tcDisplayContentType =
+            try members.string("tcDisplayContentType").map(Transaction.ContentType.init(rawValue:))
+        guard self.tcDisplay.isEmpty || self.tcDisplayContentType != nil else {
+            throw UAFError(.missingMember, "metadata.tcDisplayContentType")
+        }
+        guard let roots = try members.values("attestationRootCertificates", allowsEmpty: true) else {
+            throw UAFError(.missingMember, "metadata.attestationRootCertificates")
+        }
+        self.attestationRootCertificates = try Self.certificates(roots)
+    }
+
+    /// The methods as one value: alternatives of one method each, or one alternative of several. `nil` where it is mixed
+    /// and cannot be said so (§2.2): such a model can only be named by its AAID.
+    public var userVerification: UserVerification? {
+        let details = self.userVerificationDetails
+        if details.allSatisfy({ $0.count == 1 }) { return details.reduce(into: []) { $0.formUnion($1[0]) } }
+        guard details.count == 1 else { return nil }
+        return details[0].reduce(into: .all) { $0.formUnion($1) }
+    }
+
+    /// What a policy asks. Mixed methods appear as all of them at once, which no criterion but the AAID should rely on.
+    public var info: AuthenticatorInfo {
+        AuthenticatorInfo(
+            aaid: self.aaid, authenticatorVersion: self.authenticatorVersion, assertionScheme: self.assertionScheme,
+            authenticationAlgorithm: self.authenticationAlgorithm, attestationTypes: self.attestationTypes,
+            userVerification: self.userVerification ?? .all, keyProtection: self.keyProtection,
+            matcherProtection: self.matcherProtection, attachmentHint: self.attachmentHint, tcDisplay: self.tcDisplay,
+            tcDisplayContentType: self.tcDisplayContentType, isSecondFactorOnly: self.isSecondFactorOnly)
+    }
+
+    private static func details(_ alternatives: [JSON]) throws(UAFError) -> [[UserVerification]] {
+        var details: [[UserVerification]] = []
+        for alternative in alternatives {
+            let members = MemberReader(["methods": alternative], "metadata.userVerificationDetails")
+            details.append(
+                try members.requiredList("methods") { (method) throws(UAFError) in
+                    UserVerification(rawValue: try method.requiredInteger("userVerification"))
+                })
+        }
+        return details
+    }
+
+    private static func flag(_ members: MemberReader, _ name: String) throws(UAFError) -> Bool {
+        switch members.object[name] {
+        case .string("true"): true
+        case .string("false"): false
+        default: try members.requiredBool(name)
+        }
+    }
+
+    /// Standard base64, possibly with padding and line breaks.
+    private static func certificates(_ values: [JSON]) throws(UAFError) -> [[UInt8]] {
+        var certificates: [[UInt8]] = []
+        for value in values {
+            guard case .string(let text) = value else { throw UAFError(.wrongType, "metadata: a root certificate") }
+            var letters: [UInt8] = []
+            for letter in text.utf8 {
+                switch letter {
+                case UInt8(ascii: "+"): letters.append(UInt8(ascii: "-"))
+                case UInt8(ascii: "/"): letters.append(UInt8(ascii: "_"))
+                case UInt8(ascii: "="), 0x20, 0x0A, 0x0D: continue
+                default: letters.append(letter)
+                }
+            }
+            guard let bytes = Base64URL.decode(utf8: letters), !bytes.isEmpty else {
+                throw UAFError(.invalidValue, "metadata: a root certificate")
+            }
+            certificates.append(bytes)
+        }
+        return certificates
+    }
+}

@@ -1,0 +1,132 @@
+public import _Primitives
+
+/// The model of an authenticator: nine characters `HHHH#HHHH` (§1). Two spellings that differ in case are one AAID.
+public struct AAID: Hashable, Sendable, CustomStringConvertible {
+    /// The canonical spelling, in upper case.
+    public let text: String
+
+    /// Reads either case. Throws ``UAFError/Code/invalidValue``.
+    public init(_ text: some StringProtocol) throws(UAFError) { try self.init(ascii: Array(text.utf8)) }
+
+    /// As ``init(_:)``, from the nine ASCII bytes of TAG_AAID (§3.1).
+    public init(ascii bytes: some Collection<UInt8>) throws(UAFError) {
+        guard bytes.count == 9 else { throw UAFError(.invalidValue, "an AAID of \(bytes.count) bytes") }
+        var letters: [UInt8] = []
+        letters.reserveCapacity(9)
+        for (index, byte) in bytes.enumerated() {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9") where index != 4: letters.append(byte)
+            case UInt8(ascii: "A")...UInt8(ascii: "F") where index != 4: letters.append(byte)
+            case UInt8(ascii: "a")...UInt8(ascii: "f") where index != 4: letters.append(byte - 32)
+            case UInt8(ascii: "#") where index == 4: letters.append(byte)
+            default: throw UAFError(.invalidValue, "an AAID with a wrong letter at \(index)")
+            }
+        }
+        self.text = String(decoding: letters, as: UTF8.self)
+    }
+
+    /// For a text that is known to be canonical.
+    init(uncheckedText: String) { self.text = uncheckedText }
+
+    /// The first four letters: who makes the authenticator.
+    public var vendorID: String { String(self.text.prefix(4)) }
+
+    public var description: String { self.text }
+}
+
+/// The name of a key within its AAID: 32 to 2048 bytes (§1).
+public struct KeyID: Hashable, Sendable, CustomStringConvertible {
+    /// The bytes as they stand in TAG_KEYID.
+    public let bytes: [UInt8]
+
+    /// Throws ``UAFError/Code/outOfRange``.
+    public init(_ bytes: some Collection<UInt8>) throws(UAFError) {
+        guard (32...2048).contains(bytes.count) else { throw UAFError(.outOfRange, "a KeyID of \(bytes.count) bytes") }
+        self.bytes = Array(bytes)
+    }
+
+    /// Reads base64url. Throws `invalidBase64URL` and `outOfRange`.
+    public init(base64URL text: some StringProtocol) throws(UAFError) {
+        guard let bytes = Base64URL.decode(text) else { throw UAFError(.invalidBase64URL, "keyID") }
+        try self.init(bytes)
+    }
+
+    /// The spelling in JSON messages.
+    public var base64URL: String { Base64URL.encode(self.bytes) }
+
+    public var description: String { self.base64URL }
+}
+
+/// What calls the UAF client: a web origin or an app, 1 to 512 characters (§7.1).
+///
+/// Compared exactly. Origins are to be in their normal form (lower-case host, no default port, no path).
+public struct FacetID: Hashable, Sendable, CustomStringConvertible {
+    /// The identifier as text.
+    public let text: String
+
+    /// Throws ``UAFError/Code/outOfRange``.
+    public init(_ text: String) throws(UAFError) {
+        guard (1...512).contains(text.unicodeScalars.count) else {
+            throw UAFError(.outOfRange, "a facetID of \(text.unicodeScalars.count) characters")
+        }
+        self.text = text
+    }
+
+    public var description: String { self.text }
+}
+
+/// A version of the protocol, the ASM or a product: major first, then minor (§2.1).
+public struct Version: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The first number.
+    public let major: UInt16
+    /// The second number.
+    public let minor: UInt16
+
+    /// Makes a version of its two numbers.
+    public init(major: UInt16, minor: UInt16) {
+        self.major = major
+        self.minor = minor
+    }
+
+    /// UAF 1.1, the version that this product speaks.
+    public static let uaf11 = Version(major: 1, minor: 1)
+
+    public static func < (left: Self, right: Self) -> Bool {
+        (left.major, left.minor) < (right.major, right.minor)
+    }
+
+    public var description: String { "\(self.major).\(self.minor)" }
+
+    init(_ members: MemberReader) throws(UAFError) {
+        self.init(
+            major: try members.requiredInteger("major"), minor: try members.requiredInteger("minor"))
+    }
+
+    var json: JSON { .object(["major": .integer(Int64(self.major)), "minor": .integer(Int64(self.minor))]) }
+}
+
+/// The server's random value that an answer must carry: base64url of 8 to 64 bytes (§1).
+///
+/// Equal when the texts are: the client copies the text, it does not decode it (§18, row 24).
+public struct Challenge: Hashable, Sendable, CustomStringConvertible {
+    /// The base64url text, exactly as made or received.
+    public let text: String
+
+    /// Throws `invalidBase64URL` and `outOfRange`.
+    public init(_ text: String) throws(UAFError) {
+        guard let bytes = Base64URL.decode(text) else { throw UAFError(.invalidBase64URL, "challenge") }
+        guard (8...64).contains(bytes.count) else { throw UAFError(.outOfRange, "a challenge of \(bytes.count) bytes") }
+        self.text = text
+    }
+
+    /// A new challenge of 32 bytes.
+    public init(random: RandomSource) { self.text = Base64URL.encode(random.bytes(32)) }
+
+    /// The bytes behind the text.
+    public var bytes: [UInt8] { Base64URL.decode(self.text) ?? [] }
+
+    /// Whether both are the same, in constant time.
+    public func matches(_ other: Challenge) -> Bool { constantTimeEqual(self.text.utf8, other.text.utf8) }
+
+    public var description: String { self.text }
+}

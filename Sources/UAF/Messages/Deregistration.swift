@@ -1,0 +1,100 @@
+import _Primitives
+
+/// The server asks to delete keys (DeregistrationRequest, §2.5). There is no answer to it.
+public struct DeregistrationRequest: Hashable, Sendable {
+    /// `header`, of operation `Dereg`.
+    public var header: OperationHeader
+    /// `authenticators`: what to delete, at least one entry.
+    public var authenticators: [DeregisterAuthenticator]
+
+    /// Makes a request. The rules are checked where it is read.
+    public init(header: OperationHeader, authenticators: [DeregisterAuthenticator]) {
+        self.header = header
+        self.authenticators = authenticators
+    }
+
+    /// Reads the message: an array of exactly one dictionary of operation `Dereg`.
+    ///
+    /// An entry with an empty member must be the only one and needs UAF 1.1: else ``UAFError/Code/invalidValue``.
+    public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
+        let members = try MemberReader(message: bytes, "deregistrationRequest")
+        self.header = try OperationHeader(members, expecting: .deregistration)
+        self.authenticators = try members.requiredList("authenticators") { (element) throws(UAFError) in
+            try DeregisterAuthenticator(element)
+        }
+        if self.authenticators.contains(where: { $0.keyID == nil }) {
+            guard self.authenticators.count == 1 else {
+                throw UAFError(.invalidValue, "an entry with an empty member is not the only one")
+            }
+            guard self.header.version >= .uaf11 else {
+                throw UAFError(.invalidValue, "an entry with an empty member before UAF 1.1")
+            }
+        }
+    }
+
+    /// The message, UTF-8.
+    public var serialized: [UInt8] {
+        JSON.message([
+            "header": self.header.json, "authenticators": .array(self.authenticators.map(\.json)),
+        ]).serialized
+    }
+}
+
+/// One thing to delete (DeregisterAuthenticator, §2.5).
+public struct DeregisterAuthenticator: Hashable, Sendable {
+    /// `aaid`; `nil` (an empty string on the wire): of all authenticators.
+    public let aaid: AAID?
+    /// `keyID`; `nil` (an empty string on the wire): all keys of this AppID.
+    public let keyID: KeyID?
+
+    private init(aaid: AAID?, keyID: KeyID?) {
+        self.aaid = aaid
+        self.keyID = keyID
+    }
+
+    /// One key.
+    public static func key(_ aaid: AAID, _ keyID: KeyID) -> Self { Self(aaid: aaid, keyID: keyID) }
+    /// All keys of one model.
+    public static func allKeys(of aaid: AAID) -> Self { Self(aaid: aaid, keyID: nil) }
+    /// All keys of the AppID.
+    public static let everything = Self(aaid: nil, keyID: nil)
+
+    init(_ members: MemberReader) throws(UAFError) {
+        let aaid = try members.requiredString("aaid", 0...9)
+        let keyID = try members.requiredString("keyID", 0...Int.max)
+        guard !aaid.isEmpty || keyID.isEmpty else { throw UAFError(.invalidValue, "a keyID without aaid") }
+        self.aaid = aaid.isEmpty ? nil : try AAID(aaid)
+        self.keyID = keyID.isEmpty ? nil : try KeyID(base64URL: keyID)
+    }
+
+    var json: JSON {
+        .object(["aaid": .string(self.aaid?.text ?? ""), "keyID": .string(self.keyID?.base64URL ?? "")])
+    }
+}
+
+/// Any request, for a client that does not know beforehand what it was sent.
+public enum UAFRequest: Hashable, Sendable {
+    case registration(RegistrationRequest)
+    case authentication(AuthenticationRequest)
+    case deregistration(DeregistrationRequest)
+
+    /// Reads the header first and then the message that it names. Throws ``UAFError/Code/wrongOperation`` for another.
+    public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
+        let members = try MemberReader(message: bytes, "request")
+        switch try OperationHeader(try members.requiredMembers("header")).operation {
+        case .registration: self = .registration(try RegistrationRequest(parsing: bytes))
+        case .authentication: self = .authentication(try AuthenticationRequest(parsing: bytes))
+        case .deregistration: self = .deregistration(try DeregistrationRequest(parsing: bytes))
+        default: throw UAFError(.wrongOperation, "request of an unknown operation")
+        }
+    }
+
+    /// The header of whichever it is.
+    public var header: OperationHeader {
+        switch self {
+        case .registration(let request): request.header
+        case .authentication(let request): request.header
+        case .deregistration(let request): request.header
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Crypto
+import _Primitives
+
+/// What an assertion binds to: application, challenge, caller and channel (FinalChallengeParams, §2.1).
+public struct FinalChallengeParams: Hashable, Sendable {
+    /// `appID`, after an empty one was replaced by the facetID: 1 to 512 characters.
+    public var appID: String
+    /// `challenge`, the request's text.
+    public var challenge: Challenge
+    /// `facetID`: who called the client.
+    public var facetID: FacetID
+    /// `channelBinding`: what the client saw of the TLS channel.
+    public var channelBinding: ChannelBinding
+
+    /// Makes the parameters.
+    public init(
+        appID: String, challenge: Challenge, facetID: FacetID, channelBinding: ChannelBinding = ChannelBinding()
+    ) {
+        self.appID = appID
+        self.challenge = challenge
+        self.facetID = facetID
+        self.channelBinding = channelBinding
+    }
+
+    /// Reads the member `fcParams` of a response: base64url of JSON.
+    public init(encoded text: String) throws(UAFError) {
+        guard let bytes = Base64URL.decode(text) else { throw UAFError(.invalidBase64URL, "fcParams") }
+        let members = try MemberReader(body: bytes, "fcParams")
+        self.appID = try members.requiredString("appID", 1...512)
+        self.challenge = try Challenge(try members.requiredString("challenge"))
+        self.facetID = try FacetID(try members.requiredString("facetID", 1...512))
+        self.channelBinding = try ChannelBinding(try members.requiredMembers("channelBinding"))
+    }
+
+    /// The member `fcParams`: base64url of JSON. Make it once and use the same text everywhere: its hash is signed.
+    public var encoded: String {
+        let object: JSONObject = [
+            "appID": .string(self.appID), "challenge": .string(self.challenge.text),
+            "facetID": .string(self.facetID.text), "channelBinding": self.channelBinding.json,
+        ]
+        return Base64URL.encode(JSON.object(object).serialized)
+    }
+
+    /// SHA-256 of the letters of `fcParams` exactly as they were sent, not of what they decode to (§18, row 1).
+    public static func hash(ofEncoded text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+}
+
+/// What a client saw of its TLS channel (ChannelBinding, §2.1). All members may be missing.
+public struct ChannelBinding: Hashable, Sendable {
+    /// `serverEndPoint`: base64url of a hash of the server's certificate.
+    public var serverEndPoint: String?
+    /// `tlsServerCertificate`: base64url of the server's certificate, DER.
+    public var tlsServerCertificate: String?
+    /// `tlsUnique`: base64url of the TLS Finished structure. Deprecated.
+    public var tlsUnique: String?
+    /// `cid_pubkey`: `unused`, or base64url of a JSON web key.
+    public var channelIDPublicKey: String?
+
+    /// Makes a channel binding; without arguments, the empty one.
+    public init(
+        serverEndPoint: String? = nil, tlsServerCertificate: String? = nil, tlsUnique: String? = nil,
+        channelIDPublicKey: String? = nil
+    ) {
+        self.serverEndPoint = serverEndPoint
+        self.tlsServerCertificate = tlsServerCertificate
+        self.tlsUnique = tlsUnique
+        self.channelIDPublicKey = channelIDPublicKey
+    }
+
+    init(_ members: MemberReader) throws(UAFError) {
+        self.serverEndPoint = try members.string("serverEndPoint")
+        self.tlsServerCertificate = try members.string("tlsServerCertificate")
+        self.tlsUnique = try members.string("tlsUnique")
+        self.channelIDPublicKey = try members.string("cid_pubkey")
+    }
+
+    var json: JSON {
+        var object = JSONObject()
+        object["serverEndPoint"] = self.serverEndPoint.map { .string($0) }
+        object["tlsServerCertificate"] = self.tlsServerCertificate.map { .string($0) }
+        object["tlsUnique"] = self.tlsUnique.map { .string($0) }
+        object["cid_pubkey"] = self.channelIDPublicKey.map { .string($0) }
+        return .object(object)
+    }
+}

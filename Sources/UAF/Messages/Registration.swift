@@ -1,0 +1,113 @@
+import _Primitives
+
+/// The server asks for a new key (RegistrationRequest, §2.3).
+public struct RegistrationRequest: Hashable, Sendable {
+    /// `header`, of operation `Reg`.
+    public var header: OperationHeader
+    /// `challenge`
+    public var challenge: Challenge
+    /// `username`: 1 to 128 characters.
+    public var username: String
+    /// `policy`
+    public var policy: Policy
+
+    /// Makes a request. The limits are checked where it is read.
+    public init(header: OperationHeader, challenge: Challenge, username: String, policy: Policy) {
+        self.header = header
+        self.challenge = challenge
+        self.username = username
+        self.policy = policy
+    }
+
+    /// Reads the message: an array of exactly one dictionary of operation `Reg`.
+    public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
+        let members = try MemberReader(message: bytes, "registrationRequest")
+        self.header = try OperationHeader(members, expecting: .registration)
+        self.challenge = try Challenge(try members.requiredString("challenge"))
+        self.username = try members.requiredString("username", 1...128)
+        self.policy = try Policy(try members.requiredMembers("policy"))
+    }
+
+    /// The message, UTF-8.
+    public var serialized: [UInt8] {
+        JSON.message([
+            "header": self.header.json, "challenge": .string(self.challenge.text), "username": .string(self.username),
+            "policy": .object(self.policy.json),
+        ]).serialized
+    }
+}
+
+/// A client's answer with the attested keys (RegistrationResponse, §2.3).
+public struct RegistrationResponse: Hashable, Sendable {
+    /// `header`, of operation `Reg`, with the appID filled in.
+    public var header: OperationHeader
+    /// `fcParams`, exactly as received or made: its letters are what the assertions sign.
+    public var fcParams: String
+    /// `assertions`. Empty: the client failed and says so (§18, row 15); `fcParams` may then be empty too.
+    public var assertions: [EncodedAssertion]
+
+    /// Makes a response. The limits are checked where it is read.
+    public init(header: OperationHeader, fcParams: String, assertions: [EncodedAssertion]) {
+        self.header = header
+        self.fcParams = fcParams
+        self.assertions = assertions
+    }
+
+    /// Reads the message: an array of exactly one dictionary of operation `Reg`. `fcParams` is not decoded.
+    public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
+        let members = try MemberReader(message: bytes, "registrationResponse")
+        self.header = try OperationHeader(members, expecting: .registration)
+        (self.fcParams, self.assertions) = try EncodedAssertion.response(members)
+    }
+
+    /// The message, UTF-8.
+    public var serialized: [UInt8] {
+        EncodedAssertion.message(header: self.header, fcParams: self.fcParams, assertions: self.assertions)
+    }
+}
+
+/// An assertion on its way (AuthenticatorRegistrationAssertion, §2.3, and AuthenticatorSignAssertion, §2.4).
+public struct EncodedAssertion: Hashable, Sendable {
+    /// `assertionScheme`
+    public var scheme: AssertionScheme
+    /// `assertion`: 1 to 4096 bytes, base64url on the wire.
+    public var bytes: [UInt8]
+    /// `exts`
+    public var extensions: [Extension]
+
+    /// Wraps the bytes of an assertion.
+    public init(scheme: AssertionScheme = .uafV1TLV, bytes: [UInt8], extensions: [Extension] = []) {
+        self.scheme = scheme
+        self.bytes = bytes
+        self.extensions = extensions
+    }
+
+    init(_ members: MemberReader) throws(UAFError) {
+        self.scheme = AssertionScheme(rawValue: try members.requiredString("assertionScheme"))
+        self.bytes = try members.requiredBytes("assertion", 1...4096)
+        self.extensions = try Extension.list(members)
+    }
+
+    private var json: JSON {
+        var object: JSONObject = [
+            "assertionScheme": .string(self.scheme.rawValue), "assertion": .string(Base64URL.encode(self.bytes)),
+        ]
+        object["exts"] = Extension.json(self.extensions)
+        return .object(object)
+    }
+
+    /// The two members that both responses share.
+    static func response(_ members: MemberReader) throws(UAFError) -> (String, [EncodedAssertion]) {
+        let assertions = try members.requiredList("assertions", allowsEmpty: true) { (element) throws(UAFError) in
+            try EncodedAssertion(element)
+        }
+        let fcParams = try members.requiredString("fcParams", (assertions.isEmpty ? 0 : 1)...Int.max)
+        return (fcParams, assertions)
+    }
+
+    static func message(header: OperationHeader, fcParams: String, assertions: [EncodedAssertion]) -> [UInt8] {
+        JSON.message([
+            "header": header.json, "fcParams": .string(fcParams), "assertions": .array(assertions.map(\.json)),
+        ]).serialized
+    }
+}

@@ -1,0 +1,289 @@
+public import _Primitives
+
+// The bodies of the HTTPS transport (§6.2). Messages and contexts travel in them as strings that hold JSON.
+
+/// A client asks for a request (GetUAFRequest, §6.2).
+public struct GetUAFRequest: Hashable, Sendable {
+    /// `op`: which operation; may be missing where the address says it.
+    public var operation: Operation?
+    /// `context`: what the server needs to know, by its own rules.
+    public var context: JSONObject?
+
+    /// Makes a body. The standard's `previousRequest` is neither sent nor read.
+    public init(operation: Operation?, context: JSONObject? = nil) {
+        self.operation = operation
+        self.context = context
+    }
+
+    /// Reads a body that is one dictionary.
+    public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
+        try self.init(try MemberReader(body: bytes, "getUAFRequest"))
+    }
+
+    /// Reads the dictionary where it is a member of another body.
+    public init(json object: JSONObject) throws(UAFError) { try self.init(MemberReader(object, "getUAFRequest")) }
+
+    private init(_ members: MemberReader) throws(UAFError) {
+        self.operation = try members.string("op").map(Operation.init(rawValue:))
+        self.context = try members.stringifiedObject("context")
+    }
+
+    /// The dictionary.
+    public var json: JSONObject {
+        var object = JSONObject()
+        object["op"] = self.operation.map { .string($0.rawValue) }
+        object["context"] = self.context.map { .string(JSON.object($0).text) }
+        return object
+    }
+
+    /// The body, UTF-8.
+    public var serialized: [UInt8] { JSON.object(self.json).serialized }
+}
+
+/// The server's request for a client (ReturnUAFRequest, §6.2), with what this product adds for the person to see.
+public struct ReturnUAFRequest: Hashable, Sendable {
+    /// `statusCode`
+    public var statusCode: UAFStatusCode
+    /// `op`: may differ from the operation that was asked for.
+    public var operation: Operation?
+    /// `uafRequest`: the message, an array of one dictionary. There unless the status is a refusal.
+    public var uafRequest: String?
+    /// `lifetimeMillis`: a hint; the server keeps its own time.
+    public var lifetimeMilliseconds: Int64?
+    /// `requester`: who started the operation and from where.
+    public var requester: Requester?
+    /// `dispatchChannel`: how the token came, one of `link`, `link-png-qr-code`, `typed`.
+    public var dispatchChannel: String?
+
+    /// Makes a body.
+    public init(
+        statusCode: UAFStatusCode, operation: Operation? = nil, uafRequest: String? = nil,
+        lifetimeMilliseconds: Int64? = nil, requester: Requester? = nil, dispatchChannel: String? = nil
+    ) {
+        self.statusCode = statusCode
+        self.operation = operation
+        self.uafRequest = uafRequest
+        self.lifetimeMilliseconds = lifetimeMilliseconds
+        self.requester = requester
+        self.dispatchChannel = dispatchChannel
+    }
+
+    /// Reads a body that is one dictionary. `uafRequest` is not decoded.
+    public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
+        let members = try MemberReader(body: bytes, "returnUAFRequest")
+        self.statusCode = UAFStatusCode(rawValue: try members.requiredInteger("statusCode"))
+        self.operation = try members.string("op").map(Operation.init(rawValue:))
+        self.uafRequest = try members.string("uafRequest")
+        self.lifetimeMilliseconds = try members.integer("lifetimeMillis")
+        if let requester = try members.members("requester") { self.requester = try Requester(requester) }
+        self.dispatchChannel = try members.string("dispatchChannel", 1...64)
+    }
+
+    /// The body, UTF-8.
+    public var serialized: [UInt8] {
+        var object: JSONObject = ["statusCode": .whole(self.statusCode.rawValue)]
+        object["op"] = self.operation.map { .string($0.rawValue) }
+        object["lifetimeMillis"] = self.lifetimeMilliseconds.map { .integer($0) }
+        object["uafRequest"] = self.uafRequest.map { .string($0) }
+        object["requester"] = self.requester.map { .object($0.json) }
+        object["dispatchChannel"] = self.dispatchChannel.map { .string($0) }
+        return JSON.object(object).serialized
+    }
+}
+
+/// Who started an operation, for the person to compare with what they see. All members may be missing.
+public struct Requester: Hashable, Sendable {
+    /// `service`: the relying party's name.
+    public var service: String?
+    /// `origin`: the relying party's web origin.
+    public var origin: String?
+    /// `address`: the network address of the browser.
+    public var address: String?
+    /// `browser`: the browser and its system, in words.
+    public var browser: String?
+    /// `browserId`: the same for the same browser, so that the phone can tell one that was not used before.
+    public var browserID: String?
+
+    /// Makes a requester.
+    public init(
+        service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
+        browserID: String? = nil
+    ) {
+        self.service = service
+        self.origin = origin
+        self.address = address
+        self.browser = browser
+        self.browserID = browserID
+    }
+
+    init(_ members: MemberReader) throws(UAFError) {
+        self.service = try members.string("service", 1...512)
+        self.origin = try members.string("origin", 1...512)
+        self.address = try members.string("address", 1...512)
+        self.browser = try members.string("browser", 1...512)
+        self.browserID = try members.string("browserId", 1...512)
+    }
+
+    var json: JSONObject {
+        var object = JSONObject()
+        object["service"] = self.service.map { .string($0) }
+        object["origin"] = self.origin.map { .string($0) }
+        object["address"] = self.address.map { .string($0) }
+        object["browser"] = self.browser.map { .string($0) }
+        object["browserId"] = self.browserID.map { .string($0) }
+        return object
+    }
+}
+
+/// A client's answer for the server (SendUAFResponse, §6.2).
+public struct SendUAFResponse: Hashable, Sendable {
+    /// `uafResponse`: the message, an array of one dictionary.
+    public var uafResponse: String
+    /// `context`: what goes with it, such as the device's name or how the client failed.
+    public var context: JSONObject?
+
+    /// Makes a body.
+    public init(uafResponse: String, context: JSONObject? = nil) {
+        self.uafResponse = uafResponse
+        self.context = context
+    }
+
+    /// Reads a body that is one dictionary. `uafResponse` is not decoded.
+    public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
+        let members = try MemberReader(body: bytes, "sendUAFResponse")
+        self.uafResponse = try members.requiredString("uafResponse")
+        self.context = try members.stringifiedObject("context")
+    }
+
+    /// The body, UTF-8.
+    public var serialized: [UInt8] {
+        var object: JSONObject = ["uafResponse": .string(self.uafResponse)]
+        object["context"] = self.context.map { .string(JSON.object($0).text) }
+        return JSON.object(object).serialized
+    }
+}
+
+/// How the server judges an answer (ServerResponse, §6.2), with what this product adds.
+public struct ServerResponse: Hashable, Sendable {
+    /// `statusCode`
+    public var statusCode: UAFStatusCode
+    /// `description`: for a developer, not for a person.
+    public var description: String?
+    /// `additionalTokens`
+    public var additionalTokens: [Token]
+    /// `location`: an address to open on the same device.
+    public var location: String?
+    /// `newUAFRequest`: a further message for the client.
+    public var newUAFRequest: String?
+    /// `confirmation`: the number that the person reads out or types where the registration was asked for.
+    public var confirmation: Confirmation?
+
+    /// Makes a body.
+    public init(
+        statusCode: UAFStatusCode, description: String? = nil, additionalTokens: [Token] = [],
+        location: String? = nil, newUAFRequest: String? = nil, confirmation: Confirmation? = nil
+    ) {
+        self.statusCode = statusCode
+        self.description = description
+        self.additionalTokens = additionalTokens
+        self.location = location
+        self.newUAFRequest = newUAFRequest
+        self.confirmation = confirmation
+    }
+
+    /// Reads a body that is one dictionary.
+    public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
+        let members = try MemberReader(body: bytes, "serverResponse")
+        self.statusCode = UAFStatusCode(rawValue: try members.requiredInteger("statusCode"))
+        self.description = try members.string("description")
+        self.additionalTokens =
+            try members.list("additionalTokens") { (element) throws(UAFError) in try Token(element) } ?? []
+        self.location = try members.string("location")
+        self.newUAFRequest = try members.string("newUAFRequest")
+        if let confirmation = try members.members("confirmation") {
+            self.confirmation = try Confirmation(confirmation)
+        }
+    }
+
+    /// The body, UTF-8.
+    public var serialized: [UInt8] {
+        var object: JSONObject = ["statusCode": .whole(self.statusCode.rawValue)]
+        object["description"] = self.description.map { .string($0) }
+        if !self.additionalTokens.isEmpty { object["additionalTokens"] = .array(self.additionalTokens.map(\.json)) }
+        object["location"] = self.location.map { .string($0) }
+        object["newUAFRequest"] = self.newUAFRequest.map { .string($0) }
+        object["confirmation"] = self.confirmation.map { .object($0.json) }
+        return JSON.object(object).serialized
+    }
+
+    /// A number that confirms a registration out of band.
+    public struct Confirmation: Hashable, Sendable {
+        /// `number`: decimal digits.
+        public var number: String
+        /// `expiresInSeconds`: how long the number can be given.
+        public var expiresInSeconds: Int
+
+        /// Makes a confirmation.
+        public init(number: String, expiresInSeconds: Int) {
+            self.number = number
+            self.expiresInSeconds = expiresInSeconds
+        }
+
+        init(_ members: MemberReader) throws(UAFError) {
+            self.number = try members.requiredString("number", 1...32)
+            self.expiresInSeconds = try members.requiredInteger("expiresInSeconds")
+        }
+
+        var json: JSONObject {
+            ["number": .string(self.number), "expiresInSeconds": .whole(self.expiresInSeconds)]
+        }
+    }
+}
+
+/// Something that a successful operation brings the client (Token, §6.2).
+public struct Token: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// What kind of token it is.
+    public struct Kind: RawRepresentable, Hashable, Sendable {
+        /// The name on the wire.
+        public let rawValue: String
+        /// Any name decodes.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// `JWT`
+        public static let jwt = Self(rawValue: "JWT")
+        /// `HTTP_COOKIE`
+        public static let httpCookie = Self(rawValue: "HTTP_COOKIE")
+        /// `OAUTH2`
+        public static let oauth2 = Self(rawValue: "OAUTH2")
+    }
+
+    /// `type`
+    public var kind: Kind
+    /// `value`: a secret.
+    public var value: String
+
+    /// Makes a token.
+    public init(kind: Kind, value: String) {
+        self.kind = kind
+        self.value = value
+    }
+
+    init(_ members: MemberReader) throws(UAFError) {
+        self.kind = Kind(rawValue: try members.requiredString("type"))
+        self.value = try members.requiredString("value")
+    }
+
+    var json: JSON { .object(["type": .string(self.kind.rawValue), "value": .string(self.value)]) }
+
+    /// The kind alone: the value is a secret.
+    public var description: String { "Token(\(self.kind.rawValue))" }
+    public var customMirror: Mirror { Mirror(self, children: ["kind": self.kind]) }
+}
+
+extension MemberReader {
+    /// A member that is a string which holds a JSON object.
+    func stringifiedObject(_ name: String) throws(UAFError) -> JSONObject? {
+        guard let text = try self.string(name) else { return nil }
+        return try MemberReader(body: text.utf8, "\(self.place).\(name)").object
+    }
+}

@@ -1,0 +1,103 @@
+/// How a signature is made and encoded: ALG_SIGN_* of the registry (§4.1).
+public struct SignatureAlgorithm: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The registry's number.
+    public let rawValue: UInt16
+    /// Any number decodes; whether it is acceptable is for the policy and the metadata to say.
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// ECDSA on P-256 with SHA-256, R‖S of 64 bytes.
+    public static let p256Raw = Self(rawValue: 0x0001)
+    /// ECDSA on P-256 with SHA-256, DER SEQUENCE of two INTEGER.
+    public static let p256DER = Self(rawValue: 0x0002)
+    /// RSASSA-PSS with SHA-256, 256 bytes.
+    public static let rsaPSSRaw = Self(rawValue: 0x0003)
+    /// RSASSA-PSS with SHA-256, in a DER OCTET STRING.
+    public static let rsaPSSDER = Self(rawValue: 0x0004)
+    /// RSASSA-PKCS1-v1_5 with SHA-256, 256 bytes.
+    public static let rsaPKCS1Raw = Self(rawValue: 0x0008)
+    /// RSASSA-PKCS1-v1_5 with SHA-256, in a DER OCTET STRING.
+    public static let rsaPKCS1DER = Self(rawValue: 0x0009)
+
+    public var description: String { "ALG_SIGN \(self.rawValue)" }
+}
+
+/// How a public key is written: ALG_KEY_* of the registry (§4.2).
+public struct PublicKeyFormat: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The registry's number.
+    public let rawValue: UInt16
+    /// Any number decodes.
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// `04 ‖ X ‖ Y`, 65 bytes for P-256.
+    public static let eccX962Raw = Self(rawValue: 0x0100)
+    /// DER SubjectPublicKeyInfo with a named curve, 91 bytes for P-256.
+    public static let eccX962DER = Self(rawValue: 0x0101)
+    /// Modulus of 256 bytes ‖ exponent.
+    public static let rsa2048Raw = Self(rawValue: 0x0102)
+    /// DER SEQUENCE of modulus and exponent.
+    public static let rsa2048DER = Self(rawValue: 0x0103)
+
+    public var description: String { "ALG_KEY \(self.rawValue)" }
+}
+
+/// How an authenticator attests a new key (§13). The numbers are those of the TLV tags.
+public struct AttestationType: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The registry's number.
+    public let rawValue: UInt16
+    /// Any number decodes.
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// 15879: signed by an attestation key with a certificate chain.
+    public static let basicFull = Self(rawValue: 0x3E07)
+    /// 15880: signed by the new key itself.
+    public static let basicSurrogate = Self(rawValue: 0x3E08)
+    /// 15881: direct anonymous attestation, which this product refuses.
+    public static let ecdaa = Self(rawValue: 0x3E09)
+
+    public var description: String { "ATTESTATION \(self.rawValue)" }
+}
+
+/// How an assertion is encoded (§4.5).
+public struct AssertionScheme: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The name on the wire.
+    public let rawValue: String
+    /// Any name decodes.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The TLV encoding of UAF 1.0 and 1.1 (§3).
+    public static let uafV1TLV = Self(rawValue: "UAFV1TLV")
+
+    public var description: String { self.rawValue }
+}
+
+/// What a message wants (§2.1). Transaction confirmation is an authentication with a transaction.
+public struct Operation: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The name on the wire.
+    public let rawValue: String
+    /// Any name decodes.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// `Reg`
+    public static let registration = Self(rawValue: "Reg")
+    /// `Auth`
+    public static let authentication = Self(rawValue: "Auth")
+    /// `Dereg`
+    public static let deregistration = Self(rawValue: "Dereg")
+
+    public var description: String { self.rawValue }
+}
+
+/// What the person did before the signature was made (§3.3).
+public struct AuthenticationMode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The byte in TAG_ASSERTION_INFO.
+    public let rawValue: UInt8
+    /// Any byte decodes; the verifier refuses what it does not know.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// 1: the user was verified (a silent authenticator uses it too).
+    public static let userVerified = Self(rawValue: 1)
+    /// 2: the transaction's content was shown and the user confirmed it.
+    public static let transactionConfirmed = Self(rawValue: 2)
+
+    public var description: String { "mode \(self.rawValue)" }
+}

@@ -1,0 +1,143 @@
+/// How a server judges an operation: `statusCode` in the bodies of the HTTPS transport (§5.1).
+///
+/// It describes the UAF operation. The HTTP status stays 200 wherever a body is produced.
+public struct UAFStatusCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The number on the wire.
+    public let rawValue: Int
+    /// Any number decodes.
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// 1200: done.
+    public static let ok = Self(rawValue: 1200)
+    /// 1202: accepted, not finished yet.
+    public static let accepted = Self(rawValue: 1202)
+    /// 1400: the message was not understood.
+    public static let badRequest = Self(rawValue: 1400)
+    /// 1401: the user must be authenticated first, or the key is not this user's.
+    public static let unauthorized = Self(rawValue: 1401)
+    /// 1403: not for this user, do not try again.
+    public static let forbidden = Self(rawValue: 1403)
+    /// 1404: unknown user or session.
+    public static let notFound = Self(rawValue: 1404)
+    /// 1408: too late.
+    public static let requestTimeout = Self(rawValue: 1408)
+    /// 1480: no metadata for this AAID.
+    public static let unknownAAID = Self(rawValue: 1480)
+    /// 1481: no such key; the client should delete it.
+    public static let unknownKeyID = Self(rawValue: 1481)
+    /// 1490: channel binding missing or different.
+    public static let channelBindingRefused = Self(rawValue: 1490)
+    /// 1491: the challenge is unknown, expired or used.
+    public static let invalidRequest = Self(rawValue: 1491)
+    /// 1492: the authenticator does not satisfy the policy.
+    public static let unacceptableAuthenticator = Self(rawValue: 1492)
+    /// 1493: the authenticator's model is revoked.
+    public static let revokedAuthenticator = Self(rawValue: 1493)
+    /// 1494: the key is weak, wrong or a duplicate.
+    public static let unacceptableKey = Self(rawValue: 1494)
+    /// 1495: the algorithm differs from metadata or registration.
+    public static let unacceptableAlgorithm = Self(rawValue: 1495)
+    /// 1496: attestation type, chain or signature.
+    public static let unacceptableAttestation = Self(rawValue: 1496)
+    /// 1497: the client lacks something that is required.
+    public static let unacceptableClientCapabilities = Self(rawValue: 1497)
+    /// 1498: everything else that is wrong in the content.
+    public static let unacceptableContent = Self(rawValue: 1498)
+    /// 1500: the server failed.
+    public static let internalServerError = Self(rawValue: 1500)
+
+    public var description: String { String(self.rawValue) }
+}
+
+/// How a UAF client ends an operation: `ErrorCode` (§5.2).
+public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The number of the interface.
+    public let rawValue: Int
+    /// Any number decodes.
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// 0x00: the operation completed.
+    public static let noError = Self(rawValue: 0x00)
+    /// 0x01: the user has to do something first.
+    public static let waitUserAction = Self(rawValue: 0x01)
+    /// 0x02: no secure transport.
+    public static let insecureTransport = Self(rawValue: 0x02)
+    /// 0x03: the user cancelled or denied.
+    public static let userCancelled = Self(rawValue: 0x03)
+    /// 0x04: no version in common.
+    public static let unsupportedVersion = Self(rawValue: 0x04)
+    /// 0x05: the policy cannot be met.
+    public static let noSuitableAuthenticator = Self(rawValue: 0x05)
+    /// 0x06: the message breaks the protocol.
+    public static let protocolError = Self(rawValue: 0x06)
+    /// 0x07: the caller is not trusted for this AppID.
+    public static let untrustedFacetID = Self(rawValue: 0x07)
+    /// 0x09: the key is gone for good.
+    public static let keyDisappearedPermanently = Self(rawValue: 0x09)
+    /// 0x0C: the authenticator refused.
+    public static let authenticatorAccessDenied = Self(rawValue: 0x0C)
+    /// 0x0D: the transaction cannot be shown.
+    public static let invalidTransactionContent = Self(rawValue: 0x0D)
+    /// 0x0E: the user did not react.
+    public static let userNotResponsive = Self(rawValue: 0x0E)
+    /// 0x0F: the authenticator has no room.
+    public static let insufficientAuthenticatorResources = Self(rawValue: 0x0F)
+    /// 0x10: too many wrong tries.
+    public static let userLockout = Self(rawValue: 0x10)
+    /// 0x11: nobody is enrolled at the authenticator.
+    public static let userNotEnrolled = Self(rawValue: 0x11)
+    /// 0xFF: anything else.
+    public static let unknown = Self(rawValue: 0xFF)
+
+    public var description: String { String(self.rawValue) }
+}
+
+/// How an ASM ends a command: UAF_ASM_STATUS_* (§5.3).
+public struct ASMStatusCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The number of the interface.
+    public let rawValue: UInt16
+    /// Any number decodes.
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// 0x00: done.
+    public static let ok = Self(rawValue: 0x00)
+    /// 0x01: failed.
+    public static let error = Self(rawValue: 0x01)
+    /// 0x02: the authenticator refused.
+    public static let accessDenied = Self(rawValue: 0x02)
+    /// 0x03: the user cancelled.
+    public static let userCancelled = Self(rawValue: 0x03)
+    /// 0x04: the transaction cannot be shown.
+    public static let cannotRenderTransactionContent = Self(rawValue: 0x04)
+    /// 0x09: the key is gone for good.
+    public static let keyDisappearedPermanently = Self(rawValue: 0x09)
+    /// 0x0B: the authenticator is not there any more.
+    public static let authenticatorDisconnected = Self(rawValue: 0x0B)
+    /// 0x0E: the user did not react.
+    public static let userNotResponsive = Self(rawValue: 0x0E)
+    /// 0x0F: the authenticator has no room.
+    public static let insufficientAuthenticatorResources = Self(rawValue: 0x0F)
+    /// 0x10: too many wrong tries.
+    public static let userLockout = Self(rawValue: 0x10)
+    /// 0x11: nobody is enrolled at the authenticator.
+    public static let userNotEnrolled = Self(rawValue: 0x11)
+
+    /// What the UAF client tells the app for this status (§5.3). What is not in the table is ``ErrorCode/unknown``.
+    public var errorCode: ErrorCode {
+        switch self {
+        case .ok: .noError
+        case .accessDenied: .authenticatorAccessDenied
+        case .userCancelled: .userCancelled
+        case .cannotRenderTransactionContent: .invalidTransactionContent
+        case .keyDisappearedPermanently: .keyDisappearedPermanently
+        case .authenticatorDisconnected: .noSuitableAuthenticator
+        case .userNotResponsive: .userNotResponsive
+        case .insufficientAuthenticatorResources: .insufficientAuthenticatorResources
+        case .userLockout: .userLockout
+        case .userNotEnrolled: .userNotEnrolled
+        default: .unknown
+        }
+    }
+
+    public var description: String { String(self.rawValue) }
+}
