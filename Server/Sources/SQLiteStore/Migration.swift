@@ -1,0 +1,50 @@
+import Foundation
+import GRDB
+import Store
+
+/// One change of the schema. Never edited once released: a later change is a later migration.
+struct Migration: Sendable {
+    let name: String
+    let run: @Sendable (Database, Sealing) throws -> Void
+
+    /// All migrations, in their order; a migration's number is its place. Each feature declares its own beside its
+    /// statements and adds it at the end of this list.
+    static let all: [Migration] = [.foundation]
+
+    /// What every store has: the value that recognises the key-encryption key.
+    private static let foundation = Migration(name: "foundation") { db, sealing in
+        try db.execute(
+            sql: "CREATE TABLE store_check (id INTEGER PRIMARY KEY, sealed BLOB NOT NULL, probes INTEGER NOT NULL) STRICT")
+        let sealed = try sealing.seal(Self.checkText, purpose: .storeCheck, row: "1")
+        try db.execute(sql: "INSERT INTO store_check VALUES (1, ?, 0)", arguments: [sealed.blob])
+    }
+
+    private static let checkText = "countersign"
+
+    /// Runs what has not run, one transaction each.
+    static func runAll(_ db: Database, _ sealing: Sealing) throws {
+        let done = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        guard done <= self.all.count else {
+            throw StoreError(.newerSchema, "schema \(done), this program knows \(self.all.count)")
+        }
+        if done > 0 { try self.checkKey(db, sealing) }
+        for (index, migration) in self.all.enumerated() where index >= done {
+            try db.inTransaction(.immediate) {
+                try migration.run(db, sealing)
+                try db.execute(sql: "PRAGMA user_version = \(index + 1)")
+                return .commit
+            }
+        }
+    }
+
+    private static func checkKey(_ db: Database, _ sealing: Sealing) throws {
+        guard let sealed = try Data.fetchOne(db, sql: "SELECT sealed FROM store_check WHERE id = 1"),
+            (try? sealing.openText(sealed, purpose: .storeCheck, row: "1")) == Self.checkText
+        else { throw StoreError(.wrongKey, "the key-encryption key is not the one of this store") }
+    }
+}
+
+extension SealingPurpose {
+    /// The value that recognises the key.
+    static let storeCheck = SealingPurpose("store check")
+}

@@ -1,0 +1,61 @@
+import Foundation
+import GRDB
+import Store
+import _Primitives
+
+extension [UInt8] {
+    /// The bytes as SQLite stores them.
+    var blob: Data { Data(self) }
+}
+
+extension Row {
+    /// The bytes of a column. Throws `corrupt` where it holds something else.
+    func bytes(_ index: Int) throws -> [UInt8] {
+        guard let data = Data.fromDatabaseValue(self[index]) else {
+            throw StoreError(.corrupt, "column \(index) holds no bytes")
+        }
+        return Array(data)
+    }
+
+    /// The bytes of a column that may be empty.
+    func optionalBytes(_ index: Int) throws -> [UInt8]? {
+        let value: DatabaseValue = self[index]
+        return value.isNull ? nil : try self.bytes(index)
+    }
+
+    /// The text of a column.
+    func text(_ index: Int) throws -> String {
+        guard let text = String.fromDatabaseValue(self[index]) else {
+            throw StoreError(.corrupt, "column \(index) holds no text")
+        }
+        return text
+    }
+
+    /// The text of a column that may be empty.
+    func optionalText(_ index: Int) throws -> String? {
+        let value: DatabaseValue = self[index]
+        return value.isNull ? nil : try self.text(index)
+    }
+
+    /// The whole number of a column, in the range of `Value`.
+    func integer<Value: FixedWidthInteger>(_ index: Int, as type: Value.Type = Value.self) throws -> Value {
+        guard let number = Int64.fromDatabaseValue(self[index]), let value = Value(exactly: number) else {
+            throw StoreError(.corrupt, "column \(index) holds no number of its range")
+        }
+        return value
+    }
+
+    /// The number of a column that may be empty.
+    func optionalInteger<Value: FixedWidthInteger>(_ index: Int, as type: Value.Type = Value.self) throws -> Value? {
+        let value: DatabaseValue = self[index]
+        return value.isNull ? nil : try self.integer(index, as: type)
+    }
+
+    /// The moment of a column.
+    func moment(_ index: Int) throws -> Timestamp { Timestamp(milliseconds: try self.integer(index)) }
+
+    /// The moment of a column that may be empty.
+    func optionalMoment(_ index: Int) throws -> Timestamp? {
+        try self.optionalInteger(index).map { Timestamp(milliseconds: $0) }
+    }
+}

@@ -1,0 +1,199 @@
+import Foundation
+import GRDB
+public import Store
+import _Primitives
+
+/// The SQLite store: one file in a data folder that one process holds.
+///
+/// Durable: write-ahead log with `synchronous = FULL`, so that a step that returned is on disk. Steps that wait at the
+/// same time share one commit, a savepoint each: a step that throws leaves nothing and does not touch its neighbours.
+/// The features are extensions of this type, one file each, that conform to the narrow protocols of `Store`.
+public final class SQLiteDatabase: Sendable {
+    /// What reads and writes sealed values.
+    let sealing: Sealing
+    let limits: Limits
+    private let pool: DatabasePool
+    private let folderLock: FolderLock
+    private let writer: WorkQueue<Step>
+    private let readers: WorkQueue<ReadJob>
+
+    /// One step on its way to the writer.
+    struct Step: Sendable {
+        /// Does the step and keeps its result. Throws what the step throws, after its savepoint is to be undone.
+        let perform: @Sendable (Database) throws -> Void
+        /// Answers the caller: with the kept result where the commit is durable, else with the error.
+        let settle: @Sendable ((any Error)?) -> Void
+    }
+
+    struct ReadJob: Sendable {
+        let perform: @Sendable (Database) -> Void
+        let fail: @Sendable (any Error) -> Void
+    }
+
+    /// Opens the store in `folder`, which is made where it does not exist (mode 0700), and brings its schema up to date.
+    ///
+    /// Blocks; called once, before anything is served. Throws ``StoreError``: `locked` where another process holds the
+    /// folder, `wrongKey`, `newerSchema`, `corrupt`, `unavailable`.
+    public init(folder: String, key: KeyEncryptionKey, limits: Limits = Limits()) throws {
+        self.limits = limits
+        self.sealing = Sealing(key)
+        self.folderLock = try FolderLock(folder: folder)
+        let path = folder + "/countersign.sqlite"
+        try self.folderLock.makePrivateFile(path)
+        do {
+            var configuration = Configuration()
+            configuration.busyMode = .timeout(Double(limits.busyTimeout.milliseconds) / 1000)
+            configuration.maximumReaderCount = limits.readers
+            configuration.label = "store"
+            configuration.prepareDatabase { db in
+                try db.execute(sql: "PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON")
+            }
+            let pool = try DatabasePool(path: path, configuration: configuration)
+            // The library sets NORMAL for every write-ahead log after `prepareDatabase`; read back, because a store
+            // that acknowledges before the disk does is the one failure that nobody would notice.
+            let synchronous = try pool.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA synchronous = FULL")
+                return try Int.fetchOne(db, sql: "PRAGMA synchronous")
+            }
+            let journal = try pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") }
+            guard synchronous == 2, journal == "wal" else {
+                throw StoreError(.unavailable, "the database does not take WAL with synchronous FULL")
+            }
+            try pool.writeWithoutTransaction { [sealing] db in try Migration.runAll(db, sealing) }
+            self.pool = pool
+        } catch {
+            throw Self.translated(error)
+        }
+        let pool = self.pool
+        self.writer = WorkQueue(
+            name: "store-writer", threads: 1, capacity: limits.waitingSteps, batchSize: limits.stepsPerCommit
+        ) { Self.commit($0, pool) }
+        self.readers = WorkQueue(
+            name: "store-reader", threads: limits.readers, capacity: limits.waitingSteps, batchSize: 32
+        ) { Self.answer($0, pool) }
+    }
+
+    /// Finishes the steps that wait, and lets the folder go. Nothing can be done with the store afterwards.
+    public func close() async {
+        await withCheckedContinuation { continuation in
+            Thread { [self] in
+                self.writer.close()
+                self.readers.close()
+                try? self.pool.close()
+                self.folderLock.release()
+                continuation.resume()
+            }.start()
+        }
+    }
+
+    /// Whether a step can be made durable now. Throws ``StoreError/Code/unavailable``.
+    public func assertWritable() async throws {
+        try await self.step { db in
+            try db.cachedStatement(sql: "UPDATE store_check SET probes = probes + 1").execute()
+        }
+    }
+
+    // MARK: For the features
+
+    /// Does one whole business step: all of it durable when this returns, or nothing of it when this throws.
+    ///
+    /// `body` runs on the writer's thread, in a savepoint of its own. It must not wait for anything.
+    func step<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            let outcome = Outcome<Result>()
+            let step = Step(
+                perform: { db in outcome.value = try body(db) },
+                settle: { error in
+                    if let error {
+                        continuation.resume(throwing: error)
+                    } else if let value = outcome.value {
+                        continuation.resume(returning: value)
+                    } else {
+                        continuation.resume(throwing: StoreError(.unavailable, "the step was not done"))
+                    }
+                })
+            do { try self.writer.add(step) } catch { continuation.resume(throwing: error) }
+        }
+    }
+
+    /// Reads one consistent state of the database, on a thread of its own.
+    func read<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            let job = ReadJob(
+                perform: { db in
+                    do { continuation.resume(returning: try body(db)) } catch {
+                        continuation.resume(throwing: Self.translated(error))
+                    }
+                },
+                fail: { continuation.resume(throwing: $0) })
+            do { try self.readers.add(job) } catch { continuation.resume(throwing: error) }
+        }
+    }
+
+    /// Where a step's result waits for the commit.
+    private final class Outcome<Value: Sendable>: @unchecked Sendable {
+        // Safe to share: written and then read by the writer's thread alone.
+        var value: Value?
+    }
+
+    // MARK: Threads
+
+    private static func commit(_ steps: ArraySlice<Step>, _ pool: DatabasePool) {
+        var failures: [(any Error)?] = []
+        do {
+            try pool.writeWithoutTransaction { db in
+                try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+                do {
+                    for step in steps { failures.append(try self.perform(step, db)) }
+                    try db.cachedStatement(sql: "COMMIT").execute()
+                } catch {
+                    if db.isInsideTransaction { try? db.rollback() }
+                    throw error
+                }
+            }
+        } catch {
+            // Nothing of the batch is durable, whatever each step said.
+            let failure = self.translated(error)
+            for step in steps { step.settle(failure) }
+            return
+        }
+        for (step, failure) in zip(steps, failures) { step.settle(failure) }
+    }
+
+    /// Does one step in its savepoint. Returns the step's own error; throws where the whole batch is lost.
+    private static func perform(_ step: Step, _ db: Database) throws -> (any Error)? {
+        try db.cachedStatement(sql: "SAVEPOINT step").execute()
+        do {
+            try step.perform(db)
+            try db.cachedStatement(sql: "RELEASE SAVEPOINT step").execute()
+            return nil
+        } catch {
+            let failure = self.translated(error)
+            // SQLite itself gives up the transaction after some errors (a full disk): then nothing is left to undo.
+            guard db.isInsideTransaction else { throw failure }
+            try db.execute(sql: "ROLLBACK TRANSACTION TO SAVEPOINT step")
+            try db.execute(sql: "RELEASE SAVEPOINT step")
+            return failure
+        }
+    }
+
+    private static func answer(_ jobs: ArraySlice<ReadJob>, _ pool: DatabasePool) {
+        do {
+            try pool.read { db in for job in jobs { job.perform(db) } }
+        } catch {
+            let failure = self.translated(error)
+            for job in jobs { job.fail(failure) }
+        }
+    }
+
+    /// The ring boundary: SQLite's errors become ``StoreError``; a step's own errors pass.
+    static func translated(_ error: any Error) -> any Error {
+        guard let error = error as? DatabaseError else { return error }
+        let reason = "SQLite \(error.extendedResultCode.rawValue)"
+        switch error.resultCode {
+        case .SQLITE_CONSTRAINT: return StoreError(.conflict, reason)
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB: return StoreError(.corrupt, reason)
+        default: return StoreError(.unavailable, reason)
+        }
+    }
+}

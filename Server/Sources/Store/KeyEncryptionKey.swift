@@ -1,0 +1,61 @@
+import Foundation
+public import _Primitives
+
+/// The key under which everything sealed in a store lies: 32 random bytes, kept outside the data folder.
+///
+/// Its file holds the bytes as base64url text and nobody but its owner may read it (mode 0600). Without it a database
+/// or its backup opens nothing, so the key is never copied beside them.
+public struct KeyEncryptionKey: Sendable, Equatable {
+    /// How long the key is, in bytes.
+    public static let byteCount = 32
+
+    let bytes: SecretBytes
+
+    /// Takes 32 bytes. Throws ``StoreError/Code/invalidKey`` for any other count.
+    public init(_ bytes: some Collection<UInt8>) throws {
+        guard bytes.count == Self.byteCount else {
+            throw StoreError(.invalidKey, "a key-encryption key has 32 bytes, not \(bytes.count)")
+        }
+        self.bytes = SecretBytes(bytes)
+    }
+
+    /// A new key.
+    public init(random: RandomSource = .system) {
+        self.bytes = SecretBytes(random.bytes(Self.byteCount))
+    }
+
+    /// Reads a key file.
+    ///
+    /// Throws ``StoreError/Code/notFound`` where there is none, and ``StoreError/Code/invalidKey`` where it holds
+    /// something else or others may read it.
+    public init(contentsOfFile path: String) throws {
+        let manager = FileManager.default
+        guard let attributes = try? manager.attributesOfItem(atPath: path), let data = manager.contents(atPath: path)
+        else { throw StoreError(.notFound, "no key file at \(path)") }
+        if let mode = attributes[.posixPermissions] as? NSNumber, mode.intValue & 0o077 != 0 {
+            throw StoreError(.invalidKey, "others may read the key file \(path); set its mode to 0600")
+        }
+        let text = data.filter { $0 != UInt8(ascii: "\n") }
+        guard let bytes = Base64URL.decode(utf8: text) else {
+            throw StoreError(.invalidKey, "the key file \(path) does not hold 32 bytes as base64url")
+        }
+        try self.init(bytes)
+    }
+
+    /// Writes the key to a new file of mode 0600. Throws ``StoreError/Code/conflict`` where the file exists already.
+    public func write(toNewFile path: String) throws {
+        let text = self.bytes.withBytes { Base64URL.encode($0) } + "\n"
+        let manager = FileManager.default
+        guard !manager.fileExists(atPath: path) else { throw StoreError(.conflict, "\(path) exists already") }
+        // Made under another name first: a crash leaves no half a key under the right one.
+        let draft = path + ".new"
+        try? manager.removeItem(atPath: draft)
+        guard manager.createFile(atPath: draft, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+        else { throw StoreError(.unavailable, "cannot write \(draft)") }
+        do {
+            try manager.moveItem(atPath: draft, toPath: path)
+        } catch {
+            throw StoreError(.unavailable, "cannot write \(path)")
+        }
+    }
+}

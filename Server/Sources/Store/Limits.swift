@@ -1,0 +1,97 @@
+/// Every time, count and size of the server, in one place. Nothing else has a number of its own.
+public struct Limits: Sendable, Equatable {
+    // MARK: Ceremonies
+
+    /// How long a QR code, a link or a typed code can be redeemed. The waiting page renews it.
+    public var dispatchLifetime: Duration = .seconds(60)
+    /// How long a claimed ceremony waits for the phone's answer.
+    public var claimedLifetime: Duration = .seconds(180)
+    /// How long a ceremony can live in all, with every renewal.
+    public var ceremonyLifetime: Duration = .seconds(15 * 60)
+    /// How long an activation link from an operator can be redeemed. Nobody renews it.
+    public var activationLifetime: Duration = .seconds(15 * 60)
+    /// How long an enrolment waits for the number that the phone shows.
+    public var confirmationLifetime: Duration = .seconds(10 * 60)
+    /// How long the starting browser can take up a sign-in that its own device has approved.
+    public var continuationLifetime: Duration = .seconds(60)
+    /// How long an approved sign-in waits for the browser to complete it.
+    public var outcomeLifetime: Duration = .seconds(60)
+    /// How long a ceremony's record can be asked for after its end.
+    public var endedRetention: Duration = .seconds(10 * 60)
+    /// How often ended and expired records are looked for.
+    public var sweepInterval: Duration = .seconds(15)
+    /// How many records one sweep step ends or deletes.
+    public var sweepBatch = 500
+    /// Digits of the number that confirms an enrolment.
+    public var confirmationDigits = 6
+    /// Letters of the typed code; each carries five bits.
+    public var typedCodeLetters = 10
+    /// Characters of a transaction's text.
+    public var transactionCharacters = 200
+    /// Watchers of one ceremony at a time (waiting pages, back ends).
+    public var watchersPerCeremony = 8
+
+    // MARK: Public challenges
+
+    /// How long a challenge that anybody may ask for can be answered.
+    public var challengeLifetime: Duration = .seconds(180)
+    /// Public challenges that one source can ask for at once.
+    public var challengeBurst = 30
+    /// Public challenges that one source can ask for each second, on average.
+    public var challengesPerSecond = 1.0
+    /// Sources that are counted one by one; the least recent is forgotten first.
+    public var countedSources = 10_000
+
+    // MARK: Tokens and sessions
+
+    /// How long an authorization code can be exchanged.
+    public var authorizationCodeLifetime: Duration = .seconds(60)
+    /// How long a person can take over a sign-in page.
+    public var authorizationRequestLifetime: Duration = .seconds(15 * 60)
+    /// How long an access token and an ID token are valid.
+    public var accessTokenLifetime: Duration = .seconds(5 * 60)
+    /// How long a browser's session at the server lasts.
+    public var sessionLifetime: Duration = .seconds(12 * 60 * 60)
+    /// How long a phone's token of an in-app authentication is valid.
+    public var deviceTokenLifetime: Duration = .seconds(5 * 60)
+    /// How long a signed transaction result is valid.
+    public var resultLifetime: Duration = .seconds(5 * 60)
+    /// How long the cookie lives that knows a browser again.
+    public var browserCookieLifetime: Duration = .seconds(400 * 24 * 60 * 60)
+
+    // MARK: Administration
+
+    /// How long the one-time link for the first administrator works.
+    public var administratorLinkLifetime: Duration = .seconds(15 * 60)
+    /// How long an administrator's token works.
+    public var administratorTokenLifetime: Duration = .seconds(365 * 24 * 60 * 60)
+    /// Rows of one page of a list.
+    public var pageSize = 100
+    /// Characters of a user name.
+    public var usernameCharacters = 128
+    /// Characters of a display name, a device's name and a client's name.
+    public var nameCharacters = 128
+
+    // MARK: Messages
+
+    /// Bytes of a JSON body.
+    public var bodyBytes = 64 * 1024
+    /// Bytes of a UAF response.
+    public var uafResponseBytes = 16 * 1024
+    /// Bytes of a request's header block.
+    public var headerBytes = 16 * 1024
+
+    // MARK: Store
+
+    /// Steps that may wait for the writer; past it the store is unavailable.
+    public var waitingSteps = 4096
+    /// Steps that share one commit.
+    public var stepsPerCommit = 256
+    /// Threads, and connections, that read.
+    public var readers = 2
+    /// How long the store waits for a foreign lock on its file.
+    public var busyTimeout: Duration = .seconds(2)
+
+    /// The defaults.
+    public init() {}
+}

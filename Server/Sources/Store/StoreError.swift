@@ -1,0 +1,40 @@
+/// Why a store did not do a step. Nothing of a refused step is left behind. Two are equal when their codes are.
+public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What went wrong, for code that has to choose.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Name: String {
+            case unavailable, conflict, notFound, corrupt, wrongKey, locked, newerSchema, invalidKey
+        }
+        private let name: Name
+        /// The store cannot write or read now: its disk is full, it is busy, its queue is full. Trying again may help.
+        public static let unavailable = Self(name: .unavailable)
+        /// The step would break a rule of uniqueness or order: a name is taken, a counter went back, a state has passed.
+        public static let conflict = Self(name: .conflict)
+        /// The row that the step is about does not exist.
+        public static let notFound = Self(name: .notFound)
+        /// What is stored cannot be read: a damaged file, or a sealed value that does not belong to its row.
+        public static let corrupt = Self(name: .corrupt)
+        /// The key-encryption key is not the one that this store was made with.
+        public static let wrongKey = Self(name: .wrongKey)
+        /// Another process holds the data folder.
+        public static let locked = Self(name: .locked)
+        /// The store was written by a newer version of the program.
+        public static let newerSchema = Self(name: .newerSchema)
+        /// The key-encryption key cannot be read: not 32 bytes, or readable by others.
+        public static let invalidKey = Self(name: .invalidKey)
+        public var description: String { self.name.rawValue }
+    }
+
+    public let code: Code
+    /// For the log: what and where, never a stored value.
+    public let reason: String
+
+    public init(_ code: Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    public var description: String { "StoreError.\(self.code): \(self.reason)" }
+    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
+}
