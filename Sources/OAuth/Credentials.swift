@@ -1,0 +1,103 @@
+public import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a client shows to prove who it is (RFC 6749, section 2.3.1).
+public struct ClientCredentials: Sendable, CustomStringConvertible {
+    /// How the credentials came (`token_endpoint_auth_method`).
+    public enum Method: String, Sendable, CaseIterable {
+        case basic = "client_secret_basic"
+        case post = "client_secret_post"
+    }
+
+    public let clientID: String
+    public let secret: SecretBytes
+    public let method: Method
+
+    /// Reads the value of an `Authorization` header of the scheme `Basic`. Identifier and secret are form-encoded within
+    /// it, as RFC 6749 asks.
+    ///
+    /// Throws ``OAuthError`` `invalid_client`.
+    public init(basic header: String) throws(OAuthError) {
+        guard header.utf8.count <= 1024, let text = authorizationValue(header, scheme: "basic"),
+            let data = Data(base64Encoded: String(text))
+        else { throw Self.refusal("not Basic credentials") }
+        guard let colon = data.firstIndex(of: UInt8(ascii: ":")) else { throw Self.refusal("no colon") }
+        let clientID: String
+        let secret: String
+        do {
+            clientID = try FormEncoding.decode(data[..<colon])
+            secret = try FormEncoding.decode(data[data.index(after: colon)...])
+        } catch {
+            throw Self.refusal("not form-encoded")
+        }
+        guard !clientID.isEmpty, !secret.isEmpty else { throw Self.refusal("an empty part") }
+        self.clientID = clientID
+        self.secret = SecretBytes(utf8: secret)
+        self.method = .basic
+    }
+
+    /// Takes the credentials of a request that has them in its header or in its body, never in both.
+    ///
+    /// - Parameters:
+    ///   - header: The value of `Authorization`, or `nil`.
+    ///   - parameters: The request's body.
+    /// - Throws: ``OAuthError`` `invalid_client` where there are none, `invalid_request` where there are two.
+    public init(header: String?, parameters: Parameters) throws(OAuthError) {
+        let secret = parameters["client_secret"]
+        if let header {
+            guard secret == nil else {
+                throw OAuthError(.invalidRequest, "The client authenticates in two ways.")
+            }
+            try self.init(basic: header)
+            if let named = parameters["client_id"], named != self.clientID {
+                throw OAuthError(.invalidRequest, "The client_id is not the authenticated client.")
+            }
+        } else {
+            guard let clientID = parameters["client_id"], let secret else { throw Self.refusal("no credentials") }
+            self.init(clientID: clientID, secret: SecretBytes(utf8: secret), method: .post)
+        }
+    }
+
+    private init(clientID: String, secret: SecretBytes, method: Method) {
+        self.clientID = clientID
+        self.secret = secret
+        self.method = method
+    }
+
+    public var description: String { "ClientCredentials(\(self.clientID), \(self.method.rawValue))" }
+
+    private static func refusal(_ detail: String) -> OAuthError {
+        OAuthError(.invalidClient, "The client did not authenticate.", detail: detail)
+    }
+}
+
+/// An access token from an `Authorization` header (RFC 6750, section 2.1).
+public struct BearerToken: Sendable, CustomStringConvertible {
+    public let text: String
+
+    /// Reads the value of an `Authorization` header of the scheme `Bearer`.
+    ///
+    /// Throws ``OAuthError`` `invalid_token`, also where there is no header at all.
+    public init(header: String?) throws(OAuthError) {
+        guard let header, header.utf8.count <= 8192, let text = authorizationValue(header, scheme: "bearer") else {
+            throw OAuthError(.invalidToken, "An access token is needed.")
+        }
+        self.text = String(text)
+    }
+
+    public var description: String { "BearerToken" }
+}
+
+/// What follows the scheme's name and one space or more: visible characters without a space.
+private func authorizationValue(_ header: String, scheme: String) -> Substring? {
+    let parts = header.split(separator: " ", omittingEmptySubsequences: true)
+    guard parts.count == 2, parts[0].lowercased() == scheme,
+        parts[1].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    else { return nil }
+    return parts[1]
+}

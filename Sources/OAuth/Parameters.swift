@@ -1,0 +1,152 @@
+/// The parameters of an OAuth request, from a query or an `application/x-www-form-urlencoded` body.
+///
+/// Read strictly (RFC 6749, sections 3.1, 3.2 and appendix B): percent signs are followed by two hexadecimal digits, the
+/// result is UTF-8 without control characters, no name occurs twice, and a parameter without a value counts as left out.
+public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+    /// How much is taken before it is refused.
+    public struct Limits: Sendable {
+        /// Bytes of the encoded text.
+        public var bytes: Int
+        /// How many parameters there may be.
+        public var count: Int
+
+        /// The defaults: 8 KiB and 64 parameters.
+        public init(bytes: Int = 8192, count: Int = 64) {
+            self.bytes = bytes
+            self.count = count
+        }
+    }
+
+    /// The parameters that have a value, in their order.
+    public private(set) var members: [(name: String, value: String)] = []
+
+    /// Parameters to be written, in this order.
+    public init(_ members: KeyValuePairs<String, String>) {
+        for (name, value) in members { self.members.append((name, value)) }
+    }
+
+    /// As ``init(_:)``.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        for (name, value) in elements { self.members.append((name, value)) }
+    }
+
+    /// Adds a parameter to be written after the others.
+    public mutating func append(_ name: String, _ value: String) { self.members.append((name, value)) }
+
+    /// Reads the encoded text, without a leading question mark.
+    ///
+    /// Throws ``OAuthError`` `invalid_request`.
+    public init(parsing text: some StringProtocol, limits: Limits = Limits()) throws(OAuthError) {
+        guard text.utf8.count <= limits.bytes else {
+            throw OAuthError(.invalidRequest, "The request is too long.", detail: "\(text.utf8.count) bytes")
+        }
+        var seen: Set<String> = []
+        for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
+            let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            let name = try FormEncoding.decode(pair[..<equals])
+            let value = try FormEncoding.decode(equals == pair.endIndex ? pair[equals...] : pair[equals...].dropFirst())
+            guard !name.isEmpty else {
+                throw OAuthError(.invalidRequest, "A parameter has no name.")
+            }
+            guard seen.insert(name).inserted else {
+                throw OAuthError(.invalidRequest, "A parameter occurs twice.", detail: String(name.prefix(64)))
+            }
+            guard seen.count <= limits.count else {
+                throw OAuthError(.invalidRequest, "There are too many parameters.")
+            }
+            if !value.isEmpty { self.members.append((name, value)) }
+        }
+    }
+
+    /// The value of a parameter; `nil` where it was left out or empty.
+    public subscript(name: String) -> String? { self.members.first { $0.name == name }?.value }
+
+    /// The value of a parameter that must be there. Throws ``OAuthError`` `invalid_request`.
+    public func required(_ name: String) throws(OAuthError) -> String {
+        guard let value = self[name] else { throw OAuthError(.invalidRequest, "The parameter \(name) is missing.") }
+        return value
+    }
+
+    /// The encoded text, for a query or a body.
+    public var encoded: String {
+        self.members.map { FormEncoding.encode($0.name) + "=" + FormEncoding.encode($0.value) }.joined(separator: "&")
+    }
+
+    public static func == (left: Self, right: Self) -> Bool {
+        left.members.elementsEqual(right.members) { $0.name == $1.name && $0.value == $1.value }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for member in self.members {
+            hasher.combine(member.name)
+            hasher.combine(member.value)
+        }
+    }
+}
+
+/// `application/x-www-form-urlencoded` as RFC 6749, appendix B, uses it.
+enum FormEncoding {
+    /// Decodes one name or value. Refuses wrong escapes, raw bytes that are not visible ASCII, text that is not UTF-8, and
+    /// control characters.
+    static func decode(_ letters: some Collection<UInt8>) throws(OAuthError) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(letters.count)
+        var rest = Array(letters)[...]
+        while let letter = rest.popFirst() {
+            switch letter {
+            case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
+            case UInt8(ascii: "%"):
+                guard let high = rest.popFirst().flatMap(Self.digit), let low = rest.popFirst().flatMap(Self.digit)
+                else { throw OAuthError(.invalidRequest, "A percent sign is not followed by two digits.") }
+                bytes.append(high << 4 | low)
+            case 0x21...0x7E: bytes.append(letter)
+            default: throw OAuthError(.invalidRequest, "A character is not encoded.")
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw OAuthError(.invalidRequest, "A parameter is not UTF-8.")
+        }
+        guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }) else {
+            throw OAuthError(.invalidRequest, "A parameter has a control character.")
+        }
+        return text
+    }
+
+    /// Encodes all but the unreserved characters of RFC 3986, section 2.3.
+    static func encode(_ text: String) -> String {
+        var letters: [UInt8] = []
+        for byte in text.utf8 {
+            if Self.isUnreserved(byte) {
+                letters.append(byte)
+            } else {
+                letters.append(UInt8(ascii: "%"))
+                letters.append(contentsOf: Self.hexadecimal(byte))
+            }
+        }
+        return String(decoding: letters, as: UTF8.self)
+    }
+
+    static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    static func digit(_ letter: UInt8) -> UInt8? {
+        switch letter {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): letter - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): letter - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): letter - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> [UInt8] {
+        let digits = Array("0123456789ABCDEF".utf8)
+        return [digits[Int(byte >> 4)], digits[Int(byte & 0x0F)]]
+    }
+}

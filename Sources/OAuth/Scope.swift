@@ -1,0 +1,34 @@
+/// What an access token may be used for: names in the order they were asked for (RFC 6749, section 3.3).
+public struct Scope: Hashable, Sendable, CustomStringConvertible {
+    public let names: [String]
+
+    /// Asks for an ID token (OpenID Connect Core 1.0, section 3.1.2.1).
+    public static let openID = "openid"
+    /// Asks for the person's names (section 5.4).
+    public static let profile = "profile"
+
+    /// Reads names separated by one space. At most 16 names.
+    ///
+    /// Throws ``OAuthError`` `invalid_scope`.
+    public init(_ text: String) throws(OAuthError) {
+        var names: [String] = []
+        for name in text.split(separator: " ", omittingEmptySubsequences: false) {
+            guard !name.isEmpty,
+                name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C })
+            else { throw OAuthError(.invalidScope, "The scope is malformed.") }
+            if !names.contains(String(name)) { names.append(String(name)) }
+        }
+        guard names.count <= 16 else { throw OAuthError(.invalidScope, "The scope is too long.") }
+        self.names = names
+    }
+
+    /// The names that are also in `known`. Others are left out, as RFC 6749 and OpenID Connect Core allow.
+    public func limited(to known: [String]) -> Scope { Scope(names: self.names.filter(known.contains)) }
+
+    public func contains(_ name: String) -> Bool { self.names.contains(name) }
+
+    /// The value of `scope`.
+    public var description: String { self.names.joined(separator: " ") }
+
+    private init(names: [String]) { self.names = names }
+}

@@ -1,0 +1,84 @@
+public import _Primitives
+
+/// The answer of the token endpoint (RFC 6749, section 5.1; OpenID Connect Core 1.0, section 3.1.3.3).
+public struct TokenResponse: Sendable, CustomStringConvertible {
+    public let accessToken: String
+    /// Whole seconds from now until the access token ends.
+    public let expiresIn: Duration
+    public let scope: Scope
+    public let idToken: String?
+
+    public init(accessToken: String, expiresIn: Duration, scope: Scope, idToken: String?) {
+        self.accessToken = accessToken
+        self.expiresIn = expiresIn
+        self.scope = scope
+        self.idToken = idToken
+    }
+
+    /// The body. It is never to be cached.
+    public var json: JSONObject {
+        var json: JSONObject = [
+            "access_token": .string(self.accessToken), "token_type": .string("Bearer"),
+            "expires_in": .integer(self.expiresIn.components.seconds), "scope": .string(self.scope.description),
+        ]
+        json["id_token"] = self.idToken.map(JSON.string)
+        return json
+    }
+
+    public var description: String { "TokenResponse(\(self.scope))" }
+}
+
+/// The discovery document (RFC 8414, section 2; OpenID Connect Discovery 1.0, section 3; RFC 9207, section 3).
+///
+/// It says what this product can do, so most of it is not a choice: authorization codes with S256, ES256, pairwise
+/// subjects, client secrets.
+public struct ProviderMetadata: Hashable, Sendable {
+    /// The issuer's address, without a slash at its end.
+    public let issuer: String
+    /// The scopes that can be asked for.
+    public var scopes: [String]
+    /// The claims that may be in an ID token or come from userinfo.
+    public var claims: [String]
+    /// What `acr` may say.
+    public var authenticationContexts: [String]
+
+    public init(issuer: String, scopes: [String], claims: [String], authenticationContexts: [String]) {
+        self.issuer = issuer
+        self.scopes = scopes
+        self.claims = claims
+        self.authenticationContexts = authenticationContexts
+    }
+
+    public var authorizationEndpoint: String { self.issuer + "/oauth2/authorize" }
+    public var tokenEndpoint: String { self.issuer + "/oauth2/token" }
+    public var userinfoEndpoint: String { self.issuer + "/oauth2/userinfo" }
+    public var keySetAddress: String { self.issuer + "/oauth2/jwks" }
+    public var endSessionEndpoint: String { self.issuer + "/oauth2/logout" }
+
+    /// The document.
+    public var json: JSONObject {
+        func texts(_ values: [String]) -> JSON { .array(values.map(JSON.string)) }
+        return [
+            "issuer": .string(self.issuer),
+            "authorization_endpoint": .string(self.authorizationEndpoint),
+            "token_endpoint": .string(self.tokenEndpoint),
+            "userinfo_endpoint": .string(self.userinfoEndpoint),
+            "jwks_uri": .string(self.keySetAddress),
+            "end_session_endpoint": .string(self.endSessionEndpoint),
+            "scopes_supported": texts(self.scopes),
+            "response_types_supported": texts(["code"]),
+            "response_modes_supported": texts(["query"]),
+            "grant_types_supported": texts(["authorization_code"]),
+            "subject_types_supported": texts(["pairwise"]),
+            "id_token_signing_alg_values_supported": texts(["ES256"]),
+            "token_endpoint_auth_methods_supported": texts(ClientCredentials.Method.allCases.map(\.rawValue)),
+            "code_challenge_methods_supported": texts([CodeChallenge.method]),
+            "claims_supported": texts(self.claims),
+            "acr_values_supported": texts(self.authenticationContexts),
+            "prompt_values_supported": texts(["none", "login"]),
+            "authorization_response_iss_parameter_supported": .bool(true),
+            "request_parameter_supported": .bool(false),
+            "request_uri_parameter_supported": .bool(false),
+        ]
+    }
+}

@@ -1,0 +1,72 @@
+import OAuth
+import Testing
+
+@Suite("RFC 6749, sections 3.1, 3.2 and appendix B: parameters")
+struct ParametersTests {
+    @Test func readsWhatAppendixBWrites() throws {
+        // The example of appendix B.
+        let parameters = try Parameters(parsing: "value=+%25%26%2B%C2%A3%E2%82%AC")
+        #expect(parameters["value"] == " %&+\u{A3}\u{20AC}")
+    }
+
+    @Test func writesWhatItReads() throws {
+        let parameters = Parameters(["state": "a b&c=d%/?#\u{20AC}", "iss": "http://localhost:8080"])
+        #expect(parameters.encoded == "state=a%20b%26c%3Dd%25%2F%3F%23%E2%82%AC&iss=http%3A%2F%2Flocalhost%3A8080")
+        #expect(try Parameters(parsing: parameters.encoded) == parameters)
+    }
+
+    @Test("counts a parameter without a value as left out", arguments: ["a=&b=1", "a&b=1", "b=1&&", "&b=1&a="])
+    func emptyValues(text: String) throws {
+        let parameters = try Parameters(parsing: text)
+        #expect(parameters["a"] == nil)
+        #expect(parameters.members.map(\.name) == ["b"])
+        #expect(throws: OAuthError(.invalidRequest)) { try parameters.required("a") }
+        #expect(try parameters.required("b") == "1")
+    }
+
+    @Test(
+        "refuses",
+        arguments: [
+            "a=%", "a=%4", "a=%4g", "a=%g4", "a=%%41", "a=%FF", "a=%C0%80", "a=%ED%A0%80", "a=%00", "a=%0A", "a=%7F",
+            "a=%C2%85", "a= b", "a=\u{20AC}", "a=\u{7F}", "a=1&a=1", "a=&a=", "a=1&%61=2", "=1", "=",
+        ])
+    func refuses(text: String) {
+        #expect(throws: OAuthError(.invalidRequest)) { try Parameters(parsing: text) }
+    }
+
+    @Test func refusesMoreThanTheLimits() throws {
+        let limits = Parameters.Limits(bytes: 11, count: 2)
+        #expect(try Parameters(parsing: "a=12345&b=1", limits: limits).members.count == 2)
+        #expect(throws: OAuthError(.invalidRequest)) { try Parameters(parsing: "a=123456&b=1", limits: limits) }
+        #expect(throws: OAuthError(.invalidRequest)) { try Parameters(parsing: "a=1&b=1&c=1", limits: limits) }
+        #expect(throws: OAuthError(.invalidRequest)) {
+            try Parameters(parsing: (0..<65).map { "a\($0)=1" }.joined(separator: "&"))
+        }
+    }
+
+    @Test func equalityKeepsTheOrder() {
+        #expect(Parameters(["a": "1", "b": "2"]) != Parameters(["b": "2", "a": "1"]))
+        #expect(Set([Parameters(["a": "1"]), Parameters(["a": "1"])]).count == 1)
+    }
+}
+
+@Suite("RFC 6749, section 3.3: scope")
+struct ScopeTests {
+    @Test func keepsNamesOnceInTheirOrder() throws {
+        let scope = try Scope("profile openid profile")
+        #expect(scope.names == ["profile", "openid"])
+        #expect(scope.description == "profile openid")
+        #expect(scope.contains(Scope.openID) && !scope.contains("email"))
+        #expect(scope.limited(to: ["openid", "email"]).names == ["openid"])
+    }
+
+    @Test(
+        "refuses",
+        arguments: [
+            "", " ", "openid ", " openid", "openid  profile", "open\"id", "open\\id", "open\u{E9}",
+            (0...16).map { "s\($0)" }.joined(separator: " "),
+        ])
+    func refuses(text: String) {
+        #expect(throws: OAuthError(.invalidScope)) { try Scope(text) }
+    }
+}

@@ -1,0 +1,48 @@
+import OAuth
+import Testing
+import _Primitives
+
+@Suite("RFC 8414, section 2, and RFC 6749, section 5.1: what the provider says")
+struct ProviderMetadataTests {
+    private let json = ProviderMetadata(
+        issuer: "https://id.example", scopes: ["openid", "profile"], claims: ["sub"],
+        authenticationContexts: ["urn:x"]
+    ).json
+
+    @Test(
+        "names what the standards require",
+        arguments: [
+            ("issuer", JSON.string("https://id.example")),
+            ("authorization_endpoint", .string("https://id.example/oauth2/authorize")),
+            ("token_endpoint", .string("https://id.example/oauth2/token")),
+            ("jwks_uri", .string("https://id.example/oauth2/jwks")),
+            ("userinfo_endpoint", .string("https://id.example/oauth2/userinfo")),
+            ("end_session_endpoint", .string("https://id.example/oauth2/logout")),
+            ("response_types_supported", .array([.string("code")])),
+            ("subject_types_supported", .array([.string("pairwise")])),
+            ("id_token_signing_alg_values_supported", .array([.string("ES256")])),
+            ("code_challenge_methods_supported", .array([.string("S256")])),
+            (
+                "token_endpoint_auth_methods_supported",
+                .array([.string("client_secret_basic"), .string("client_secret_post")])
+            ),
+            ("authorization_response_iss_parameter_supported", .bool(true)),
+            ("request_uri_parameter_supported", .bool(false)),
+        ])
+    func names(member: String, value: JSON) {
+        #expect(self.json[member] == value)
+    }
+
+    @Test func aTokenResponseSaysTypeAndTime() throws {
+        let response = TokenResponse(
+            accessToken: "a", expiresIn: .seconds(300), scope: try Scope("openid profile"), idToken: "i")
+        #expect(
+            response.json == [
+                "access_token": .string("a"), "token_type": .string("Bearer"), "expires_in": .integer(300),
+                "scope": .string("openid profile"), "id_token": .string("i"),
+            ])
+        #expect(response.description == "TokenResponse(openid profile)")
+        let bare = TokenResponse(accessToken: "a", expiresIn: .seconds(1), scope: response.scope, idToken: nil)
+        #expect(bare.json["id_token"] == nil)
+    }
+}
