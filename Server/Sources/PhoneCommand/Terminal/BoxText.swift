@@ -1,0 +1,61 @@
+/// Text laid out for a terminal of a given width.
+enum BoxText {
+    /// Lines of at most `width` columns, broken at spaces where there are any. Line feeds of the text stay.
+    static func wrap(_ text: String, width: Int) -> [String] {
+        text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { Self.wrapLine(String($0), width: width) }
+    }
+
+    private static func wrapLine(_ line: String, width: Int) -> [String] {
+        var lines: [String] = []
+        var current = ""
+        for word in line.split(separator: " ", omittingEmptySubsequences: false) {
+            var word = String(word)
+            if !current.isEmpty, self.columns(current) + 1 + self.columns(word) > width {
+                lines.append(current)
+                current = ""
+            }
+            while self.columns(word) > width {
+                var head = ""
+                while let next = word.first, self.columns(head) + self.columns(String(next)) <= width {
+                    head.append(word.removeFirst())
+                }
+                guard !head.isEmpty else { break }
+                lines.append(head)
+            }
+            current = current.isEmpty ? word : "\(current) \(word)"
+        }
+        lines.append(current)
+        return lines
+    }
+
+    /// A frame of `width` columns with a title around a text.
+    static func box(title: String, text: String, width: Int) -> [String] {
+        let inner = width - 4
+        let head = self.wrap(title, width: inner - 2).first ?? ""
+        let rule = String(repeating: "─", count: max(0, inner - self.columns(head) - 1))
+        let lines = self.wrap(text, width: inner).map { line in
+            "│ \(line)\(String(repeating: " ", count: max(0, inner - self.columns(line)))) │"
+        }
+        return ["╭─ \(head) \(rule)╮"] + lines + ["╰\(String(repeating: "─", count: inner + 2))╯"]
+    }
+
+    /// How many columns a text takes: two for wide letters, none for marks that sit on the letter before them.
+    static func columns(_ text: String) -> Int {
+        text.unicodeScalars.reduce(0) { columns, scalar in
+            switch scalar.properties.generalCategory {
+            case .nonspacingMark, .enclosingMark, .format, .control: columns
+            default: columns + (self.isWide(scalar) ? 2 : 1)
+            }
+        }
+    }
+
+    /// The blocks that East Asian Width (Unicode Annex 11) calls wide, and pictographs.
+    private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+            0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD:
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+
+/// What a person at the keyboard sees and types.
+///
+/// Everything that came from a server goes through ``clean(_:)`` before it is printed, so that no escape sequence and no
+/// invisible character reaches the terminal.
+struct Terminal: Sendable {
+    /// A look of a piece of text.
+    enum Style: String {
+        case bold = "1"
+        case dim = "2"
+        case good = "32"
+        case warning = "33"
+        case bad = "31"
+        case accent = "36"
+    }
+
+    /// Whether somebody can answer questions.
+    let isInteractive: Bool
+    private let isColoured: Bool
+    private let width: Int
+    /// Where words go: the standard error stream while the standard output carries JSON.
+    private let output: FileHandle
+
+    /// The terminal of this process. With `machineReadable` words go to the standard error stream, and nothing is asked.
+    init(machineReadable: Bool) {
+        let descriptor: Int32 = machineReadable ? 2 : 1
+        self.isInteractive = !machineReadable && isatty(0) == 1 && isatty(1) == 1
+        self.isColoured = isatty(descriptor) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
+        self.output = machineReadable ? .standardError : .standardOutput
+        var size = winsize()
+        let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        self.width = min(max(isKnown ? Int(size.ws_col) : 72, 40), 84)
+    }
+
+    func styled(_ text: String, _ styles: Style...) -> String {
+        guard self.isColoured, !styles.isEmpty else { return text }
+        return "\u{1B}[\(styles.map(\.rawValue).joined(separator: ";"))m\(text)\u{1B}[0m"
+    }
+
+    func print(_ text: String = "") { self.write(text + "\n") }
+
+    private func write(_ text: String) { try? self.output.write(contentsOf: Data(text.utf8)) }
+
+    /// A line for something that went well.
+    func success(_ text: String) { self.print("\(self.styled("✓", .good, .bold)) \(text)") }
+    /// A line for something that did not.
+    func failure(_ text: String) { self.print("\(self.styled("✗", .bad, .bold)) \(text)") }
+    /// A line for something that a person should know.
+    func notice(_ text: String) { self.print("\(self.styled("!", .warning, .bold)) \(text)") }
+
+    /// Names and values below each other, values of several lines indented.
+    func list(_ rows: [(name: String, value: String)]) {
+        let column = (rows.map(\.name.count).max() ?? 0) + 2
+        for row in rows {
+            let lines = BoxText.wrap(row.value, width: self.width - column - 2)
+            for (index, line) in lines.enumerated() {
+                let name = index == 0 ? row.name : ""
+                let padding = String(repeating: " ", count: column - name.count)
+                self.print("  \(self.styled(name, .dim))\(padding)\(line)")
+            }
+        }
+    }
+
+    /// A text in a frame: what the person is about to sign, as it will be signed.
+    func box(title: String, text: String) {
+        for line in BoxText.box(title: title, text: text, width: self.width) { self.print(line) }
+    }
+
+    // MARK: - Questions
+
+    /// Asks until the answer is yes or no; the end of the input is a no.
+    func confirm(_ question: String) async throws -> Bool {
+        while true {
+            self.write("\(question) \(self.styled("[y/n]", .dim)) ")
+            guard let answer = try await self.readLine() else { return false }
+            switch answer.trimmingCharacters(in: .whitespaces).lowercased() {
+            case "y", "yes": return true
+            case "n", "no": return false
+            default: continue
+            }
+        }
+    }
+
+    /// Lets the person choose one of several; `nil` at the end of the input.
+    func choose(_ question: String, _ choices: [String]) async throws -> Int? {
+        self.print(question)
+        for (index, choice) in choices.enumerated() { self.print("  \(self.styled("\(index + 1)", .accent))  \(choice)") }
+        while true {
+            self.write("Number: ")
+            guard let answer = try await self.readLine() else { return nil }
+            if let number = Int(answer.trimmingCharacters(in: .whitespaces)), choices.indices.contains(number - 1) {
+                return number - 1
+            }
+        }
+    }
+
+    /// Reads a secret; each letter shows as a dot. `nil` when the person gives up (Escape, Ctrl-C, Ctrl-D).
+    func readSecret(_ prompt: String) async throws -> String? {
+        self.write(prompt)
+        let keyboard = RawKeyboard()
+        defer {
+            keyboard.restore()
+            self.print()
+        }
+        var typed = ""
+        while true {
+            guard let byte = try await Self.readByte() else { return nil }
+            switch byte {
+            case 0x0A, 0x0D: return typed
+            case 0x03, 0x04, 0x1B: return nil
+            case 0x08, 0x7F:
+                guard !typed.isEmpty else { continue }
+                typed.removeLast()
+                self.write("\u{8} \u{8}")
+            case 0x20...0x7E:
+                guard typed.count < 64 else { continue }
+                typed.unicodeScalars.append(Unicode.Scalar(byte))
+                self.write("•")
+            default: continue
+            }
+        }
+    }
+
+    private func readLine() async throws -> String? {
+        var bytes: [UInt8] = []
+        while let byte = try await Self.readByte() {
+            if byte == 0x0A { return String(decoding: bytes, as: UTF8.self) }
+            if bytes.count < 1024 { bytes.append(byte) }
+        }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The next byte of the standard input, waiting without holding a thread, so that a timeout can end the question.
+    private static func readByte() async throws -> UInt8? {
+        while true {
+            try Task.checkCancellation()
+            var descriptor = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
+            guard poll(&descriptor, 1, 0) == 0 else { break }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        var byte: UInt8 = 0
+        return read(0, &byte, 1) == 1 ? byte : nil
+    }
+}
+
+/// The keyboard letter by letter and without echo, until it is restored.
+private struct RawKeyboard {
+    private var saved = termios()
+    private let isTerminal: Bool
+
+    init() {
+        self.isTerminal = tcgetattr(0, &self.saved) == 0
+        guard self.isTerminal else { return }
+        var raw = self.saved
+        raw.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
+        tcsetattr(0, TCSANOW, &raw)
+    }
+
+    func restore() {
+        guard self.isTerminal else { return }
+        var saved = self.saved
+        tcsetattr(0, TCSANOW, &saved)
+    }
+}
