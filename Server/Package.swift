@@ -19,6 +19,7 @@ let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let httpClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
@@ -84,13 +85,14 @@ let package = Package(
         .executableTarget(
             name: "PhoneCommand",
             dependencies: [
-                sdk("Countersign"), sdk("CountersignLinux"), protocols, arguments, httpClient, nio, nioPosix, nioSSL,
+                sdk("Countersign"), sdk("CountersignLinux"), protocols, arguments, httpClient, nio, nioHTTP1, nioSSL,
                 "CZBar", "CPNG",
             ]),
         .executableTarget(
             name: "BankCommand",
             dependencies: [
-                arguments, hummingbird, hummingbirdTLS, httpTypes, httpClient, lifecycle, log, nio, nioSSL, crypto,
+                arguments, hummingbird, hummingbirdTLS, httpTypes, httpClient, lifecycle, log, nio, nioHTTP1, nioSSL,
+                crypto,
             ]),
 
         .testTarget(

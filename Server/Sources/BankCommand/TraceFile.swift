@@ -14,10 +14,15 @@ struct TraceID: Sendable {
     }
 }
 
-/// Messages that the bank handled, one line of JSON each: who sent what to whom, and never its content.
+/// Messages that the bank handled, one line of JSON each: which step of a run it was, and never its content.
 actor TraceFile {
-    enum Participant: String {
-        case browser, bank, server
+    /// The steps that the bank sees or takes, by their names in the provider's format.
+    enum Step: String {
+        case signInWanted = "sign-in-wanted"
+        case signedIn = "signed-in"
+        case transferWanted = "transfer-wanted"
+        case transactionCodeShown = "transaction-code-shown"
+        case receiptShown = "receipt-shown"
     }
 
     private let file: FileHandle
@@ -34,11 +39,9 @@ actor TraceFile {
         try self.file.seekToEnd()
     }
 
-    func record(_ trace: TraceID, _ from: Participant, _ to: Participant, _ event: String, now: Date = Date()) {
-        let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        let line =
-            #"{"time":"\#(now.formatted(format))","trace":"\#(trace.hex)","from":"\#(from.rawValue)","#
-            + #""to":"\#(to.rawValue)","event":"\#(event)"}"# + "\n"
-        try? self.file.write(contentsOf: Data(line.utf8))
+    func record(_ step: Step, _ trace: TraceID, now: Date = Date()) {
+        let time = now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        let line = #"{"time":"\#(time)","trace":"\#(trace.hex)","event":"\#(step.rawValue)"}"#
+        try? self.file.write(contentsOf: Data("\(line)\n".utf8))
     }
 }

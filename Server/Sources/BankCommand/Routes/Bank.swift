@@ -105,7 +105,5 @@ struct Bank: Sendable {
             body: .init(byteBuffer: ByteBuffer(string: text)))
     }
 
-    func record(_ trace: TraceID, _ from: TraceFile.Participant, _ to: TraceFile.Participant, _ event: String) async {
-        await self.trace?.record(trace, from, to, event)
-    }
+    func record(_ step: TraceFile.Step, _ trace: TraceID) async { await self.trace?.record(step, trace) }
 }

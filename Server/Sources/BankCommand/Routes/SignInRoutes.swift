@@ -24,8 +24,7 @@ extension Bank {
         do {
             let (attempt, location) = try await self.provider.begin(TraceID())
             await self.sessions.begin(attempt, in: session.id)
-            await self.record(attempt.trace, .browser, .bank, "sign-in")
-            await self.record(attempt.trace, .bank, .browser, "authorization-redirect")
+            await self.record(.signInWanted, attempt.trace)
             return self.redirect(location, session: session)
         } catch {
             return self.failure(error, title: "Signing in is not possible now", context: context)
@@ -46,11 +45,9 @@ extension Bank {
             code: query["code"].map(String.init), state: query["state"].map(String.init),
             issuer: query["iss"].map(String.init), error: query["error"].map(String.init))
         do {
-            await self.record(attempt.trace, .browser, .bank, "authorization-response")
             let person = try await self.provider.finish(attempt, callback)
-            await self.record(attempt.trace, .server, .bank, "tokens")
             let signedIn = await self.sessions.signIn(person, replacing: session.id)
-            await self.record(attempt.trace, .bank, .browser, "signed-in")
+            await self.record(.signedIn, attempt.trace)
             return self.redirect("/accounts", session: signedIn)
         } catch {
             let isDenied = callback.error == "access_denied" && callback.state == attempt.state

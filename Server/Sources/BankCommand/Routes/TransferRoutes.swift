@@ -51,9 +51,9 @@ extension Bank {
             let order = try TransferOrder(
                 amount: fields.amount, payee: fields.payee, iban: fields.iban, reference: fields.reference)
             let trace = TraceID()
-            await self.record(trace, .browser, .bank, "transfer")
+            await self.record(.transferWanted, trace)
             let pending = try await self.confirmations.begin(subject: person.subject, text: order.text, trace: trace)
-            await self.record(trace, .bank, .browser, "transfer-page")
+            await self.record(.transactionCodeShown, trace)
             let transfer = Transfer(
                 id: Base64.random(16), subject: person.subject, order: order, pending: pending, trace: trace,
                 created: Date())
@@ -94,8 +94,7 @@ extension Bank {
                 case .expired: current = await self.ledger.finish(transfer.id, refusal: .expired) ?? current
                 case .failed: current = await self.ledger.finish(transfer.id, refusal: .failed) ?? current
                 }
-                await self.record(transfer.trace, .server, .bank, "transaction-result")
-                await self.record(transfer.trace, .bank, .browser, "transfer-outcome")
+                if case .booked = current.outcome { await self.record(.receiptShown, transfer.trace) }
             }
             let pages = TransferPages(visitor: visitor, transfer: current)
             switch current.outcome {

@@ -1,7 +1,6 @@
 import AsyncHTTPClient
 import Countersign
 import NIOCore
-import NIOFoundationCompat
 import NIOHTTP1
 import NIOSSL
 

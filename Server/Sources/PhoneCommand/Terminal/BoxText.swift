@@ -2,7 +2,9 @@
 enum BoxText {
     /// Lines of at most `width` columns, broken at spaces where there are any. Line feeds of the text stay.
     static func wrap(_ text: String, width: Int) -> [String] {
-        text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { Self.wrapLine(String($0), width: width) }
+        text.split(separator: "\n", omittingEmptySubsequences: false).flatMap {
+            Self.wrapLine(String($0), width: width)
+        }
     }
 
     private static func wrapLine(_ line: String, width: Int) -> [String] {

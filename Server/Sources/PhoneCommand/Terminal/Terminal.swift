@@ -2,8 +2,8 @@ import Foundation
 
 /// What a person at the keyboard sees and types.
 ///
-/// Everything that came from a server goes through ``clean(_:)`` before it is printed, so that no escape sequence and no
-/// invisible character reaches the terminal.
+/// Whatever came from a server is made safe with `DisplayText` by whoever prints it: no escape sequence and no invisible
+/// character of theirs reaches the terminal.
 struct Terminal: Sendable {
     /// A look of a piece of text.
     enum Style: String {
@@ -85,7 +85,9 @@ struct Terminal: Sendable {
     /// Lets the person choose one of several; `nil` at the end of the input.
     func choose(_ question: String, _ choices: [String]) async throws -> Int? {
         self.print(question)
-        for (index, choice) in choices.enumerated() { self.print("  \(self.styled("\(index + 1)", .accent))  \(choice)") }
+        for (index, choice) in choices.enumerated() {
+            self.print("  \(self.styled("\(index + 1)", .accent))  \(choice)")
+        }
         while true {
             self.write("Number: ")
             guard let answer = try await self.readLine() else { return nil }
