@@ -118,6 +118,7 @@ let package = Package(
                 "UAFRelyingParty", protocols, sdk("Countersign"), sdk("CountersignTestKit"), hummingbird,
                 hummingbirdTesting, httpTypes, crypto, log, nio,
             ]),
+        .testTarget(name: "BankCommandTests", dependencies: ["BankCommand", nio, crypto]),
         .testTarget(name: "PhoneCommandTests", dependencies: ["PhoneCommand", protocols]),
         .testTarget(name: "CountersignCommandTests", dependencies: ["CountersignCommand", protocols]),
     ],

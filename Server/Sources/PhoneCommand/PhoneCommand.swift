@@ -1,0 +1,6 @@
+import ArgumentParser
+
+@main
+struct PhoneCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "countersign-phone")
+}

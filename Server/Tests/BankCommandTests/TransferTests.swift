@@ -1,0 +1,115 @@
+import Foundation
+import NIOCore
+import Testing
+
+@testable import BankCommand
+
+@Suite("The bank's transfers")
+struct TransferTests {
+    private static let iban = "DE89 3704 0044 0532 0130 00"
+
+    private func order(
+        amount: String = "120", payee: String = "Jo Gardener", iban: String = iban, reference: String = ""
+    ) throws -> TransferOrder {
+        try TransferOrder(amount: amount, payee: payee, iban: iban, reference: reference)
+    }
+
+    @Test(
+        "An amount is read as people write it", arguments: [("120", 12_000), ("0,5", 50), (" 7.05 ", 705), ("0.01", 1)])
+    func amounts(typed: String, cents: Int) {
+        #expect(Money(typed: typed)?.cents == cents)
+    }
+
+    @Test(
+        "What is no amount is refused",
+        arguments: ["", "0", "0.00", "-5", "1.234", "1.2.3", "1e3", "٣", "10000000.01", "1 000", ".5", "5."])
+    func noAmounts(typed: String) {
+        #expect(Money(typed: typed) == nil)
+    }
+
+    @Test("An amount is written with groups and two places")
+    func amountText() {
+        #expect(Money(cents: 123_456_789).text == "1,234,567.89")
+        #expect(Money(cents: -505).text == "−5.05")
+    }
+
+    @Test("The text to confirm has one field a line, in NFC, and fits what a phone shows")
+    func text() throws {
+        let order = try self.order(payee: "Jose\u{301}", reference: "Fence")
+        #expect(order.text == "Transfer EUR 120.00\nTo: Jos\u{E9}\nIBAN: DE89370400440532013000\nReference: Fence")
+        #expect(order.text.unicodeScalars.contains("\u{E9}"))
+        let long = try self.order(
+            amount: "10000000", payee: String(repeating: "x", count: 40), reference: String(repeating: "y", count: 60))
+        #expect(long.text.unicodeScalars.count <= 200)
+    }
+
+    @Test(
+        "A field that could forge another line, or hide something, is refused",
+        arguments: ["A\nIBAN: XX", "A\u{202E}B", "\u{200B}", ""])
+    func forgedPayee(payee: String) {
+        #expect(throws: TransferOrder.Problems.self) { try self.order(payee: payee) }
+    }
+
+    @Test(
+        "An IBAN with a wrong digit, letter or length is refused",
+        arguments: ["DE88370400440532013000", "DE89", "", "ÄE89370400440532013000"])
+    func wrongIBAN(iban: String) {
+        #expect(throws: TransferOrder.Problems(iban: "This is not an IBAN: check its digits.")) {
+            try self.order(iban: iban)
+        }
+    }
+
+    private func transfer(_ id: String, amount: String = "120") throws -> Transfer {
+        Transfer(
+            id: id, subject: "s-1", order: try self.order(amount: amount),
+            pending: .init(sessionID: "session", link: "", qrCode: Data()), trace: TraceID(), created: Date())
+    }
+
+    @Test("A transfer is booked once, however often its page is loaded")
+    func bookedOnce() async throws {
+        let ledger = Ledger()
+        let before = await ledger.account(of: "s-1").balance
+        await ledger.add(try self.transfer("t"))
+        let first = await ledger.finish("t", refusal: nil)
+        let second = await ledger.finish("t", refusal: .denied)
+        #expect(first?.outcome == second?.outcome)
+        #expect(await ledger.account(of: "s-1").balance.cents == before.cents - 12_000)
+    }
+
+    @Test("A refused transfer, and one without the money, moves nothing")
+    func nothingMoves() async throws {
+        let ledger = Ledger()
+        let before = await ledger.account(of: "s-1").balance
+        await ledger.add(try self.transfer("denied"))
+        await ledger.add(try self.transfer("rich", amount: "9999999"))
+        #expect(await ledger.finish("denied", refusal: .denied)?.outcome == .refused(.denied))
+        #expect(await ledger.finish("rich", refusal: nil)?.outcome == .refused(.notEnoughMoney))
+        #expect(await ledger.account(of: "s-1").balance == before)
+    }
+
+    @Test("A transfer is shown to its own customer alone")
+    func otherCustomer() async throws {
+        let ledger = Ledger()
+        await ledger.add(try self.transfer("t"))
+        #expect(await ledger.transfer("t", of: "s-2") == nil)
+        #expect(await ledger.transfer("t", of: "s-1")?.id == "t")
+    }
+
+    @Test("Markup in a text is shown, not run")
+    func escaping() {
+        let text = "<script>\"&'"
+        #expect(("<p>\(text)</p>" as HTML).markup == "<p>&lt;script&gt;&quot;&amp;&#39;</p>")
+    }
+
+    @Test("Events are cut at empty lines, however the bytes arrive")
+    func events() throws {
+        var lines = EventLines()
+        let stream = ": hello\n\nevent: status\r\ndata: {\"a\":1}\r\n\r\ndata:x\ndata: y\n\n"
+        var events: [String] = []
+        for byte in stream.utf8 {
+            events += try lines.take(ByteBuffer(bytes: [byte])).map { String(decoding: $0, as: UTF8.self) }
+        }
+        #expect(events == [#"{"a":1}"#, "xy"])
+        #expect(throws: ProviderError.self) { try lines.take(ByteBuffer(repeating: 0x61, count: 100_000)) }
+    }
+}
