@@ -58,7 +58,9 @@ let package = Package(
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
         // Floor 5
-        .target(name: "UAFRelyingParty", dependencies: [protocols, crypto, cryptoExtras, x509]),
+        .target(
+            name: "UAFRelyingParty", dependencies: [protocols, crypto, cryptoExtras, x509],
+            resources: [.embedInCode("Metadata")]),
         .target(name: "Store", dependencies: [protocols, crypto]),
         .target(name: "StoreConformance", dependencies: ["Store", protocols, crypto]),
         // Floor 6

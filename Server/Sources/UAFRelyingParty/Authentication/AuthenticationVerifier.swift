@@ -1,0 +1,246 @@
+public import UAF
+import _Primitives
+
+/// What an authentication request said, kept by the server until the response comes.
+public struct ExpectedAuthentication: Sendable {
+    /// The challenge. The caller consumes it, once, before it accepts anything.
+    public var challenge: Challenge
+    /// The AppID of the request; empty: the caller's facetID stands for it.
+    public var appID: String
+    /// The policy of the request.
+    public var policy: Policy
+    /// What was to be confirmed, in all the renderings that were sent; empty where nothing was.
+    public var transaction: [Transaction]
+    /// The server data of the request.
+    public var serverData: String?
+    /// Whose keys must sign; `nil` where the response is to say who it is.
+    public var account: String?
+
+    /// Keeps what a request said.
+    public init(
+        challenge: Challenge, appID: String, policy: Policy, transaction: [Transaction] = [], serverData: String?,
+        account: String?
+    ) {
+        self.challenge = challenge
+        self.appID = appID
+        self.policy = policy
+        self.transaction = transaction
+        self.serverData = serverData
+        self.account = account
+    }
+
+    /// Keeps what `request` says, for one account or for whoever answers.
+    public init(_ request: AuthenticationRequest, account: String?) {
+        self.init(
+            challenge: request.challenge, appID: request.header.appID, policy: request.policy,
+            transaction: request.transaction, serverData: request.header.serverData, account: account)
+    }
+}
+
+/// A registered key, as the store has it.
+public struct RegisteredCredential: Hashable, Sendable {
+    /// AAID and KeyID.
+    public var id: CredentialID
+    /// The public key in ``publicKeyFormat``.
+    public var publicKey: [UInt8]
+    /// The format of the public key.
+    public var publicKeyFormat: PublicKeyFormat
+    /// The algorithm of the registration.
+    public var signatureAlgorithm: SignatureAlgorithm
+    /// The highest counter that was accepted; 0: none yet, or not supported.
+    public var signCounter: UInt32
+    /// Whose key it is, as the caller names accounts.
+    public var account: String
+    /// The registration of a device that the key came with, as the caller names them.
+    public var deviceRegistration: String
+
+    /// Describes a stored key.
+    public init(
+        id: CredentialID, publicKey: [UInt8], publicKeyFormat: PublicKeyFormat,
+        signatureAlgorithm: SignatureAlgorithm, signCounter: UInt32, account: String, deviceRegistration: String
+    ) {
+        self.id = id
+        self.publicKey = publicKey
+        self.publicKeyFormat = publicKeyFormat
+        self.signatureAlgorithm = signatureAlgorithm
+        self.signCounter = signCounter
+        self.account = account
+        self.deviceRegistration = deviceRegistration
+    }
+}
+
+/// An authentication whose every rule was checked. Only ``AuthenticationVerifier`` makes one.
+public struct VerifiedAuthentication: Hashable, Sendable {
+    /// Who signed.
+    public let account: String
+    /// On which device.
+    public let deviceRegistration: String
+    /// What signed. The caller stores all new counters, each only if the stored one is still the old one.
+    public let signatures: [Signature]
+    /// Which alternative of the policy was met, from 0.
+    public let alternative: Int
+    /// SHA-256 of the content that was confirmed; `nil` where the request had no transaction.
+    public let confirmedContentHash: [UInt8]?
+    /// Who called the client.
+    public let facetID: FacetID
+
+    /// One key's signature.
+    public struct Signature: Hashable, Sendable {
+        /// AAID and KeyID.
+        public let id: CredentialID
+        /// The counter that was compared with.
+        public let oldSignCounter: UInt32
+        /// The counter to be stored.
+        public let newSignCounter: UInt32
+        /// What the person did.
+        public let mode: AuthenticationMode
+        /// The authenticator's version.
+        public let authenticatorVersion: UInt16
+        /// How the model verifies its user, by its metadata.
+        public let userVerification: UserVerification
+    }
+}
+
+/// Judges authentication responses (§8.4).
+public struct AuthenticationVerifier: Sendable {
+    /// What is accepted.
+    public let configuration: RelyingPartyConfiguration
+
+    /// Judges by `configuration`.
+    public init(_ configuration: RelyingPartyConfiguration) { self.configuration = configuration }
+
+    /// Holds a response against every rule; the first that is broken refuses all of it.
+    ///
+    /// `credentials` are those of the response's ``UnverifiedAuthentication/credentials`` that are registered.
+    public func verify(
+        _ response: UnverifiedAuthentication, expected: ExpectedAuthentication,
+        credentials: some Sequence<RegisteredCredential>
+    ) throws(UAFRefusal) -> VerifiedAuthentication {
+        // The message, as for a registration.
+        let (params, hash) = try self.configuration.check(
+            response.envelope,
+            against: ExpectedMessage(
+                challenge: expected.challenge, appID: expected.appID, serverData: expected.serverData))
+        guard !response.assertions.isEmpty else {
+            throw UAFRefusal(.unacceptableContent, .assertion, "no assertion")
+        }
+
+        // 1: the models.
+        var candidates: [PolicyCandidate] = []
+        for (assertion, encoded) in zip(response.assertions, response.envelope.assertions) {
+            try self.configuration.check(encoded.extensions)
+            let data = assertion.signedData
+            let statement = try self.configuration.statement(of: data.aaid, scheme: encoded.scheme)
+            // 2: the authenticator's version.
+            try self.configuration.check(version: data.authenticatorVersion, of: statement)
+            candidates.append(PolicyCandidate(info: statement.info, keyIDs: [data.keyID]))
+        }
+
+        // 3 and 4: the keys, of one account and one device.
+        let keys = try self.keys(of: response, among: credentials, account: expected.account)
+
+        // 1: the policy, by metadata. After the keys, so that a deleted key is told as such and not as a wrong model.
+        let selection = try PolicyMatcher(expected.policy).selection(requiring: candidates)
+
+        // 6 to 9: each assertion. 5 comes last: a counter means something only under a valid signature.
+        var signatures: [VerifiedAuthentication.Signature] = []
+        var confirmed: [UInt8]?
+        let contentHashes = expected.transaction.map(\.contentHash)
+        for (index, assertion) in response.assertions.enumerated() {
+            let info = candidates[index].info
+            do {
+                try self.check(
+                    assertion, key: keys[index], isSilent: info.isSilent, finalChallengeHash: hash,
+                    contentHashes: contentHashes)
+            } catch { throw error.about(keys[index].id) }
+            let data = assertion.signedData
+            if data.mode == .transactionConfirmed { confirmed = data.transactionContentHash }
+            signatures.append(
+                VerifiedAuthentication.Signature(
+                    id: keys[index].id, oldSignCounter: keys[index].signCounter, newSignCounter: data.signCounter,
+                    mode: data.mode, authenticatorVersion: data.authenticatorVersion,
+                    userVerification: info.userVerification))
+        }
+        guard contentHashes.isEmpty || confirmed != nil else {
+            throw UAFRefusal(.unacceptableContent, .transaction, "nobody confirmed the transaction")
+        }
+        return VerifiedAuthentication(
+            account: keys[0].account, deviceRegistration: keys[0].deviceRegistration, signatures: signatures,
+            alternative: selection.alternative, confirmedContentHash: confirmed, facetID: params.facetID)
+    }
+
+    /// The stored key of each assertion, in their order.
+    private func keys(
+        of response: UnverifiedAuthentication, among credentials: some Sequence<RegisteredCredential>, account: String?
+    ) throws(UAFRefusal) -> [RegisteredCredential] {
+        var known: [CredentialID: RegisteredCredential] = [:]
+        for credential in credentials { known[credential.id] = credential }
+        var keys: [RegisteredCredential] = []
+        for id in response.credentials {
+            // Removed, so that one key cannot sign twice in a response.
+            guard let key = known.removeValue(forKey: id) else {
+                if keys.contains(where: { $0.id == id }) {
+                    throw UAFRefusal(.unacceptableContent, .credential, "one key twice", credential: id)
+                }
+                throw UAFRefusal(.unknownKeyID, .credential, "no such key", credential: id)
+            }
+            keys.append(key)
+        }
+        guard
+            keys.allSatisfy({
+                $0.account == (account ?? keys[0].account) && $0.deviceRegistration == keys[0].deviceRegistration
+            })
+        else { throw UAFRefusal(.unauthorized, .account, "keys of another account or of two devices") }
+        return keys
+    }
+
+    private func check(
+        _ assertion: AuthenticationAssertion, key: RegisteredCredential, isSilent: Bool, finalChallengeHash: [UInt8],
+        contentHashes: [[UInt8]]
+    ) throws(UAFRefusal) {
+        let data = assertion.signedData
+        // 6: the hash of the final challenge.
+        guard constantTimeEqual(data.finalChallengeHash, finalChallengeHash) else {
+            throw UAFRefusal(.unacceptableContent, .finalChallengeHash, "another hash")
+        }
+        // 7: what was shown is what was signed.
+        try self.checkTransaction(data, isSilent: isSilent, contentHashes: contentHashes)
+        // 8: the registered algorithm; the message never chooses it.
+        guard data.signatureAlgorithm == key.signatureAlgorithm else {
+            throw UAFRefusal(.unacceptableAlgorithm, .signatureAlgorithm, "\(data.signatureAlgorithm)")
+        }
+        try self.configuration.check(data.extensions + assertion.extensions)
+        // 9: the signature.
+        let verification = try SignatureVerification(
+            publicKey: key.publicKey, format: key.publicKeyFormat, algorithm: key.signatureAlgorithm)
+        guard verification.isValid(assertion.signature, over: data.signedBytes) else {
+            throw UAFRefusal(.unacceptableContent, .signature, "the signature is not the key's")
+        }
+        // 5: a counter that both sides have at 0 is not supported; else it must grow.
+        guard data.signCounter == 0 && key.signCounter == 0 || data.signCounter > key.signCounter else {
+            throw UAFRefusal(
+                .unacceptableContent, .signCounter, "\(data.signCounter) after \(key.signCounter): a cloned key?")
+        }
+    }
+
+    private func checkTransaction(_ data: SignedData, isSilent: Bool, contentHashes: [[UInt8]]) throws(UAFRefusal) {
+        switch data.mode {
+        case .userVerified:
+            guard data.transactionContentHash.isEmpty else {
+                throw UAFRefusal(.unacceptableContent, .transaction, "a content hash without confirmation")
+            }
+            // Beside one that confirmed, a silent authenticator only says that it is there.
+            guard contentHashes.isEmpty || isSilent else {
+                throw UAFRefusal(.unacceptableContent, .transaction, "the transaction was not confirmed")
+            }
+        case .transactionConfirmed:
+            guard !isSilent else {
+                throw UAFRefusal(.unacceptableContent, .transaction, "a silent authenticator cannot confirm")
+            }
+            guard contentHashes.contains(where: { constantTimeEqual($0, data.transactionContentHash) }) else {
+                throw UAFRefusal(.unacceptableContent, .transaction, "another content than was sent")
+            }
+        default: throw UAFRefusal(.unacceptableContent, .authenticationMode, "\(data.mode)")
+        }
+    }
+}

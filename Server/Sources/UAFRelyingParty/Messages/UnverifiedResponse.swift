@@ -1,0 +1,183 @@
+public import UAF
+import _Primitives
+
+/// A registration response that was read and not judged.
+///
+/// Read it, find the operation by ``serverData`` or ``challenge``, then give both to ``RegistrationVerifier``.
+public struct UnverifiedRegistration: Hashable, Sendable {
+    let envelope: ResponseEnvelope
+    let assertions: [RegistrationAssertion]
+
+    /// Reads the message and all its assertions. Throws ``UAFRefusal``: 1400 for what is no such message, 1498 for
+    /// parameters or assertions that are malformed.
+    public init(parsing bytes: some Collection<UInt8>) throws(UAFRefusal) {
+        let response: RegistrationResponse
+        do { response = try RegistrationResponse(parsing: bytes) } catch {
+            throw UAFRefusal(.badRequest, .message, error.description)
+        }
+        self.envelope = try ResponseEnvelope(
+            header: response.header, fcParams: response.fcParams, assertions: response.assertions)
+        self.assertions = try self.envelope.assertions.map { (assertion) throws(UAFRefusal) in
+            do throws(UAFError) { return try RegistrationAssertion(parsing: assertion.bytes) } catch {
+                throw UAFRefusal(.unacceptableContent, .assertion, error.description)
+            }
+        }
+    }
+
+    /// The server's data as the client returned it.
+    public var serverData: String? { self.envelope.header.serverData }
+    /// The challenge that the client claims to answer; `nil` where it failed before it had one.
+    public var challenge: Challenge? { self.envelope.finalChallenge?.challenge }
+    /// Whether the client says that it failed: it sent no assertion (§18, row 15).
+    public var isClientFailure: Bool { self.assertions.isEmpty }
+    /// The names of the new keys, for the caller to look for keys that exist already.
+    public var credentials: [CredentialID] {
+        self.assertions.map {
+            CredentialID(aaid: $0.keyRegistrationData.aaid, keyID: $0.keyRegistrationData.keyID)
+        }
+    }
+}
+
+/// An authentication response that was read and not judged.
+///
+/// Read it, find the operation by ``serverData`` or ``challenge`` and the keys by ``credentials``, then give all to
+/// ``AuthenticationVerifier``.
+public struct UnverifiedAuthentication: Hashable, Sendable {
+    let envelope: ResponseEnvelope
+    let assertions: [AuthenticationAssertion]
+
+    /// Reads the message and all its assertions. Throws ``UAFRefusal``: 1400 for what is no such message, 1498 for
+    /// parameters or assertions that are malformed.
+    public init(parsing bytes: some Collection<UInt8>) throws(UAFRefusal) {
+        let response: AuthenticationResponse
+        do { response = try AuthenticationResponse(parsing: bytes) } catch {
+            throw UAFRefusal(.badRequest, .message, error.description)
+        }
+        self.envelope = try ResponseEnvelope(
+            header: response.header, fcParams: response.fcParams, assertions: response.assertions)
+        self.assertions = try self.envelope.assertions.map { (assertion) throws(UAFRefusal) in
+            do throws(UAFError) { return try AuthenticationAssertion(parsing: assertion.bytes) } catch {
+                throw UAFRefusal(.unacceptableContent, .assertion, error.description)
+            }
+        }
+    }
+
+    /// The server's data as the client returned it.
+    public var serverData: String? { self.envelope.header.serverData }
+    /// The challenge that the client claims to answer; `nil` where it failed before it had one.
+    public var challenge: Challenge? { self.envelope.finalChallenge?.challenge }
+    /// Whether the client says that it failed: it sent no assertion (§18, row 15).
+    public var isClientFailure: Bool { self.assertions.isEmpty }
+    /// The names of the keys that signed, in the order of the assertions.
+    public var credentials: [CredentialID] {
+        self.assertions.map { CredentialID(aaid: $0.signedData.aaid, keyID: $0.signedData.keyID) }
+    }
+}
+
+/// What both responses share, with the final challenge decoded.
+struct ResponseEnvelope: Hashable, Sendable {
+    let header: OperationHeader
+    let fcParams: String
+    let assertions: [EncodedAssertion]
+    /// `nil` where a client that failed sent none.
+    let finalChallenge: FinalChallengeParams?
+
+    init(header: OperationHeader, fcParams: String, assertions: [EncodedAssertion]) throws(UAFRefusal) {
+        self.header = header
+        self.fcParams = fcParams
+        self.assertions = assertions
+        guard !fcParams.isEmpty else {
+            self.finalChallenge = nil
+            return
+        }
+        do { self.finalChallenge = try FinalChallengeParams(encoded: fcParams) } catch {
+            throw UAFRefusal(.unacceptableContent, .finalChallengeParams, error.description)
+        }
+    }
+}
+
+/// What a request said that its response must match.
+struct ExpectedMessage: Sendable {
+    let challenge: Challenge
+    let appID: String
+    let serverData: String?
+}
+
+extension RelyingPartyConfiguration {
+    /// The message-level steps (§8.2, 1 to 4). Returns the final challenge and the hash that assertions must carry.
+    func check(_ envelope: ResponseEnvelope, against expected: ExpectedMessage) throws(UAFRefusal)
+        -> (params: FinalChallengeParams, hash: [UInt8])
+    {
+        guard self.versions.contains(envelope.header.version) else {
+            throw UAFRefusal(.unacceptableContent, .version, "UAF \(envelope.header.version)")
+        }
+        try self.check(envelope.header.extensions)
+        guard let serverData = envelope.header.serverData, let sent = expected.serverData else {
+            guard envelope.header.serverData == expected.serverData else {
+                throw UAFRefusal(.invalidRequest, .serverData, "server data missing or not asked for")
+            }
+            return try self.checkFinalChallenge(envelope, against: expected)
+        }
+        guard constantTimeEqual(serverData.utf8, sent.utf8) else {
+            throw UAFRefusal(.invalidRequest, .serverData, "other server data than was sent")
+        }
+        return try self.checkFinalChallenge(envelope, against: expected)
+    }
+
+    private func checkFinalChallenge(_ envelope: ResponseEnvelope, against expected: ExpectedMessage)
+        throws(UAFRefusal) -> (params: FinalChallengeParams, hash: [UInt8])
+    {
+        guard let params = envelope.finalChallenge else {
+            throw UAFRefusal(.unacceptableContent, .finalChallengeParams, "none")
+        }
+        // An empty AppID stands for the caller itself.
+        let appID = expected.appID.isEmpty ? params.facetID.text : expected.appID
+        guard params.appID == appID else { throw UAFRefusal(.unacceptableContent, .appID, "another application") }
+        guard envelope.header.appID.isEmpty || envelope.header.appID == params.appID else {
+            throw UAFRefusal(.unacceptableContent, .appID, "header and parameters differ")
+        }
+        guard self.trusts(params.facetID, for: params.appID) else {
+            throw UAFRefusal(.unacceptableContent, .facetID, "a facet that is not trusted")
+        }
+        guard self.channelBinding.accepts(params.channelBinding) else {
+            throw UAFRefusal(.channelBindingRefused, .channelBinding, "another channel, or none told")
+        }
+        guard params.challenge.matches(expected.challenge) else {
+            throw UAFRefusal(.invalidRequest, .challenge, "another challenge")
+        }
+        return (params, FinalChallengeParams.hash(ofEncoded: envelope.fcParams))
+    }
+
+    /// JSON extensions of a message or an assertion (§15).
+    func check(_ extensions: [Extension]) throws(UAFRefusal) {
+        for entry in extensions where entry.failIfUnknown && !self.knownExtensions.contains(entry.id) {
+            throw UAFRefusal(.unacceptableContent, .messageExtensions, "an unknown extension that must be known")
+        }
+    }
+
+    /// Extensions within an assertion (§15).
+    func check(_ extensions: [AssertionExtension]) throws(UAFRefusal) {
+        for entry in extensions where entry.isCritical && !self.knownExtensions.contains(entry.id) {
+            throw UAFRefusal(.unacceptableContent, .assertionExtensions, "an unknown critical extension")
+        }
+    }
+
+    /// The model of an assertion (§8.2 step 6).
+    func statement(of aaid: AAID, scheme: AssertionScheme) throws(UAFRefusal) -> MetadataStatement {
+        guard let statement = self.metadata[aaid] else {
+            throw UAFRefusal(.unknownAAID, .metadata, "no metadata for \(aaid)")
+        }
+        guard !self.metadata.isRevoked(aaid) else { throw UAFRefusal(.revokedAuthenticator, .revocation, "\(aaid)") }
+        guard scheme == statement.assertionScheme else {
+            throw UAFRefusal(.unacceptableContent, .assertionScheme, "another scheme than the metadata's")
+        }
+        return statement
+    }
+
+    /// The authenticator's version (§8.2 step 11).
+    func check(version: UInt16, of statement: MetadataStatement) throws(UAFRefusal) {
+        guard self.acceptsOutdatedAuthenticators || version >= statement.authenticatorVersion else {
+            throw UAFRefusal(.unacceptableContent, .authenticatorVersion, "version \(version)")
+        }
+    }
+}

@@ -1,0 +1,109 @@
+public import UAF
+
+/// Why a UAF response is not accepted. Two are equal when status code and step are.
+public struct UAFRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What the peer is told (§5.1).
+    public let statusCode: UAFStatusCode
+    /// Which rule refused: a stable name of few values, for logs and metrics.
+    public let step: VerificationStep
+    /// For the log. Not for the peer.
+    public let reason: String
+    /// The key of the assertion that was refused, where one was read.
+    public let credential: CredentialID?
+
+    init(_ statusCode: UAFStatusCode, _ step: VerificationStep, _ reason: String, credential: CredentialID? = nil) {
+        self.statusCode = statusCode
+        self.step = step
+        self.reason = reason
+        self.credential = credential
+    }
+
+    /// The same refusal, with the key that it is about.
+    func about(_ credential: CredentialID) -> UAFRefusal {
+        UAFRefusal(self.statusCode, self.step, self.reason, credential: credential)
+    }
+
+    public var description: String { "UAFRefusal \(self.statusCode) at \(self.step): \(self.reason)" }
+    public static func == (left: Self, right: Self) -> Bool {
+        left.statusCode == right.statusCode && left.step == right.step
+    }
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(self.statusCode)
+        hasher.combine(self.step)
+    }
+}
+
+/// The rules that a response is held against, in the order of the standard (§8.2 for registration, §8.4 for
+/// authentication).
+public enum VerificationStep: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
+    /// 8.2 step 1: an array of one dictionary with all members.
+    case message
+    /// 8.2 step 1: a version that this server speaks.
+    case version
+    /// 8.2 step 1, §15: no extension of the message that had to be understood.
+    case messageExtensions
+    /// 8.2 step 2: the server's own data, untouched and in time.
+    case serverData
+    /// 8.2 step 3: readable final challenge parameters.
+    case finalChallengeParams
+    /// 8.2 step 4: the application that the request named.
+    case appID
+    /// 8.2 step 4: a caller that may speak for the application.
+    case facetID
+    /// 8.2 step 4: the TLS channel that the server knows.
+    case channelBinding
+    /// 8.2 step 4: the challenge that the request gave.
+    case challenge
+    /// 8.2 step 5: at least one assertion, each of them well-formed.
+    case assertion
+    /// 8.2 step 6: a model that the metadata knows.
+    case metadata
+    /// 8.2 step 6: a model that is not revoked.
+    case revocation
+    /// 8.2 step 6: the scheme of the metadata.
+    case assertionScheme
+    /// 8.4 step 3: a key that is registered; in a registration, one that is not.
+    case credential
+    /// 8.4 step 3: a key of the expected account, all keys of one account and device.
+    case account
+    /// 8.2 step 7: exactly one alternative of the policy.
+    case policy
+    /// 8.2 step 10: the hash of the final challenge parameters.
+    case finalChallengeHash
+    /// 8.2 step 11: a version of the authenticator that is trusted.
+    case authenticatorVersion
+    /// 8.2 step 13: the mode that the operation needs.
+    case authenticationMode
+    /// 8.4 step 7: what was shown is what was signed.
+    case transaction
+    /// 8.2 step 13, 8.4 step 8: the algorithm of metadata and registration.
+    case signatureAlgorithm
+    /// 8.2 step 13: a good key in a format of its algorithm.
+    case publicKey
+    /// 8.2 steps 9 and 14: the type and chain of the attestation, and its signature.
+    case attestation
+    /// 8.2 step 15: no extension of an assertion that had to be understood.
+    case assertionExtensions
+    /// 8.4 step 9: the signature.
+    case signature
+    /// 8.4 step 5: a counter that grew. Refused after the signature verified: the key may have been cloned.
+    case signCounter
+
+    public var description: String { self.rawValue }
+}
+
+/// What names a key among all keys of all accounts (§18, row 27).
+public struct CredentialID: Hashable, Sendable, CustomStringConvertible {
+    /// The authenticator's model.
+    public let aaid: AAID
+    /// The key's name within it.
+    public let keyID: KeyID
+
+    /// Names a key.
+    public init(aaid: AAID, keyID: KeyID) {
+        self.aaid = aaid
+        self.keyID = keyID
+    }
+
+    public var description: String { "\(self.aaid)/\(self.keyID)" }
+}

@@ -1,0 +1,206 @@
+public import UAF
+import _Primitives
+
+/// What a registration request said, kept by the server until the response comes.
+public struct ExpectedRegistration: Sendable {
+    /// The challenge. The caller consumes it, once, before it accepts anything.
+    public var challenge: Challenge
+    /// The AppID of the request; empty: the caller's facetID stands for it.
+    public var appID: String
+    /// The name of the account at the client.
+    public var username: String
+    /// The policy of the request.
+    public var policy: Policy
+    /// The server data of the request.
+    public var serverData: String?
+
+    /// Keeps what a request said.
+    public init(challenge: Challenge, appID: String, username: String, policy: Policy, serverData: String?) {
+        self.challenge = challenge
+        self.appID = appID
+        self.username = username
+        self.policy = policy
+        self.serverData = serverData
+    }
+
+    /// Keeps what `request` says.
+    public init(_ request: RegistrationRequest) {
+        self.init(
+            challenge: request.challenge, appID: request.header.appID, username: request.username,
+            policy: request.policy, serverData: request.header.serverData)
+    }
+}
+
+/// A registration whose every rule was checked. Only ``RegistrationVerifier`` makes one.
+public struct VerifiedRegistration: Hashable, Sendable {
+    /// The name of the account at the client.
+    public let username: String
+    /// The new keys, all to be stored or none.
+    public let keys: [Key]
+    /// Which alternative of the policy was met, from 0.
+    public let alternative: Int
+    /// Who called the client.
+    public let facetID: FacetID
+
+    /// A new key.
+    public struct Key: Hashable, Sendable {
+        /// AAID and KeyID.
+        public let id: CredentialID
+        /// The public key in ``publicKeyFormat``.
+        public let publicKey: [UInt8]
+        /// The format of the public key.
+        public let publicKeyFormat: PublicKeyFormat
+        /// The algorithm that signatures must have from now on.
+        public let signatureAlgorithm: SignatureAlgorithm
+        /// The key's counter; 0: not supported, or not yet.
+        public let signCounter: UInt32
+        /// How often the authenticator has registered; 0: not supported.
+        public let registrationCounter: UInt32
+        /// The authenticator's version.
+        public let authenticatorVersion: UInt16
+        /// How the key was attested.
+        public let attestationType: AttestationType
+        /// How the model verifies its user, by its metadata.
+        public let userVerification: UserVerification
+    }
+}
+
+/// Judges registration responses (§8.2).
+public struct RegistrationVerifier: Sendable {
+    /// What is accepted.
+    public let configuration: RelyingPartyConfiguration
+
+    /// Judges by `configuration`.
+    public init(_ configuration: RelyingPartyConfiguration) { self.configuration = configuration }
+
+    /// Holds a response against every rule; the first that is broken refuses all of it.
+    ///
+    /// `existing` are those of the response's ``UnverifiedRegistration/credentials`` that are registered already, to
+    /// whomever. The store must refuse a second registration of a key itself too: two responses may come at once.
+    public func verify(
+        _ response: UnverifiedRegistration, expected: ExpectedRegistration, existing: Set<CredentialID>
+    ) throws(UAFRefusal) -> VerifiedRegistration {
+        // 1 to 4: the message.
+        let (params, hash) = try self.configuration.check(
+            response.envelope,
+            against: ExpectedMessage(
+                challenge: expected.challenge, appID: expected.appID, serverData: expected.serverData))
+
+        // 5: the assertions were read before.
+        guard !response.assertions.isEmpty else {
+            throw UAFRefusal(.unacceptableContent, .assertion, "no assertion")
+        }
+
+        // 6: the models.
+        var statements: [MetadataStatement] = []
+        for (assertion, encoded) in zip(response.assertions, response.envelope.assertions) {
+            try self.configuration.check(encoded.extensions)
+            statements.append(
+                try self.configuration.statement(
+                    of: assertion.keyRegistrationData.aaid, scheme: encoded.scheme))
+        }
+
+        // Keys that exist already, or twice in the response.
+        var seen = existing
+        for id in response.credentials where !seen.insert(id).inserted {
+            throw UAFRefusal(.unacceptableKey, .credential, "a key that exists", credential: id)
+        }
+
+        // 7: the policy, by metadata.
+        let candidates = zip(response.credentials, statements).map {
+            PolicyCandidate(info: $1.info, keyIDs: [$0.keyID])
+        }
+        let selection = try PolicyMatcher(expected.policy).selection(requiring: candidates)
+
+        // 8 to 15: each assertion.
+        var keys: [VerifiedRegistration.Key] = []
+        for (index, assertion) in response.assertions.enumerated() {
+            let id = response.credentials[index]
+            do {
+                try self.check(
+                    assertion, statement: statements[index], finalChallengeHash: hash,
+                    preferredAttestations: selection.criterion(of: index, in: expected.policy)?.attestationTypes)
+            } catch { throw error.about(id) }
+            let data = assertion.keyRegistrationData
+            keys.append(
+                VerifiedRegistration.Key(
+                    id: id, publicKey: data.publicKey, publicKeyFormat: data.publicKeyFormat,
+                    signatureAlgorithm: data.signatureAlgorithm, signCounter: data.signCounter,
+                    registrationCounter: data.registrationCounter, authenticatorVersion: data.authenticatorVersion,
+                    attestationType: assertion.attestation.type,
+                    userVerification: candidates[index].info.userVerification))
+        }
+        return VerifiedRegistration(
+            username: expected.username, keys: keys, alternative: selection.alternative, facetID: params.facetID)
+    }
+
+    private func check(
+        _ assertion: RegistrationAssertion, statement: MetadataStatement, finalChallengeHash: [UInt8],
+        preferredAttestations: [AttestationType]?
+    ) throws(UAFRefusal) {
+        let data = assertion.keyRegistrationData
+        // 8 and 10: SHA-256 is the hash of every algorithm that is accepted here.
+        guard constantTimeEqual(data.finalChallengeHash, finalChallengeHash) else {
+            throw UAFRefusal(.unacceptableContent, .finalChallengeHash, "another hash")
+        }
+        // 9: the attestation that the criterion prefers.
+        try self.checkType(assertion.attestation.type, statement: statement, preferred: preferredAttestations)
+        // 11: the authenticator's version.
+        try self.configuration.check(version: data.authenticatorVersion, of: statement)
+        // 13: mode, algorithm, key.
+        guard data.mode == .userVerified else {
+            throw UAFRefusal(.unacceptableContent, .authenticationMode, "\(data.mode)")
+        }
+        guard data.signatureAlgorithm == statement.authenticationAlgorithm else {
+            throw UAFRefusal(.unacceptableAlgorithm, .signatureAlgorithm, "\(data.signatureAlgorithm)")
+        }
+        let verification = try SignatureVerification(
+            publicKey: data.publicKey, format: data.publicKeyFormat, algorithm: data.signatureAlgorithm)
+        // 15: before the signature, which costs most.
+        try self.configuration.check(data.extensions + assertion.extensions)
+        // 14: surrogate attestation, by the new key itself; a model with roots must not use it.
+        guard statement.attestationRootCertificates.isEmpty else {
+            throw UAFRefusal(.unacceptableAttestation, .attestation, "surrogate attestation of a model with roots")
+        }
+        guard verification.isValid(assertion.attestation.signature, over: data.signedBytes) else {
+            throw UAFRefusal(.unacceptableAttestation, .attestation, "the signature is not the new key's")
+        }
+    }
+
+    private func checkType(_ type: AttestationType, statement: MetadataStatement, preferred: [AttestationType]?)
+        throws(UAFRefusal)
+    {
+        guard type == .basicSurrogate, statement.attestationTypes.contains(type) else {
+            throw UAFRefusal(.unacceptableAttestation, .attestation, "\(type)")
+        }
+        guard let preferred, !self.configuration.acceptsLessPreferredAttestation else { return }
+        guard preferred.first(where: statement.attestationTypes.contains) == type else {
+            throw UAFRefusal(.unacceptableAttestation, .attestation, "\(type) is not the preferred one")
+        }
+    }
+}
+
+extension PolicyMatcher {
+    /// The first selection that needs exactly these candidates, at least one of them not silent. Throws 1492.
+    func selection(requiring candidates: [PolicyCandidate]) throws(UAFRefusal) -> Selection {
+        guard candidates.allSatisfy({ self.allows($0) }) else {
+            throw UAFRefusal(.unacceptableAuthenticator, .policy, "a disallowed authenticator")
+        }
+        guard
+            let selection = self.selections(among: candidates).first(where: { $0.candidates.count == candidates.count })
+        else {
+            throw UAFRefusal(.unacceptableAuthenticator, .policy, "no alternative is met exactly")
+        }
+        guard candidates.contains(where: { !$0.info.isSilent }) else {
+            throw UAFRefusal(.unacceptableAuthenticator, .policy, "silent authenticators alone")
+        }
+        return selection
+    }
+}
+
+extension PolicyMatcher.Selection {
+    /// The criterion that the candidate of this index meets.
+    func criterion(of candidate: Int, in policy: Policy) -> MatchCriteria? {
+        self.candidates.firstIndex(of: candidate).map { policy.accepted[self.alternative][$0] }
+    }
+}

@@ -1,0 +1,106 @@
+public import UAF
+
+/// What a server accepts in every operation.
+public struct RelyingPartyConfiguration: Sendable {
+    /// The models of authenticators.
+    public var metadata: MetadataCatalog
+    /// The protocol versions that responses may have.
+    public var versions: Set<Version>
+    /// Who may call for the application, beside web origins of the AppID's own host (§7.3).
+    public var trustedFacets: Set<FacetID>
+    /// What the TLS channel must have been.
+    public var channelBinding: ChannelBindingRule
+    /// Extensions that are understood or known to be harmless, in messages and in assertions.
+    public var knownExtensions: Set<String>
+    /// Whether an assertion may use another attestation than the one that its criterion prefers.
+    public var acceptsLessPreferredAttestation: Bool
+    /// Whether authenticators may be older than their metadata trusts.
+    public var acceptsOutdatedAuthenticators: Bool
+
+    /// The defaults are the strict ones, except that the TLS channel is not looked at: proxies end it.
+    public init(
+        metadata: MetadataCatalog, versions: Set<Version> = [.uaf11], trustedFacets: Set<FacetID>,
+        channelBinding: ChannelBindingRule = .ignore, knownExtensions: Set<String> = ["fido.uaf.uvm"],
+        acceptsLessPreferredAttestation: Bool = false, acceptsOutdatedAuthenticators: Bool = false
+    ) {
+        self.metadata = metadata
+        self.versions = versions
+        self.trustedFacets = Set(trustedFacets.map(\.normalized))
+        self.channelBinding = channelBinding
+        self.knownExtensions = knownExtensions
+        self.acceptsLessPreferredAttestation = acceptsLessPreferredAttestation
+        self.acceptsOutdatedAuthenticators = acceptsOutdatedAuthenticators
+    }
+
+    /// Whether the caller may speak for the application (§7.3): listed, or a web origin of the AppID's own host.
+    func trusts(_ facetID: FacetID, for appID: String) -> Bool {
+        let facetID = facetID.normalized
+        if self.trustedFacets.contains(facetID) { return true }
+        guard let facetHost = facetID.httpsHost, let appHost = httpsHost(of: appID) else { return false }
+        return facetHost == appHost
+    }
+}
+
+/// What a client's channel binding must say (§2.1).
+public enum ChannelBindingRule: Hashable, Sendable {
+    /// Anything.
+    case ignore
+    /// What is said about the server's certificate must be true.
+    case matchIfPresent(AcceptedChannel)
+    /// As ``matchIfPresent(_:)``, and something must be said.
+    case required(AcceptedChannel)
+
+    /// The certificates that the server, or what ends TLS before it, shows.
+    public struct AcceptedChannel: Hashable, Sendable {
+        /// The values that `serverEndPoint` may have.
+        public var serverEndPoints: Set<String>
+        /// The values that `tlsServerCertificate` may have.
+        public var tlsServerCertificates: Set<String>
+
+        /// Names the values.
+        public init(serverEndPoints: Set<String>, tlsServerCertificates: Set<String>) {
+            self.serverEndPoints = serverEndPoints
+            self.tlsServerCertificates = tlsServerCertificates
+        }
+    }
+
+    func accepts(_ binding: ChannelBinding) -> Bool {
+        switch self {
+        case .ignore: true
+        case .matchIfPresent(let channel): self.matches(binding, channel)
+        case .required(let channel):
+            (binding.serverEndPoint != nil || binding.tlsServerCertificate != nil) && self.matches(binding, channel)
+        }
+    }
+
+    private func matches(_ binding: ChannelBinding, _ channel: AcceptedChannel) -> Bool {
+        (binding.serverEndPoint.map(channel.serverEndPoints.contains) ?? true)
+            && (binding.tlsServerCertificate.map(channel.tlsServerCertificates.contains) ?? true)
+    }
+}
+
+extension FacetID {
+    /// A web origin without default port and trailing slash, in lower case; anything else as it is (§7.3).
+    var normalized: FacetID {
+        guard self.text.lowercased().hasPrefix("https://") else { return self }
+        var text = self.text.lowercased()
+        if text.hasSuffix("/") { text.removeLast() }
+        if text.hasSuffix(":443") { text.removeLast(4) }
+        return (try? FacetID(text)) ?? self
+    }
+
+    /// The host of a web origin; `nil` for another caller and for an address with a path.
+    var httpsHost: String? {
+        self.text.dropFirst("https://".count).contains("/") ? nil : UAFRelyingParty.httpsHost(of: self.text)
+    }
+}
+
+/// The host of an https address, in lower case; `nil` for anything else and for one with user information.
+private func httpsHost(of address: String) -> String? {
+    let address = address.lowercased()
+    guard address.hasPrefix("https://") else { return nil }
+    let authority = address.dropFirst("https://".count).prefix { !"/?#".contains($0) }
+    guard !authority.isEmpty, !authority.contains("@") else { return nil }
+    if authority.hasPrefix("[") { return authority.split(separator: "]").first.map { "\($0)]" } }
+    return authority.split(separator: ":", omittingEmptySubsequences: false).first.map(String.init)
+}

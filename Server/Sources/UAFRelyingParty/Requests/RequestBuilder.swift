@@ -1,0 +1,171 @@
+public import UAF
+
+/// Which factors an operation takes: alternatives, each a list of factors that are needed together.
+///
+/// `[[.pin, .devicePossession], [.fingerprint, .devicePossession]]`: PIN or fingerprint, on a device that is known.
+public typealias FactorMatrix = [[AuthenticatorModel.Factor]]
+
+/// Why a request cannot be made: a fault of the configuration, or nothing that the account could sign with.
+public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong.
+    public enum Code: String, Hashable, Sendable {
+        /// No alternative at all, or an empty one.
+        case emptyPolicy
+        /// An alternative that silent authenticators could meet alone.
+        case silentPolicy
+        /// An alternative for a transaction without an authenticator that can show it.
+        case noTransactionDisplay
+        /// A model without metadata.
+        case unknownModel
+        /// The account has no device with the keys of any alternative.
+        case noSuitableCredential
+        /// A username, appID or server data beyond the limits of §1.
+        case outOfRange
+    }
+
+    /// What is wrong.
+    public let code: Code
+
+    public var description: String { "RequestError.\(self.code.rawValue)" }
+}
+
+/// Makes the requests of a server (§8.1, §8.3, §8.5).
+public struct RequestBuilder: Sendable {
+    /// The models that policies may name.
+    public let metadata: MetadataCatalog
+    /// The AppID of all requests; empty: the client takes its facetID.
+    public let appID: String
+
+    /// Makes requests for one application.
+    public init(metadata: MetadataCatalog, appID: String) {
+        self.metadata = metadata
+        self.appID = appID
+    }
+
+    /// A request for new keys. `existing` are the account's keys: no authenticator that holds one takes part.
+    public func registrationRequest(
+        challenge: Challenge, username: String, factors: FactorMatrix, existing: [RegisteredCredential] = [],
+        serverData: String?
+    ) throws(RequestError) -> RegistrationRequest {
+        guard (1...128).contains(username.unicodeScalars.count) else { throw RequestError(code: .outOfRange) }
+        let policy = Policy(
+            accepted: factors.map { $0.map { MatchCriteria(aaid: self.models(of: $0)) } },
+            disallowed: self.disallowed(existing))
+        try self.check(policy)
+        return RegistrationRequest(
+            header: try self.header(.registration, serverData), challenge: challenge, username: username, policy: policy
+        )
+    }
+
+    /// A request for signatures by one account's keys, or by anybody's where `credentials` is `nil`.
+    ///
+    /// With `credentials` each device is an alternative of its own: keys of two devices never answer together.
+    public func authenticationRequest(
+        challenge: Challenge, factors: FactorMatrix, credentials: [RegisteredCredential]?,
+        transaction: [Transaction] = [], serverData: String?
+    ) throws(RequestError) -> AuthenticationRequest {
+        let policy: Policy
+        if let credentials {
+            policy = Policy(accepted: self.alternatives(factors, credentials))
+            guard !policy.accepted.isEmpty else { throw RequestError(code: .noSuitableCredential) }
+        } else {
+            policy = Policy(accepted: factors.map { $0.map { MatchCriteria(aaid: self.models(of: $0)) } })
+        }
+        try self.check(policy)
+        if !transaction.isEmpty { try self.checkDisplay(policy) }
+        return AuthenticationRequest(
+            header: try self.header(.authentication, serverData), challenge: challenge, transaction: transaction,
+            policy: policy)
+    }
+
+    /// A message that has a client delete keys. The server deletes its own records first: there is no answer.
+    public func deregistrationRequest(_ keys: [DeregisterAuthenticator]) throws(RequestError) -> DeregistrationRequest {
+        guard !keys.isEmpty else { throw RequestError(code: .emptyPolicy) }
+        return DeregistrationRequest(header: try self.header(.deregistration, nil), authenticators: keys)
+    }
+
+    /// Refuses a policy that is empty, that names models without metadata, or that silent authenticators could meet
+    /// alone: they would sign without anybody's doing.
+    public func check(_ policy: Policy) throws(RequestError) {
+        guard !policy.accepted.isEmpty, policy.accepted.allSatisfy({ !$0.isEmpty }) else {
+            throw RequestError(code: .emptyPolicy)
+        }
+        for alternative in policy.accepted {
+            for criterion in alternative {
+                guard criterion.aaid?.allSatisfy({ self.metadata[$0] != nil }) ?? true else {
+                    throw RequestError(code: .unknownModel)
+                }
+            }
+            guard alternative.contains(where: { !self.infos(meeting: $0).contains(where: \.isSilent) }) else {
+                throw RequestError(code: .silentPolicy)
+            }
+        }
+    }
+
+    private func checkDisplay(_ policy: Policy) throws(RequestError) {
+        for alternative in policy.accepted {
+            guard alternative.contains(where: { self.infos(meeting: $0).contains { !$0.tcDisplay.isEmpty } }) else {
+                throw RequestError(code: .noTransactionDisplay)
+            }
+        }
+    }
+
+    /// The models that can meet a criterion, whichever keys they hold.
+    private func infos(meeting criterion: MatchCriteria) -> [AuthenticatorInfo] {
+        var criterion = criterion
+        criterion.keyIDs = nil
+        return self.metadata.aaids.compactMap(self.metadata.info)
+            .filter { criterion.matches(PolicyCandidate(info: $0)) }
+    }
+
+    private func models(of factor: AuthenticatorModel.Factor) -> [AAID] {
+        AuthenticatorModel.allCases.filter { $0.factor == factor }.map(\.aaid)
+    }
+
+    /// For each device, the alternatives that its keys can meet, each criterion with the keys (§8.3 step 1).
+    private func alternatives(_ factors: FactorMatrix, _ credentials: [RegisteredCredential]) -> [[MatchCriteria]] {
+        var devices: [String] = []
+        for credential in credentials where !devices.contains(credential.deviceRegistration) {
+            devices.append(credential.deviceRegistration)
+        }
+        var alternatives: [[MatchCriteria]] = []
+        for factors in factors {
+            for device in devices {
+                let criteria = factors.compactMap { factor in
+                    let keys = credentials.filter {
+                        $0.deviceRegistration == device && AuthenticatorModel(aaid: $0.id.aaid)?.factor == factor
+                    }
+                    return keys.isEmpty
+                        ? nil
+                        : MatchCriteria(
+                            aaid: keys.map(\.id.aaid).withoutRepetition, keyIDs: keys.map(\.id.keyID).withoutRepetition)
+                }
+                if criteria.count == factors.count { alternatives.append(criteria) }
+            }
+        }
+        return alternatives
+    }
+
+    /// For each model, the keys that it must not hold already (§8.1 step 1).
+    private func disallowed(_ existing: [RegisteredCredential]) -> [MatchCriteria] {
+        existing.map(\.id.aaid).withoutRepetition.map { aaid in
+            MatchCriteria(
+                aaid: [aaid], keyIDs: existing.filter { $0.id.aaid == aaid }.map(\.id.keyID).withoutRepetition)
+        }
+    }
+
+    private func header(_ operation: UAF.Operation, _ serverData: String?) throws(RequestError) -> OperationHeader {
+        guard self.appID.unicodeScalars.count <= 512,
+            serverData.map({ (1...1536).contains($0.unicodeScalars.count) }) ?? true
+        else { throw RequestError(code: .outOfRange) }
+        return OperationHeader(operation: operation, appID: self.appID, serverData: serverData)
+    }
+}
+
+extension Array where Element: Hashable {
+    /// The elements in their order, each once.
+    fileprivate var withoutRepetition: [Element] {
+        var seen: Set<Element> = []
+        return self.filter { seen.insert($0).inserted }
+    }
+}

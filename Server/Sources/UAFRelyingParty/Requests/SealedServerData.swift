@@ -1,0 +1,70 @@
+public import Crypto
+public import UAF
+public import _Primitives
+
+/// The state of an operation that the client carries for the server, sealed with AES-GCM (§8.6).
+///
+/// For callers whom nobody knows yet: the server keeps no row until they answer. It is not single-use by itself: the
+/// caller consumes the challenge when an answer comes.
+public struct SealedServerData: Hashable, Sendable {
+    /// What the request wants.
+    public var operation: UAF.Operation
+    /// The request's challenge.
+    public var challenge: Challenge
+    /// Whom the caller named; `nil` where they named nobody.
+    public var username: String?
+    /// Which of the server's policies the request was made by.
+    public var policy: String
+    /// From when on an answer is too late.
+    public var expiresAt: Timestamp
+
+    /// What is bound to the sealed text beside the key: it opens nothing else, and nothing else opens as it.
+    private static let label = Array("countersign server data 1".utf8)
+
+    /// Keeps the state of an operation.
+    public init(
+        operation: UAF.Operation, challenge: Challenge, username: String?, policy: String, expiresAt: Timestamp
+    ) {
+        self.operation = operation
+        self.challenge = challenge
+        self.username = username
+        self.policy = policy
+        self.expiresAt = expiresAt
+    }
+
+    /// The text for the header's `serverData`.
+    ///
+    /// Throws ``RequestError/Code/outOfRange`` where it would be longer than the 1536 characters of §1.
+    public func sealed(with key: SymmetricKey, random: RandomSource) throws(RequestError) -> String {
+        var object: JSONObject = [
+            "op": .string(self.operation.rawValue), "challenge": .string(self.challenge.text),
+            "policy": .string(self.policy), "exp": .integer(self.expiresAt.milliseconds),
+        ]
+        object["user"] = self.username.map { .string($0) }
+        guard let nonce = try? AES.GCM.Nonce(data: random.bytes(12)),
+            let box = try? AES.GCM.seal(
+                JSON.object(object).serialized, using: key, nonce: nonce, authenticating: Self.label),
+            let combined = box.combined
+        else { throw RequestError(code: .outOfRange) }
+        let text = Base64URL.encode(combined)
+        guard text.utf8.count <= 1536 else { throw RequestError(code: .outOfRange) }
+        return text
+    }
+
+    /// Opens what a client returned. Throws ``UAFRefusal`` 1491 for what this key did not seal and for what is too late.
+    public init(opening text: String, with key: SymmetricKey, now: Timestamp) throws(UAFRefusal) {
+        guard text.utf8.count <= 1536, let combined = Base64URL.decode(text),
+            let box = try? AES.GCM.SealedBox(combined: combined),
+            let bytes = try? AES.GCM.open(box, using: key, authenticating: Self.label),
+            let value = try? JSON(parsing: bytes), case .object(let object) = value
+        else { throw UAFRefusal(.invalidRequest, .serverData, "not sealed by this server") }
+        do {
+            self.operation = UAF.Operation(rawValue: try object.requiredString("op"))
+            self.challenge = try Challenge(try object.requiredString("challenge"))
+            self.username = try object.string("user")
+            self.policy = try object.requiredString("policy")
+            self.expiresAt = Timestamp(milliseconds: try object.requiredInteger("exp"))
+        } catch { throw UAFRefusal(.invalidRequest, .serverData, "not the state of an operation") }
+        guard now < self.expiresAt else { throw UAFRefusal(.invalidRequest, .serverData, "too late") }
+    }
+}
