@@ -1,0 +1,74 @@
+import Crypto
+import UAF
+import _Primitives
+
+/// A registered key and what it takes to answer for it. Owned by one thread.
+struct SoftwareDevice {
+    /// What the terminal phone calls itself; the server trusts it without configuration.
+    static let facetID = "linux:program:countersign-phone"
+    private static let model = AuthenticatorModel(factor: .pin, keyStore: .file)
+
+    let username: String
+    private let key: P256.Signing.PrivateKey
+    private let keyID: KeyID
+    private(set) var counter: UInt32 = 0
+
+    init(username: String) throws {
+        self.username = username
+        self.key = P256.Signing.PrivateKey()
+        self.keyID = try KeyID(RandomSource.system.bytes(32)[...])
+    }
+
+    /// The body that answers a registration request.
+    func registration(for request: RegistrationRequest) throws -> [UInt8] {
+        let parameters = try self.parameters(request.header.appID, request.challenge)
+        let data = try KeyRegistrationData(
+            aaid: Self.model.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion,
+            signatureAlgorithm: .p256Raw, publicKeyFormat: AuthenticatorModel.publicKeyFormat,
+            finalChallengeHash: FinalChallengeParams.hash(ofEncoded: parameters), keyID: self.keyID, signCounter: 0,
+            registrationCounter: 1,
+            publicKey: try P256Encoding.bytes(of: self.key.publicKey, format: AuthenticatorModel.publicKeyFormat))
+        let assertion = RegistrationAssertion(
+            keyRegistrationData: data,
+            attestation: Attestation(type: .basicSurrogate, signature: try self.signature(over: data.signedBytes)))
+        let response = RegistrationResponse(
+            header: self.header(of: request.header), fcParams: parameters,
+            assertions: [EncodedAssertion(bytes: try assertion.serialized())])
+        return SendUAFResponse(
+            uafResponse: String(decoding: response.serialized, as: UTF8.self),
+            context: ["deviceName": .string("Load generator")]
+        ).serialized
+    }
+
+    /// The body that answers an authentication request, with the counter raised.
+    mutating func authentication(for request: AuthenticationRequest) throws -> [UInt8] {
+        self.counter += 1
+        let parameters = try self.parameters(request.header.appID, request.challenge)
+        let data = try SignedData(
+            aaid: Self.model.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion, mode: .userVerified,
+            signatureAlgorithm: .p256Raw, nonce: RandomSource.system.bytes(8),
+            finalChallengeHash: FinalChallengeParams.hash(ofEncoded: parameters), keyID: self.keyID,
+            signCounter: self.counter)
+        let assertion = AuthenticationAssertion(signedData: data, signature: try self.signature(over: data.signedBytes))
+        let response = AuthenticationResponse(
+            header: self.header(of: request.header), fcParams: parameters,
+            assertions: [EncodedAssertion(bytes: try assertion.serialized())])
+        return SendUAFResponse(uafResponse: String(decoding: response.serialized, as: UTF8.self)).serialized
+    }
+
+    private func parameters(_ appID: String, _ challenge: Challenge) throws -> String {
+        FinalChallengeParams(
+            appID: appID.isEmpty ? Self.facetID : appID, challenge: challenge, facetID: try FacetID(Self.facetID)
+        ).encoded
+    }
+
+    private func header(of request: OperationHeader) -> OperationHeader {
+        var header = request
+        if header.appID.isEmpty { header.appID = Self.facetID }
+        return header
+    }
+
+    private func signature(over bytes: [UInt8]) throws -> [UInt8] {
+        Array(try self.key.signature(for: bytes).rawRepresentation)
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import Synchronization
+
+/// Runs `body` on `count` threads of their own, which may block, and waits for all. Throws the first error.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
+    let failures = Failures()
+    let group = DispatchGroup()
+    for index in 0..<count {
+        group.enter()
+        let thread = Thread {
+            do { try body(index) } catch { failures.record(error) }
+            group.leave()
+        }
+        thread.stackSize = 512 * 1024
+        thread.start()
+    }
+    group.wait()
+    if let error = failures.first { throw error }
+}
+
+private final class Failures: Sendable {
+    private let error = Mutex<(any Error)?>(nil)
+    func record(_ error: any Error) { self.error.withLock { $0 = $0 ?? error } }
+    var first: (any Error)? { self.error.withLock { $0 } }
+}
+
+/// Work that threads hand in and take out.
+final class Shared<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+    init(_ value: Value) { self.value = Mutex(value) }
+    func withLock<Result: Sendable>(_ body: (inout sending Value) throws -> sending Result) rethrows -> Result {
+        try self.value.withLock(body)
+    }
+}
+
+/// Processor time that a process has used, in seconds; from `/proc`, so that the server's can be read too.
+func processorSeconds(of process: Int32) -> Double {
+    guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+        let end = text.lastIndex(of: ")")
+    else { return 0 }
+    let fields = text[end...].split(separator: " ")
+    return (Double(fields[12]) ?? 0) / 100 + (Double(fields[13]) ?? 0) / 100
+}
+
+func seconds(of duration: Duration) -> Double {
+    Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+}
