@@ -122,7 +122,7 @@ let package = Package(
             ]),
         .testTarget(name: "BankCommandTests", dependencies: ["BankCommand", nio, crypto]),
         .testTarget(name: "PhoneCommandTests", dependencies: ["PhoneCommand", protocols]),
-        .testTarget(name: "CountersignCommandTests", dependencies: ["CountersignCommand", protocols]),
+        .testTarget(name: "CountersignCommandTests", dependencies: ["CountersignCommand", "Store", protocols]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,5 @@
 import Foundation
+import Store
 import Testing
 
 @testable import CountersignCommand
@@ -141,5 +142,21 @@ struct KeyFileTests {
             #expect(throws: CommandFailure.self) { try file.key(mayCreate: false, dataFolder: folder + "/data") }
             #expect(!FileManager.default.fileExists(atPath: file.path))
         }
+    }
+}
+
+@Suite("countersign serve: lifetimes")
+struct SettableLimitsTests {
+    @Test("are set by name")
+    func set() throws {
+        let limits = try SettableLimits.applied(["dispatchLifetime": 3, "sessionLifetime": 60])
+        #expect(limits.dispatchLifetime == .seconds(3))
+        #expect(limits.sessionLifetime == .seconds(60))
+        #expect(limits.claimedLifetime == Limits().claimedLifetime)
+    }
+
+    @Test("of another name, or longer than twice the default, are refused", arguments: ["tea", "dispatchLifetime"])
+    func refused(name: String) {
+        #expect(throws: CommandFailure.self) { try SettableLimits.applied([name: 121]) }
     }
 }
