@@ -1,0 +1,69 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+/// A block of addresses, such as `10.0.0.0/8` or `2001:db8::/32`.
+public struct AddressBlock: Sendable, Equatable {
+    private let bytes: [UInt8]
+    private let prefix: Int
+
+    /// Reads an address with or without a prefix length; `nil` for anything else.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let bytes = Self.bytes(String(parts[0])) else { return nil }
+        var prefix = bytes.count * 8
+        if parts.count == 2 {
+            guard let length = Int(parts[1]), (0...prefix).contains(length) else { return nil }
+            prefix = length
+        }
+        self.bytes = bytes
+        self.prefix = prefix
+    }
+
+    /// Whether an address lies in the block. An IPv4 address mapped into IPv6 counts as IPv4.
+    public func contains(_ address: String) -> Bool {
+        guard let other = Self.bytes(address), other.count == self.bytes.count else { return false }
+        return (0..<self.prefix).allSatisfy { bit in
+            (self.bytes[bit / 8] ^ other[bit / 8]) & (0x80 >> UInt8(bit % 8)) == 0
+        }
+    }
+
+    private static func bytes(_ text: String) -> [UInt8]? {
+        var four = in_addr()
+        if inet_pton(AF_INET, text, &four) == 1 { return withUnsafeBytes(of: four) { Array($0) } }
+        var six = in6_addr()
+        guard inet_pton(AF_INET6, text, &six) == 1 else { return nil }
+        let bytes = withUnsafeBytes(of: six) { Array($0) }
+        let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+        return isMapped ? Array(bytes[12...]) : bytes
+    }
+}
+
+/// Finds the caller's address: forwarded headers count only from configured proxies (decision 27).
+///
+/// `X-Forwarded-For` is read from its end: the last address that no trusted proxy has is the caller's, as everything
+/// before it can be invented.
+struct ClientAddressMiddleware: RouterMiddleware {
+    typealias Context = ServerContext
+
+    let trustedProxies: [AddressBlock]
+
+    func handle(
+        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        guard self.isTrusted(context.clientAddress), let name = HTTPField.Name("X-Forwarded-For") else {
+            return try await next(request, context)
+        }
+        var context = context
+        let forwarded = request.headers[values: name].joined(separator: ",").split(separator: ",")
+            .map { String($0.filter { $0 != " " }) }
+        for address in forwarded.reversed() {
+            guard AddressBlock(address) != nil else { break }
+            context.clientAddress = address
+            guard self.isTrusted(address) else { break }
+        }
+        return try await next(request, context)
+    }
+
+    private func isTrusted(_ address: String) -> Bool { self.trustedProxies.contains { $0.contains(address) } }
+}

@@ -1,0 +1,77 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import _Primitives
+
+/// The media types that bodies come in.
+enum MediaType: String {
+    case json = "application/json"
+    case form = "application/x-www-form-urlencoded"
+    case uaf = "application/fido+uaf"
+
+    /// What answers of this type say.
+    var headerValue: String { self == .uaf ? "application/fido+uaf;charset=UTF-8" : self.rawValue }
+}
+
+extension Request {
+    /// The body's bytes, at most `limit` of them, of one of the media types.
+    ///
+    /// Throws a ``Problem``: 415 for another type or charset, 413 for more bytes.
+    func body(of types: [MediaType], limit: Int) async throws -> ByteBuffer {
+        guard let contentType = self.headers[.contentType],
+            let type = MediaTypeHeader(contentType), types.contains(where: { $0.rawValue == type.essence }), type.isUTF8
+        else {
+            let accepted = types.map(\.rawValue).joined(separator: ", ")
+            throw Problem(
+                .unsupportedMediaType, "unsupported-media-type", "This address takes \(accepted) in UTF-8.",
+                headers: [.accept: accepted])
+        }
+        let tooLarge = Problem(.contentTooLarge, "content-too-large", "This address takes at most \(limit) bytes.")
+        if let length = self.headers[.contentLength].flatMap(Int.init), length > limit { throw tooLarge }
+        do {
+            return try await self.body.collect(upTo: limit)
+        } catch is NIOTooManyBytesError {
+            throw tooLarge
+        }
+    }
+
+    /// The body as one JSON object, read strictly. Throws a ``Problem`` as ``body(of:limit:)``, or 400.
+    func jsonObject(limit: Int, types: [MediaType] = [.json]) async throws -> JSONObject {
+        let bytes = try await self.body(of: types, limit: limit)
+        let value = try JSON(parsing: bytes.readableBytesView, limits: JSONLimits(bytes: limit))
+        guard case .object(let object) = value else { throw JSONError(.wrongType, "the body is not an object") }
+        return object
+    }
+
+    /// A form's text, still encoded. Throws a ``Problem`` as ``body(of:limit:)``.
+    func formText(limit: Int) async throws -> String {
+        let bytes = try await self.body(of: [.form], limit: limit)
+        guard let text = String(validating: bytes.readableBytesView, as: UTF8.self) else {
+            throw Problem(.badRequest, "malformed-body", "The form is not UTF-8.")
+        }
+        return text
+    }
+}
+
+/// A `Content-Type` (RFC 9110, section 8.3.1): only the parameter `charset` matters here.
+private struct MediaTypeHeader {
+    let essence: String
+    let isUTF8: Bool
+
+    init?(_ text: String) {
+        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
+        guard let essence = parts.first.map(Self.trimmed), !essence.isEmpty else { return nil }
+        var isUTF8 = true
+        for part in parts.dropFirst() {
+            let pair = part.split(separator: "=", maxSplits: 1).map(Self.trimmed)
+            guard pair.count == 2 else { return nil }
+            if pair[0] == "charset" { isUTF8 = ["utf-8", "\"utf-8\""].contains(pair[1]) }
+        }
+        self.essence = essence
+        self.isUTF8 = isUTF8
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        text.lowercased().split(whereSeparator: { $0 == " " || $0 == "\t" }).joined(separator: " ")
+    }
+}

@@ -1,0 +1,65 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import _Primitives
+
+/// What every answer says to browsers. Pages add their own Content-Security-Policy.
+struct SecurityHeadersMiddleware: RouterMiddleware {
+    typealias Context = ServerContext
+
+    /// Whether people reach the server by https, so that browsers should keep to it.
+    let isSecure: Bool
+
+    func handle(
+        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        var response = try await next(request, context)
+        response.headers[.xContentTypeOptions] = "nosniff"
+        if let name = HTTPField.Name("Referrer-Policy") { response.headers[name] = "no-referrer" }
+        if response.headers[.contentSecurityPolicy] == nil {
+            response.headers[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
+        }
+        if let name = HTTPField.Name("Cross-Origin-Resource-Policy") { response.headers[name] = "same-origin" }
+        if self.isSecure { response.headers[.strictTransportSecurity] = "max-age=31536000" }
+        return response
+    }
+}
+
+/// One line a request: method, mounted path, status, time. Never an address's own path or query, which can hold names
+/// and secrets.
+struct AccessLogMiddleware: RouterMiddleware {
+    typealias Context = ServerContext
+
+    func handle(
+        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        let start = ContinuousClock.now
+        let response = try await next(request, context)
+        context.logger.info(
+            "\(request.method.rawValue) \(context.endpointPath ?? "unknown")",
+            metadata: [
+                "status": "\(response.status.code)",
+                "milliseconds": "\((ContinuousClock.now - start).milliseconds)",
+            ])
+        return response
+    }
+}
+
+/// Refuses addresses that are longer than any of ours.
+struct RequestBoundsMiddleware: RouterMiddleware {
+    typealias Context = ServerContext
+
+    /// Bytes of a request's target: path and query.
+    static let targetBytes = 8 * 1024
+
+    func handle(
+        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        guard request.uri.description.utf8.count <= Self.targetBytes else {
+            throw Problem(
+                HTTPResponse.Status(code: 414, reasonPhrase: "URI Too Long"), "target-too-long",
+                "An address has at most \(Self.targetBytes) bytes here.")
+        }
+        return try await next(request, context)
+    }
+}
