@@ -56,6 +56,8 @@ public struct Limits: Sendable, Equatable {
     public var deviceTokenLifetime: Duration = .seconds(5 * 60)
     /// How long a signed transaction result is valid.
     public var resultLifetime: Duration = .seconds(5 * 60)
+    /// What only the OpenID provider has to know.
+    public var oauth = OAuth()
     /// How long the cookie lives that knows a browser again.
     public var browserCookieLifetime: Duration = .seconds(400 * 24 * 60 * 60)
 

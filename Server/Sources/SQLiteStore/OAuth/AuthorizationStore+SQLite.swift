@@ -1,0 +1,143 @@
+import Foundation
+import GRDB
+public import Store
+public import _Primitives
+
+extension SQLiteDatabase: AuthorizationStore {
+    public func addRequest(_ request: AuthorizationRequestRecord) async throws {
+        try await self.step { db in
+            try db.cachedStatement(sql: "INSERT INTO oauth_request VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+                .execute(arguments: [
+                    request.id, request.browserDigest.blob, request.client, request.redirectURI, request.scope,
+                    request.state, request.nonce, request.codeChallenge.blob, request.expiresAt.milliseconds,
+                ])
+        }
+    }
+
+    public func request(_ id: String) async throws -> AuthorizationRequestRecord? {
+        try await self.read { db in
+            try Row.fetchOne(db.cachedStatement(sql: "SELECT * FROM oauth_request WHERE id = ?"), arguments: [id])
+                .map { row in
+                    AuthorizationRequestRecord(
+                        id: try row.text(0), browserDigest: try row.bytes(1), client: try row.text(2),
+                        redirectURI: try row.text(3), scope: try row.text(4), state: try row.optionalText(5),
+                        nonce: try row.optionalText(6), codeChallenge: try row.bytes(7), expiresAt: try row.moment(8))
+                }
+        }
+    }
+
+    public func removeRequest(_ id: String) async throws -> Bool {
+        try await self.step { db in try Self.removeRequest(id, db) }
+    }
+
+    public func complete(
+        request: String, session: SessionRecord, replacing cookieDigest: [UInt8]?, grant: GrantRecord
+    ) async throws {
+        try await self.step { db in
+            guard try Self.removeRequest(request, db) else {
+                throw StoreError(.notFound, "the authorization request is gone")
+            }
+            if let cookieDigest {
+                try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE cookie_digest = ?")
+                    .execute(arguments: [cookieDigest.blob])
+            }
+            try db.cachedStatement(sql: "INSERT INTO oauth_session VALUES (?, ?, ?, ?, ?, ?, ?, ?)").execute(arguments: [
+                session.id, session.cookieDigest.blob, session.account, session.authenticatedAt.milliseconds,
+                session.acr, session.amr.joined(separator: " "), session.usedAt.milliseconds,
+                session.expiresAt.milliseconds,
+            ])
+            try Self.add(grant, db)
+        }
+    }
+
+    public func addGrant(_ grant: GrantRecord, usedAt moment: Timestamp) async throws {
+        try await self.step { db in
+            try db.cachedStatement(sql: "UPDATE oauth_session SET used_at = max(used_at, ?) WHERE id = ?")
+                .execute(arguments: [moment.milliseconds, grant.session])
+            guard db.changesCount > 0 else { throw StoreError(.notFound, "the session has ended") }
+            try Self.add(grant, db)
+        }
+    }
+
+    public func takeCode(digest: [UInt8], at moment: Timestamp) async throws -> CodeTaking {
+        try await self.step { db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(sql: "SELECT * FROM oauth_grant WHERE code_digest = ?"), arguments: [digest.blob])
+            guard let row else { return .unknown }
+            let grant = try Self.grant(row)
+            guard try row.optionalMoment(15) == nil else {
+                try db.cachedStatement(sql: "UPDATE oauth_grant SET revoked = 1 WHERE id = ?")
+                    .execute(arguments: [grant.id])
+                return .replayed
+            }
+            try db.cachedStatement(sql: "UPDATE oauth_grant SET taken_at = ? WHERE id = ?")
+                .execute(arguments: [moment.milliseconds, grant.id])
+            return .taken(grant)
+        }
+    }
+
+    public func account(grant: String, at moment: Timestamp) async throws -> String? {
+        try await self.read { db in
+            try String.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT oauth_grant.account FROM oauth_grant JOIN oauth_session ON oauth_session.id = session
+                        WHERE oauth_grant.id = ?1 AND revoked = 0 AND taken_at IS NOT NULL
+                        AND oauth_grant.expires_at > ?2 AND oauth_session.expires_at > ?2
+                        """), arguments: [grant, moment.milliseconds])
+        }
+    }
+
+    public func account(subject: String, client: String) async throws -> String? {
+        try await self.read { db in
+            try String.fetchOne(
+                db.cachedStatement(sql: "SELECT account FROM oauth_subject WHERE client = ? AND subject = ?"),
+                arguments: [client, subject])
+        }
+    }
+
+    public func sweepAuthorizations(at moment: Timestamp, idleSince: Timestamp, limit: Int) async throws -> Int {
+        try await self.step { db in
+            var count = 0
+            for table in ["oauth_request", "oauth_grant", "oauth_session"] {
+                let key = "id IN (SELECT id FROM \(table) WHERE expires_at <= ? LIMIT ?)"
+                try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(key)")
+                    .execute(arguments: [moment.milliseconds, limit])
+                count += db.changesCount
+            }
+            let idle = "id IN (SELECT id FROM oauth_session WHERE used_at <= ? LIMIT ?)"
+            try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE \(idle)")
+                .execute(arguments: [idleSince.milliseconds, limit])
+            return count + db.changesCount
+        }
+    }
+
+    // MARK: Within a step
+
+    private static func removeRequest(_ id: String, _ db: Database) throws -> Bool {
+        try db.cachedStatement(sql: "DELETE FROM oauth_request WHERE id = ?").execute(arguments: [id])
+        return db.changesCount > 0
+    }
+
+    private static func add(_ grant: GrantRecord, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: "INSERT INTO oauth_grant VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0)"
+        ).execute(arguments: [
+            grant.id, grant.codeDigest.blob, grant.client, grant.session, grant.account, grant.subject,
+            grant.redirectURI, grant.scope, grant.nonce, grant.codeChallenge.blob, grant.authenticatedAt.milliseconds,
+            grant.acr, grant.amr.joined(separator: " "), grant.codeExpiresAt.milliseconds,
+            grant.expiresAt.milliseconds,
+        ])
+        try db.cachedStatement(sql: "INSERT OR IGNORE INTO oauth_subject VALUES (?, ?, ?)")
+            .execute(arguments: [grant.client, grant.subject, grant.account])
+    }
+
+    private static func grant(_ row: Row) throws -> GrantRecord {
+        GrantRecord(
+            id: try row.text(0), codeDigest: try row.bytes(1), client: try row.text(2), session: try row.text(3),
+            account: try row.text(4), subject: try row.text(5), redirectURI: try row.text(6), scope: try row.text(7),
+            nonce: try row.optionalText(8), codeChallenge: try row.bytes(9), authenticatedAt: try row.moment(10),
+            acr: try row.text(11), amr: try row.text(12).split(separator: " ").map(String.init),
+            codeExpiresAt: try row.moment(13), expiresAt: try row.moment(14))
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import GRDB
+public import Store
+import _Primitives
+
+extension SQLiteDatabase: ClientStore {
+    public func addClient(_ client: ClientRecord, limit: Int) async throws {
+        try await self.step { db in
+            let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM oauth_client")) ?? 0
+            guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }
+            try db.cachedStatement(sql: "INSERT INTO oauth_client VALUES (?, ?, ?, ?, ?, ?)").execute(arguments: [
+                client.id, client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
+                client.secretDigest.blob, client.createdAt.milliseconds,
+            ])
+        }
+    }
+
+    public func client(_ id: String) async throws -> ClientRecord? {
+        try await self.read { db in
+            try Row.fetchOne(db.cachedStatement(sql: "SELECT * FROM oauth_client WHERE id = ?"), arguments: [id])
+                .map { try Self.client($0) }
+        }
+    }
+
+    public func clients() async throws -> [ClientRecord] {
+        try await self.read { db in
+            try Row.fetchAll(db.cachedStatement(sql: "SELECT * FROM oauth_client ORDER BY created_at, id"))
+                .map { try Self.client($0) }
+        }
+    }
+
+    public func deleteClient(_ id: String) async throws -> Bool {
+        try await self.step { db in
+            for table in ["oauth_request", "oauth_grant", "oauth_subject"] {
+                try db.cachedStatement(sql: "DELETE FROM \(table) WHERE client = ?").execute(arguments: [id])
+            }
+            try db.cachedStatement(sql: "DELETE FROM oauth_client WHERE id = ?").execute(arguments: [id])
+            return db.changesCount > 0
+        }
+    }
+
+    private static func client(_ row: Row) throws -> ClientRecord {
+        ClientRecord(
+            id: try row.text(0), name: try row.text(1), redirectURIs: try Self.addresses(row.text(2)),
+            postLogoutRedirectURIs: try Self.addresses(row.text(3)), secretDigest: try row.bytes(4),
+            createdAt: try row.moment(5))
+    }
+
+    private static func text(_ addresses: [String]) -> String { JSON.array(addresses.map(JSON.string)).text }
+
+    private static func addresses(_ text: String) throws -> [String] {
+        guard let addresses = try? JSONObject([("a", JSON(parsing: text))]).strings("a") else {
+            throw StoreError(.corrupt, "a list of addresses")
+        }
+        return addresses
+    }
+}

@@ -1,0 +1,51 @@
+import GRDB
+import Store
+
+extension Migration {
+    /// Clients, authorization requests, grants, sessions, subjects and signing keys.
+    static let openID = Migration(name: "openid") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE oauth_client (
+                    id TEXT PRIMARY KEY, name TEXT NOT NULL, redirect_uris TEXT NOT NULL,
+                    post_logout_redirect_uris TEXT NOT NULL, secret_digest BLOB NOT NULL, created_at INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE oauth_request (
+                    id TEXT PRIMARY KEY, browser_digest BLOB NOT NULL, client TEXT NOT NULL, redirect_uri TEXT NOT NULL,
+                    scope TEXT NOT NULL, state TEXT, nonce TEXT, code_challenge BLOB NOT NULL,
+                    expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX oauth_request_end ON oauth_request (expires_at);
+                CREATE TABLE oauth_session (
+                    id TEXT PRIMARY KEY, cookie_digest BLOB NOT NULL UNIQUE, account TEXT NOT NULL,
+                    authenticated_at INTEGER NOT NULL, acr TEXT NOT NULL, amr TEXT NOT NULL, used_at INTEGER NOT NULL,
+                    expires_at INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX oauth_session_account ON oauth_session (account);
+                CREATE INDEX oauth_session_end ON oauth_session (expires_at);
+                CREATE INDEX oauth_session_use ON oauth_session (used_at);
+                CREATE TABLE oauth_grant (
+                    id TEXT PRIMARY KEY, code_digest BLOB NOT NULL UNIQUE, client TEXT NOT NULL, session TEXT NOT NULL,
+                    account TEXT NOT NULL, subject TEXT NOT NULL, redirect_uri TEXT NOT NULL, scope TEXT NOT NULL,
+                    nonce TEXT, code_challenge BLOB NOT NULL, authenticated_at INTEGER NOT NULL, acr TEXT NOT NULL,
+                    amr TEXT NOT NULL, code_expires_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+                    taken_at INTEGER, revoked INTEGER NOT NULL DEFAULT 0
+                ) STRICT;
+                CREATE INDEX oauth_grant_end ON oauth_grant (expires_at);
+                CREATE TABLE oauth_subject (
+                    client TEXT NOT NULL, subject TEXT NOT NULL, account TEXT NOT NULL, PRIMARY KEY (client, subject)
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE oauth_secret (id INTEGER PRIMARY KEY CHECK (id = 1), sealed BLOB NOT NULL) STRICT;
+                CREATE TABLE oauth_key (
+                    id TEXT PRIMARY KEY, sealed BLOB NOT NULL, created_at INTEGER NOT NULL, retired_at INTEGER
+                ) STRICT;
+                """)
+    }
+}
+
+extension SealingPurpose {
+    /// A private signing key, bound to its name.
+    static let signingKey = SealingPurpose("oauth signing key")
+    /// The secret of the pairwise subjects.
+    static let subjectSecret = SealingPurpose("oauth subject secret")
+}

@@ -1,0 +1,93 @@
+import Foundation
+import GRDB
+public import Store
+public import _Primitives
+
+extension SQLiteDatabase: SessionStore {
+    public func session(cookieDigest: [UInt8]) async throws -> SessionRecord? {
+        try await self.read { db in
+            try Row.fetchOne(
+                db.cachedStatement(sql: "SELECT * FROM oauth_session WHERE cookie_digest = ?"),
+                arguments: [cookieDigest.blob]
+            ).map { row in
+                SessionRecord(
+                    id: try row.text(0), cookieDigest: try row.bytes(1), account: try row.text(2),
+                    authenticatedAt: try row.moment(3), acr: try row.text(4),
+                    amr: try row.text(5).split(separator: " ").map(String.init), usedAt: try row.moment(6),
+                    expiresAt: try row.moment(7))
+            }
+        }
+    }
+
+    public func endSession(_ id: String) async throws -> Bool {
+        try await self.step { db in
+            try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE id = ?").execute(arguments: [id])
+            return db.changesCount > 0
+        }
+    }
+
+    public func endSessions(account: String) async throws -> Int {
+        try await self.step { db in
+            try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE account = ?").execute(arguments: [account])
+            return db.changesCount
+        }
+    }
+}
+
+extension SQLiteDatabase: SigningKeyStore {
+    public func providerKeys(orFirst offered: ProviderKeys) async throws -> ProviderKeys {
+        try await self.step { [sealing] db in
+            if try Self.sealedSubjectSecret(db) == nil {
+                let sealed = try offered.subjectSecret.withBytes {
+                    try sealing.seal(Array($0), purpose: .subjectSecret, row: "1")
+                }
+                try db.cachedStatement(sql: "INSERT INTO oauth_secret VALUES (1, ?)").execute(arguments: [sealed.blob])
+                for key in offered.signingKeys { try Self.add(key, db, sealing) }
+            }
+            return try Self.providerKeys(db, sealing)
+        }
+    }
+
+    public func rotateSigningKey(to key: SigningKeyRecord, forgettingRetiredBefore moment: Timestamp) async throws
+        -> ProviderKeys
+    {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "UPDATE oauth_key SET retired_at = ? WHERE retired_at IS NULL")
+                .execute(arguments: [key.createdAt.milliseconds])
+            try db.cachedStatement(sql: "DELETE FROM oauth_key WHERE retired_at < ?")
+                .execute(arguments: [moment.milliseconds])
+            try Self.add(key, db, sealing)
+            return try Self.providerKeys(db, sealing)
+        }
+    }
+
+    private static func sealedSubjectSecret(_ db: Database) throws -> Data? {
+        try Data.fetchOne(db.cachedStatement(sql: "SELECT sealed FROM oauth_secret WHERE id = 1"))
+    }
+
+    private static func add(_ key: SigningKeyRecord, _ db: Database, _ sealing: Sealing) throws {
+        let sealed = try key.privateKey.withBytes {
+            try sealing.seal(Array($0), purpose: .signingKey, row: key.id)
+        }
+        try db.cachedStatement(sql: "INSERT INTO oauth_key VALUES (?, ?, ?, ?)")
+            .execute(arguments: [key.id, sealed.blob, key.createdAt.milliseconds, key.retiredAt?.milliseconds])
+    }
+
+    private static func providerKeys(_ db: Database, _ sealing: Sealing) throws -> ProviderKeys {
+        guard let sealed = try Self.sealedSubjectSecret(db) else {
+            throw StoreError(.notFound, "the provider has no keys yet")
+        }
+        let secret = try sealing.open(sealed, purpose: .subjectSecret, row: "1")
+        let keys = try Row.fetchAll(
+            db.cachedStatement(
+                sql: "SELECT * FROM oauth_key ORDER BY retired_at IS NOT NULL, retired_at DESC, created_at DESC")
+        ).map { row in
+            let id = try row.text(0)
+            return SigningKeyRecord(
+                id: id,
+                privateKey: SecretBytes(try sealing.open(try row.bytes(1), purpose: .signingKey, row: id)),
+                createdAt: try row.moment(2), retiredAt: try row.optionalMoment(3))
+        }
+        return ProviderKeys(subjectSecret: SecretBytes(secret), signingKeys: keys)
+    }
+}

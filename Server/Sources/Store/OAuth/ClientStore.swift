@@ -1,0 +1,47 @@
+public import _Primitives
+
+/// A relying party that the administrator has registered (RFC 6749, section 2).
+public struct ClientRecord: Sendable, Equatable {
+    /// The public identifier (`client_id`): 128 random bits as base64url.
+    public let id: String
+    /// What people see.
+    public let name: String
+    /// Where a sign-in may lead to; compared letter by letter.
+    public let redirectURIs: [String]
+    /// Where a sign-out may lead to; compared letter by letter.
+    public let postLogoutRedirectURIs: [String]
+    /// SHA-256 of the secret, which has 256 random bits. 32 bytes.
+    public let secretDigest: [UInt8]
+    public let createdAt: Timestamp
+
+    public init(
+        id: String, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], secretDigest: [UInt8],
+        createdAt: Timestamp
+    ) {
+        self.id = id
+        self.name = name
+        self.redirectURIs = redirectURIs
+        self.postLogoutRedirectURIs = postLogoutRedirectURIs
+        self.secretDigest = secretDigest
+        self.createdAt = createdAt
+    }
+}
+
+/// Keeps the relying parties.
+public protocol ClientStore: Sendable {
+    /// Adds a client.
+    ///
+    /// Throws ``StoreError/Code/conflict`` where the identifier is taken, or where there are `limit` clients already; the
+    /// count and the addition are one step.
+    func addClient(_ client: ClientRecord, limit: Int) async throws
+
+    /// The client of that identifier.
+    func client(_ id: String) async throws -> ClientRecord?
+
+    /// All clients, the oldest first. There are never more than the limit of ``addClient(_:limit:)``.
+    func clients() async throws -> [ClientRecord]
+
+    /// Deletes a client together with its open authorization requests, its grants and the subjects it knows. Says whether
+    /// there was one.
+    func deleteClient(_ id: String) async throws -> Bool
+}

@@ -1,0 +1,25 @@
+extension Limits {
+    /// The times, counts and sizes of the OpenID provider that no other part has to know.
+    public struct OAuth: Sendable, Equatable {
+        /// How long a session that is not used for a sign-in stays signed in. Its absolute end is
+        /// ``Limits/sessionLifetime``.
+        public var sessionIdleLifetime: Duration = .seconds(60 * 60)
+        /// How long a retired signing key can still be found in the key set.
+        public var retiredKeyRetention: Duration = .seconds(24 * 60 * 60)
+        /// How old an ID token may be that names a person as a hint at sign-in and sign-out.
+        public var hintLifetime: Duration = .seconds(24 * 60 * 60)
+        /// Bytes of an encoded query or form.
+        public var parameterBytes = 8192
+        /// Characters of `state`.
+        public var stateCharacters = 1024
+        /// Characters of `nonce`.
+        public var nonceCharacters = 512
+        /// Redirect addresses of one client, and as many after signing out.
+        public var addressesPerClient = 16
+        /// Clients of one server.
+        public var clients = 1000
+
+        /// The defaults.
+        public init() {}
+    }
+}

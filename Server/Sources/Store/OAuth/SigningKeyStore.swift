@@ -1,0 +1,45 @@
+public import _Primitives
+
+/// A key that the provider signs with, or has signed with.
+public struct SigningKeyRecord: Sendable, Equatable {
+    /// The name in the key set (`kid`).
+    public let id: String
+    /// The P-256 scalar, 32 bytes. The store seals it, bound to its row.
+    public let privateKey: SecretBytes
+    public let createdAt: Timestamp
+    /// Since when it signs no more; `nil` for the one that signs.
+    public let retiredAt: Timestamp?
+
+    public init(id: String, privateKey: SecretBytes, createdAt: Timestamp, retiredAt: Timestamp?) {
+        self.id = id
+        self.privateKey = privateKey
+        self.createdAt = createdAt
+        self.retiredAt = retiredAt
+    }
+}
+
+/// The provider's lasting secrets.
+public struct ProviderKeys: Sendable, Equatable {
+    /// Pairwise subjects are computed from it. It never changes: with it every person would become a stranger.
+    public let subjectSecret: SecretBytes
+    /// The signing keys, the one that signs first.
+    public let signingKeys: [SigningKeyRecord]
+
+    public init(subjectSecret: SecretBytes, signingKeys: [SigningKeyRecord]) {
+        self.subjectSecret = subjectSecret
+        self.signingKeys = signingKeys
+    }
+}
+
+/// Keeps the provider's keys, sealed.
+public protocol SigningKeyStore: Sendable {
+    /// Gives the keys of this store; where it has none yet, those that are offered become its keys first.
+    ///
+    /// Must be atomic: of two first starts at once, both get the same keys.
+    func providerKeys(orFirst offered: ProviderKeys) async throws -> ProviderKeys
+
+    /// Makes `key` the one that signs, retires the one before it at `key`'s time of creation, and forgets those that were
+    /// retired before `moment`. Gives the keys that remain.
+    func rotateSigningKey(to key: SigningKeyRecord, forgettingRetiredBefore moment: Timestamp) async throws
+        -> ProviderKeys
+}
