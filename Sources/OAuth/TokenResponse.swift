@@ -39,14 +39,11 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var scopes: [String]
     /// The claims that may be in an ID token or come from userinfo.
     public var claims: [String]
-    /// What `acr` may say.
-    public var authenticationContexts: [String]
 
-    public init(issuer: String, scopes: [String], claims: [String], authenticationContexts: [String]) {
+    public init(issuer: String, scopes: [String], claims: [String]) {
         self.issuer = issuer
         self.scopes = scopes
         self.claims = claims
-        self.authenticationContexts = authenticationContexts
     }
 
     public var authorizationEndpoint: String { self.issuer + "/oauth2/authorize" }
@@ -74,7 +71,6 @@ public struct ProviderMetadata: Hashable, Sendable {
             "token_endpoint_auth_methods_supported": texts(ClientCredentials.Method.allCases.map(\.rawValue)),
             "code_challenge_methods_supported": texts([CodeChallenge.method]),
             "claims_supported": texts(self.claims),
-            "acr_values_supported": texts(self.authenticationContexts),
             "prompt_values_supported": texts(["none", "login"]),
             "authorization_response_iss_parameter_supported": .bool(true),
             "request_parameter_supported": .bool(false),

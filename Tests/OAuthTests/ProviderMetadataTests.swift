@@ -5,8 +5,7 @@ import _Primitives
 @Suite("RFC 8414, section 2, and RFC 6749, section 5.1: what the provider says")
 struct ProviderMetadataTests {
     private let json = ProviderMetadata(
-        issuer: "https://id.example", scopes: ["openid", "profile"], claims: ["sub"],
-        authenticationContexts: ["urn:x"]
+        issuer: "https://id.example", scopes: ["openid", "profile"], claims: ["sub"]
     ).json
 
     @Test(

@@ -41,11 +41,12 @@ extension SQLiteDatabase: AuthorizationStore {
                 try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE cookie_digest = ?")
                     .execute(arguments: [cookieDigest.blob])
             }
-            try db.cachedStatement(sql: "INSERT INTO oauth_session VALUES (?, ?, ?, ?, ?, ?, ?, ?)").execute(arguments: [
-                session.id, session.cookieDigest.blob, session.account, session.authenticatedAt.milliseconds,
-                session.acr, session.amr.joined(separator: " "), session.usedAt.milliseconds,
-                session.expiresAt.milliseconds,
-            ])
+            try db.cachedStatement(sql: "INSERT INTO oauth_session VALUES (?, ?, ?, ?, ?, ?, ?, ?)").execute(
+                arguments: [
+                    session.id, session.cookieDigest.blob, session.account, session.authenticatedAt.milliseconds,
+                    session.acr, session.amr.joined(separator: " "), session.usedAt.milliseconds,
+                    session.expiresAt.milliseconds,
+                ])
             try Self.add(grant, db)
         }
     }
@@ -62,7 +63,11 @@ extension SQLiteDatabase: AuthorizationStore {
     public func takeCode(digest: [UInt8], at moment: Timestamp) async throws -> CodeTaking {
         try await self.step { db in
             let row = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT * FROM oauth_grant WHERE code_digest = ?"), arguments: [digest.blob])
+                db.cachedStatement(
+                    sql: """
+                        SELECT oauth_grant.* FROM oauth_grant JOIN oauth_session ON oauth_session.id = session
+                        WHERE code_digest = ?1 AND oauth_session.expires_at > ?2
+                        """), arguments: [digest.blob, moment.milliseconds])
             guard let row else { return .unknown }
             let grant = try Self.grant(row)
             guard try row.optionalMoment(15) == nil else {

@@ -93,7 +93,7 @@ public enum CodeTaking: Sendable, Equatable {
     case taken(GrantRecord)
     /// The code had been taken before. Its grant is revoked now.
     case replayed
-    /// There is no such code.
+    /// There is no such code, or the session that it was made in has ended.
     case unknown
 }
 

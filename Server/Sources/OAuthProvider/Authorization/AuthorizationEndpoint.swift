@@ -1,0 +1,206 @@
+public import OAuth
+import Store
+public import _Primitives
+
+/// What to do with a browser that came with an authorization request.
+public enum AuthorizationAnswer: Sendable, Equatable {
+    /// Show the sign-in page for this request.
+    case signIn(request: String)
+    /// Send the browser to the client (status 303).
+    case redirect(String)
+    /// Show an error page. The browser must not be sent anywhere: the address it would go to is not to be trusted.
+    case page(OAuthError)
+}
+
+/// What to do with a browser whose person has authenticated.
+public enum CompletionAnswer: Sendable, Equatable {
+    /// Set the session's cookie and send the browser to the client (status 303).
+    case signedIn(redirect: String, session: SessionSecret)
+    /// Send the browser to the client, with an error (status 303).
+    case redirect(String)
+    /// Show an error page.
+    case page(OAuthError)
+}
+
+/// An authorization request that waits for a person.
+public struct PendingAuthorization: Sendable, Equatable {
+    public let client: String
+    /// What people are shown: who asks.
+    public let clientName: String
+    /// Scheme, host and port where the person will be led.
+    public let clientOrigin: String
+    /// From then on the request is gone.
+    public let expiresAt: Timestamp
+}
+
+extension OpenIDProvider {
+    /// The authorization endpoint (RFC 6749, section 3.1; OpenID Connect Core 1.0, section 3.1.2).
+    ///
+    /// - Parameters:
+    ///   - text: The query, or the form of a POST, as it came.
+    ///   - browser: The browser. Only it can complete the request.
+    ///   - session: The session that the browser shows, if any.
+    ///
+    /// Cost: one query (client), one store step, three hashes. With a session two more queries; with `id_token_hint` one
+    /// ES256 verification.
+    public func authorize(_ text: String, browser: BrowserSecret, session: SessionSecret?) async throws
+        -> AuthorizationAnswer
+    {
+        let parameters: Parameters
+        let client: ClientRecord
+        let reply: AuthorizationReply
+        do {
+            parameters = try Parameters(
+                parsing: text, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
+            (client, reply) = try await self.recipient(of: parameters)
+        } catch let error as OAuthError {
+            return .page(error)
+        }
+        do {
+            let checked = try AuthorizationParameters(parameters, limits: self.limits)
+            if let code = try await self.codeOfSession(session, for: checked, client: client, reply: reply) {
+                return .redirect(reply.address(code: code))
+            }
+            guard !checked.isSilent else { throw OAuthError(.loginRequired, "The person has to sign in.") }
+            let request = AuthorizationRequestRecord(
+                id: self.random.token(byteCount: 16), browserDigest: browser.digest, client: client.id,
+                redirectURI: reply.redirectURI.text, scope: checked.scope.description, state: reply.state,
+                nonce: checked.nonce, codeChallenge: checked.challenge.digest,
+                expiresAt: self.time.now() + self.limits.authorizationRequestLifetime)
+            try await self.store.addRequest(request)
+            return .signIn(request: request.id)
+        } catch let error as OAuthError {
+            return .redirect(reply.address(error: error))
+        }
+    }
+
+    /// Finds out whom the answer may go to. Until this is known, nobody is sent anywhere (RFC 6749, section 4.1.2.1).
+    private func recipient(of parameters: Parameters) async throws -> (ClientRecord, AuthorizationReply) {
+        guard let client = try await self.store.client(parameters.required("client_id")) else {
+            throw OAuthError(.invalidRequest, "The client is not known here.")
+        }
+        let address = try parameters.required("redirect_uri")
+        guard client.redirectURIs.contains(address) else {
+            throw OAuthError(.invalidRequest, "The redirect address is not registered for this client.")
+        }
+        let state = parameters["state"]
+        guard (state?.utf8.count ?? 0) <= self.limits.oauth.stateCharacters else {
+            // It cannot be given back, so the client could not tell the answer from a forged one.
+            throw OAuthError(.invalidRequest, "The state is too long.")
+        }
+        return (client, AuthorizationReply(redirectURI: try RedirectURI(address), state: state, issuer: self.issuer))
+    }
+
+    /// A code of the session that the browser has, where that is enough for what is asked.
+    private func codeOfSession(
+        _ secret: SessionSecret?, for checked: AuthorizationParameters, client: ClientRecord, reply: AuthorizationReply
+    ) async throws -> String? {
+        let hint = try checked.idTokenHint.map { try self.hint($0) }
+        guard !checked.isFresh, let secret, let session = try await self.liveSession(secret) else { return nil }
+        let now = self.time.now()
+        if let age = checked.maximumAge, now - session.authenticatedAt > age { return nil }
+        let subject = self.subject(ofAccount: session.account, client: client.id)
+        if let hint, hint.client != client.id || hint.subject != subject { return nil }
+        guard try await self.people.person(account: session.account) != nil else { return nil }
+        let code = self.random.token(byteCount: 32)
+        let grant = self.grant(
+            code: code, session: session, client: client.id, redirectURI: reply.redirectURI.text,
+            scope: checked.scope.description, nonce: checked.nonce, challenge: checked.challenge.digest, at: now)
+        do {
+            try await self.store.addGrant(grant, usedAt: now)
+        } catch let error as StoreError where error.code == .notFound {
+            return nil  // The session ended meanwhile.
+        }
+        return code
+    }
+
+    private func grant(
+        code: String, session: SessionRecord, client: String, redirectURI: String, scope: String, nonce: String?,
+        challenge: [UInt8], at now: Timestamp
+    ) -> GrantRecord {
+        let codeExpiresAt = now + self.limits.authorizationCodeLifetime
+        return GrantRecord(
+            id: self.random.token(byteCount: 16), codeDigest: Sealing.digest(ofSecret: code), client: client,
+            session: session.id, account: session.account,
+            subject: self.subject(ofAccount: session.account, client: client), redirectURI: redirectURI, scope: scope,
+            nonce: nonce, codeChallenge: challenge, authenticatedAt: session.authenticatedAt, acr: session.acr,
+            amr: session.amr, codeExpiresAt: codeExpiresAt,
+            expiresAt: codeExpiresAt + self.limits.accessTokenLifetime)
+    }
+
+    // MARK: A request that waits
+
+    /// The request, for the browser that started it; `nil` for every other, and once it has ended.
+    ///
+    /// Cost: two queries, one hash.
+    public func pending(request id: String, browser: BrowserSecret) async throws -> PendingAuthorization? {
+        guard let request = try await self.openRequest(id, browser), let client = try await self.client(request.client)
+        else { return nil }
+        return PendingAuthorization(
+            client: client.id, clientName: client.name, clientOrigin: try RedirectURI(request.redirectURI).origin,
+            expiresAt: request.expiresAt)
+    }
+
+    /// Signs the browser in after its person has authenticated: takes the outcome, begins a session with a new
+    /// identifier, and gives the client its code.
+    ///
+    /// Of any number of calls at once one signs in. A session that the browser shows ends.
+    ///
+    /// - Parameters:
+    ///   - id: From ``AuthorizationAnswer/signIn(request:)``.
+    ///   - session: The session that the browser shows, if any.
+    ///
+    /// Cost: two queries, one store step beside the outcome's own, four hashes, one HMAC.
+    public func complete(request id: String, browser: BrowserSecret, session old: SessionSecret?) async throws
+        -> CompletionAnswer
+    {
+        let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
+        guard let request = try await self.openRequest(id, browser),
+            let outcome = try await self.outcomes.consume(request: id, browser: browser)
+        else { return .page(ended) }
+        let reply = try self.reply(to: request)
+        guard try await self.people.person(account: outcome.account) != nil else {
+            _ = try await self.store.removeRequest(id)
+            return .redirect(reply.address(error: OAuthError(.accessDenied, "The account cannot sign in.")))
+        }
+        let now = self.time.now()
+        let secret = SessionSecret(random: self.random)
+        let session = SessionRecord(
+            id: self.random.token(byteCount: 16), cookieDigest: secret.digest, account: outcome.account,
+            authenticatedAt: outcome.authenticatedAt, acr: outcome.acr, amr: outcome.amr, usedAt: now,
+            expiresAt: now + self.limits.sessionLifetime)
+        let code = self.random.token(byteCount: 32)
+        let grant = self.grant(
+            code: code, session: session, client: request.client, redirectURI: request.redirectURI,
+            scope: request.scope, nonce: request.nonce, challenge: request.codeChallenge, at: now)
+        do {
+            try await self.store.complete(request: id, session: session, replacing: old?.digest, grant: grant)
+        } catch let error as StoreError where error.code == .notFound {
+            return .page(ended)
+        }
+        return .signedIn(redirect: reply.address(code: code), session: secret)
+    }
+
+    /// Ends a request because its person said no: the client is told `access_denied`.
+    ///
+    /// Cost: one query, one store step.
+    public func refuse(request id: String, browser: BrowserSecret) async throws -> AuthorizationAnswer {
+        guard let request = try await self.openRequest(id, browser), try await self.store.removeRequest(id) else {
+            return .page(OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser."))
+        }
+        return .redirect(
+            try self.reply(to: request).address(error: OAuthError(.accessDenied, "The person did not sign in.")))
+    }
+
+    private func openRequest(_ id: String, _ browser: BrowserSecret) async throws -> AuthorizationRequestRecord? {
+        guard let request = try await self.store.request(id), self.time.now() < request.expiresAt,
+            constantTimeEqual(request.browserDigest, browser.digest)
+        else { return nil }
+        return request
+    }
+
+    private func reply(to request: AuthorizationRequestRecord) throws -> AuthorizationReply {
+        AuthorizationReply(
+            redirectURI: try RedirectURI(request.redirectURI), state: request.state, issuer: self.issuer)
+    }
+}

@@ -1,0 +1,90 @@
+import OAuth
+import Store
+import _Primitives
+
+/// The parameters of an authorization request after every check that needs no session (RFC 6749, section 4.1.1; OpenID
+/// Connect Core 1.0, section 3.1.2.1; RFC 7636, section 4.3).
+struct AuthorizationParameters {
+    let scope: Scope
+    let nonce: String?
+    let challenge: CodeChallenge
+    /// The person must not be asked anything.
+    let isSilent: Bool
+    /// The person must authenticate anew.
+    let isFresh: Bool
+    /// How long ago the person may have authenticated.
+    let maximumAge: Duration?
+    let idTokenHint: String?
+
+    /// Checks in the order of the standard. Throws `OAuthError`, for the client to be told.
+    init(_ parameters: Parameters, limits: Limits) throws(OAuthError) {
+        // What would change the meaning of everything else first.
+        guard parameters["request"] == nil else { throw OAuthError(.requestNotSupported, "Do not use request.") }
+        guard parameters["request_uri"] == nil else {
+            throw OAuthError(.requestURINotSupported, "Do not use request_uri.")
+        }
+        guard try parameters.required("response_type") == "code" else {
+            throw OAuthError(.unsupportedResponseType, "The only response_type is code.")
+        }
+        guard parameters["response_mode"] ?? "query" == "query" else {
+            throw OAuthError(.invalidRequest, "The only response_mode is query.")
+        }
+        let scope = try Scope(parameters["scope"] ?? "").limited(to: OpenIDProvider.scopes)
+        guard scope.contains(Scope.openID) else { throw OAuthError(.invalidScope, "The scope openid is needed.") }
+        self.scope = scope
+        self.nonce = parameters["nonce"]
+        guard (self.nonce?.utf8.count ?? 0) <= limits.oauth.nonceCharacters else {
+            throw OAuthError(.invalidRequest, "The nonce is too long.")
+        }
+        guard parameters["code_challenge_method"] == CodeChallenge.method else {
+            throw OAuthError(.invalidRequest, "The code_challenge_method must be S256.")
+        }
+        self.challenge = try CodeChallenge(parameters.required("code_challenge"))
+        (self.isSilent, self.isFresh) = try Self.prompt(parameters["prompt"])
+        self.maximumAge = try Self.maximumAge(parameters["max_age"])
+        self.idTokenHint = parameters["id_token_hint"]
+    }
+
+    /// `none` alone, or wishes that a new authentication on the person's phone fulfils: it shows who asks.
+    private static func prompt(_ text: String?) throws(OAuthError) -> (isSilent: Bool, isFresh: Bool) {
+        guard let text else { return (false, false) }
+        let words = Set(text.split(separator: " ", omittingEmptySubsequences: false))
+        if words == ["none"] { return (true, false) }
+        guard words.isSubset(of: ["login", "consent", "select_account"]) else {
+            throw OAuthError(.invalidRequest, "The prompt is not known, or none is not alone.")
+        }
+        return (false, true)
+    }
+
+    private static func maximumAge(_ text: String?) throws(OAuthError) -> Duration? {
+        guard let text else { return nil }
+        guard text.utf8.count <= 9, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let seconds = Int64(text)
+        else { throw OAuthError(.invalidRequest, "The max_age is not a number of seconds.") }
+        return .seconds(seconds)
+    }
+}
+
+/// Where the answer to an authorization request goes. Only an address that was found registered makes one.
+struct AuthorizationReply {
+    let redirectURI: RedirectURI
+    let state: String?
+    let issuer: String
+
+    /// Success (RFC 6749, section 4.1.2; RFC 9207, section 2).
+    func address(code: String) -> String { self.address(["code": code]) }
+
+    /// Failure (RFC 6749, section 4.1.2.1).
+    func address(error: OAuthError) -> String {
+        var parameters: Parameters = ["error": error.code.rawValue]
+        if let message = error.message { parameters.append("error_description", message) }
+        return self.address(parameters)
+    }
+
+    private func address(_ parameters: Parameters) -> String {
+        var parameters = parameters
+        if let state { parameters.append("state", state) }
+        parameters.append("iss", self.issuer)
+        return self.redirectURI.adding(parameters)
+    }
+}

@@ -1,0 +1,43 @@
+import Store
+public import _Primitives
+
+/// The value of the cookie that recognises a browser: 256 random bits. Only its digest is ever stored.
+///
+/// What a browser started can be finished by that browser alone.
+public struct BrowserSecret: Sendable, Equatable, CustomStringConvertible {
+    /// For the cookie. Not for a log.
+    public let cookieValue: String
+
+    /// A new browser.
+    public init(random: RandomSource = .system) { self.cookieValue = random.token(byteCount: 32) }
+
+    /// The browser of a cookie; `nil` where the value is not 32 bytes in base64url.
+    public init?(cookie: String) {
+        guard cookie.utf8.count == 43, Base64URL.decode(cookie) != nil else { return nil }
+        self.cookieValue = cookie
+    }
+
+    /// SHA-256 of the value, 32 bytes.
+    public var digest: [UInt8] { Sealing.digest(ofSecret: self.cookieValue) }
+
+    public var description: String { "BrowserSecret" }
+}
+
+/// The value of the cookie of a signed-in browser: 256 random bits, new at each sign-in. Only its digest is ever stored.
+public struct SessionSecret: Sendable, Equatable, CustomStringConvertible {
+    /// For the cookie. Not for a log.
+    public let cookieValue: String
+
+    init(random: RandomSource) { self.cookieValue = random.token(byteCount: 32) }
+
+    /// The session of a cookie; `nil` where the value is not 32 bytes in base64url.
+    public init?(cookie: String) {
+        guard cookie.utf8.count == 43, Base64URL.decode(cookie) != nil else { return nil }
+        self.cookieValue = cookie
+    }
+
+    /// SHA-256 of the value, 32 bytes.
+    var digest: [UInt8] { Sealing.digest(ofSecret: self.cookieValue) }
+
+    public var description: String { "SessionSecret" }
+}

@@ -1,0 +1,94 @@
+import OAuth
+public import Store
+import _Primitives
+
+/// A client that has just been registered. Its secret cannot be read again.
+public struct RegisteredClient: Sendable {
+    public let client: ClientRecord
+    /// 256 random bits as base64url, to be shown once.
+    public let secret: String
+}
+
+/// A client that has proved who it is.
+public struct AuthenticatedClient: Sendable, Equatable {
+    public let id: String
+    public let name: String
+    /// Scheme, host and port of its first redirect address: what people are shown.
+    public let origin: String
+}
+
+extension OpenIDProvider {
+    /// Registers a relying party.
+    ///
+    /// - Parameters:
+    ///   - name: What people will see: 1 to ``Limits/nameCharacters`` characters without control characters.
+    ///   - redirectURIs: At least one; see `RedirectURI` for the rules.
+    ///   - postLogoutRedirectURIs: By the same rules.
+    /// - Throws: `OAuthError` `invalid_request` with a sentence for the administrator; ``StoreError`` `conflict` where there
+    ///   are too many clients.
+    public func registerClient(name: String, redirectURIs: [String], postLogoutRedirectURIs: [String] = [])
+        async throws -> RegisteredClient
+    {
+        guard (1...self.limits.nameCharacters).contains(name.count), name.first != " ", name.last != " ",
+            name.unicodeScalars.allSatisfy({ !Self.isUnfit($0.properties.generalCategory) })
+        else { throw OAuthError(.invalidRequest, "The name is empty, too long, or has characters that do not show.") }
+        guard !redirectURIs.isEmpty else { throw OAuthError(.invalidRequest, "A redirect address is needed.") }
+        for addresses in [redirectURIs, postLogoutRedirectURIs] {
+            guard addresses.count <= self.limits.oauth.addressesPerClient, Set(addresses).count == addresses.count
+            else { throw OAuthError(.invalidRequest, "There are too many redirect addresses, or one twice.") }
+            for address in addresses { _ = try RedirectURI(address) }
+        }
+        let secret = self.random.token(byteCount: 32)
+        let client = ClientRecord(
+            id: self.random.token(byteCount: 16), name: name, redirectURIs: redirectURIs,
+            postLogoutRedirectURIs: postLogoutRedirectURIs, secretDigest: Sealing.digest(ofSecret: secret),
+            createdAt: self.time.now())
+        try await self.store.addClient(client, limit: self.limits.oauth.clients)
+        return RegisteredClient(client: client, secret: secret)
+    }
+
+    private static func isUnfit(_ category: Unicode.GeneralCategory) -> Bool {
+        switch category {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: true
+        default: false
+        }
+    }
+
+    /// All clients, the oldest first.
+    public func clients() async throws -> [ClientRecord] { try await self.store.clients() }
+
+    /// The client of that identifier.
+    public func client(_ id: String) async throws -> ClientRecord? { try await self.store.client(id) }
+
+    /// Deletes a client with everything that it was given. Says whether there was one.
+    public func deleteClient(_ id: String) async throws -> Bool { try await self.store.deleteClient(id) }
+
+    /// The client of a request that must come from one.
+    ///
+    /// - Parameter header: The value of `Authorization`, of the scheme `Basic`.
+    ///
+    /// Throws `OAuthError` `invalid_client`. Cost: one query, one hash.
+    public func authenticate(header: String?) async throws -> AuthenticatedClient {
+        let client = try await self.authenticate(ClientCredentials(header: header, parameters: [:]))
+        return AuthenticatedClient(id: client.id, name: client.name, origin: try Self.origin(of: client))
+    }
+
+    /// Checks the secret, in constant time. An unknown client takes as long as a wrong secret.
+    func authenticate(_ credentials: ClientCredentials) async throws -> ClientRecord {
+        let client = try await self.store.client(credentials.clientID)
+        let digest = credentials.secret.withBytes { Sealing.digest(ofSecret: $0) }
+        let expected = client?.secretDigest ?? [UInt8](repeating: 0, count: 32)
+        guard constantTimeEqual(digest, expected), let client else {
+            throw OAuthError(
+                .invalidClient, "The client did not authenticate.",
+                detail: client == nil ? "unknown client" : "wrong secret")
+        }
+        return client
+    }
+
+    /// The origin that people are shown for a client.
+    static func origin(of client: ClientRecord) throws -> String {
+        guard let address = client.redirectURIs.first else { throw StoreError(.corrupt, "a client without address") }
+        return try RedirectURI(address).origin
+    }
+}

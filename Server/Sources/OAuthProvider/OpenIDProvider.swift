@@ -1,0 +1,124 @@
+public import Store
+public import _Primitives
+
+/// Everything that the provider keeps.
+public typealias OpenIDStore = AuthorizationStore & ClientStore & SessionStore & SigningKeyStore
+
+/// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
+/// sessions, signing keys and clients.
+///
+/// It has no state of its own but a copy of its keys: any number of them can answer over one store. What a caller did
+/// wrong is a result; only ``StoreError`` and, where said, `OAuthError` are thrown.
+public struct OpenIDProvider: Sendable {
+    /// What an operator chooses.
+    public struct Configuration: Sendable {
+        /// The issuer's address, without a slash at its end.
+        public var issuer: String
+        public var limits: Limits
+
+        public init(issuer: String, limits: Limits = Limits()) {
+            self.issuer = issuer
+            self.limits = limits
+        }
+    }
+
+    let configuration: Configuration
+    let store: any OpenIDStore
+    let outcomes: any AuthenticationOutcomes
+    let people: any PersonDirectory
+    let keys: SigningKeys
+    let time: TimeSource
+    let random: RandomSource
+
+    var issuer: String { self.configuration.issuer }
+    var limits: Limits { self.configuration.limits }
+
+    /// Opens the provider. At the first start of a store it makes the signing key and the secret of the pairwise subjects.
+    ///
+    /// - Parameters:
+    ///   - outcomes: Where the results of ceremonies are taken from.
+    ///   - people: Where the names of accounts come from.
+    /// - Throws: ``StoreError``.
+    public static func open(
+        _ configuration: Configuration, store: any OpenIDStore, outcomes: any AuthenticationOutcomes,
+        people: any PersonDirectory, time: TimeSource = .system, random: RandomSource = .system
+    ) async throws -> OpenIDProvider {
+        let offered = ProviderKeys(
+            subjectSecret: SecretBytes(random.bytes(32)),
+            signingKeys: [SigningKeys.newKey(random: random, at: time.now())])
+        let keys = try SigningKeys(
+            try await store.providerKeys(orFirst: offered), retention: configuration.limits.oauth.retiredKeyRetention)
+        return OpenIDProvider(
+            configuration: configuration, store: store, outcomes: outcomes, people: people, keys: keys, time: time,
+            random: random)
+    }
+
+    /// Deletes what has ended: requests, grants and sessions. Says how many there were; call again while that is not zero.
+    ///
+    /// Cost: one store step.
+    public func sweep() async throws -> Int {
+        let now = self.time.now()
+        return try await self.store.sweepAuthorizations(
+            at: now, idleSince: now - self.limits.oauth.sessionIdleLifetime, limit: self.limits.sweepBatch)
+    }
+}
+
+/// How a person was authenticated for an authorization request, by whoever authenticates people.
+public struct AuthenticationOutcome: Sendable, Equatable {
+    public let account: String
+    public let authenticatedAt: Timestamp
+    /// The level (`acr`), a URN or a word without spaces.
+    public let acr: String
+    /// The methods (`amr`, RFC 8176), words without spaces.
+    public let amr: [String]
+
+    public init(account: String, authenticatedAt: Timestamp, acr: String, amr: [String]) {
+        self.account = account
+        self.authenticatedAt = authenticatedAt
+        self.acr = acr
+        self.amr = amr
+    }
+}
+
+/// Gives the outcomes of authentications to the provider.
+public protocol AuthenticationOutcomes: Sendable {
+    /// Takes the outcome that was recorded for an authorization request, if the same browser started it.
+    ///
+    /// Must be atomic: of any number of calls one gets the outcome, for good, and all others `nil`.
+    func consume(request: String, browser: BrowserSecret) async throws -> AuthenticationOutcome?
+}
+
+/// What the provider tells clients about a person.
+public struct Person: Sendable, Equatable {
+    /// The name that the person signs in with (`preferred_username`).
+    public let username: String
+    /// The name that people read (`name`).
+    public let displayName: String?
+
+    public init(username: String, displayName: String?) {
+        self.username = username
+        self.displayName = displayName
+    }
+}
+
+/// Knows the people behind the accounts.
+public protocol PersonDirectory: Sendable {
+    /// The person of an account that may sign in; `nil` where it is unknown, locked or deleted.
+    func person(account: String) async throws -> Person?
+}
+
+/// A complete answer to a client, to be written as it is.
+public struct ProviderAnswer: Sendable {
+    public let status: Int
+    public let headers: [(name: String, value: String)]
+    /// `nil` for no body.
+    public let body: JSONObject?
+
+    init(status: Int, body: JSONObject?, headers: [(name: String, value: String)] = []) {
+        self.status = status
+        self.body = body
+        // Tokens and claims are never cached (RFC 6749, section 5.1).
+        self.headers =
+            [("Cache-Control", "no-store")] + (body == nil ? [] : [("Content-Type", "application/json")]) + headers
+    }
+}

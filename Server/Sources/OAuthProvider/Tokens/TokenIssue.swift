@@ -1,0 +1,162 @@
+import Crypto
+import JOSE
+import OAuth
+import Store
+public import _Primitives
+
+/// The `typ` of what the provider signs. Each kind is refused where another is expected.
+enum TokenType {
+    static let idToken = "JWT"
+    /// RFC 9068, section 2.1.
+    static let accessToken = "at+jwt"
+    static let deviceToken = "device+jwt"
+}
+
+extension OpenIDProvider {
+    /// The ID token and the access token of a grant (OpenID Connect Core 1.0, section 2; RFC 9068, section 2.2).
+    ///
+    /// Cost: two ES256 signatures, one hash, one HMAC.
+    func tokens(for grant: GrantRecord, at now: Timestamp) throws -> TokenResponse {
+        let lifetime = self.limits.accessTokenLifetime
+        let expires = JSON.integer((now + lifetime).seconds)
+        let issued = JSON.integer(now.seconds)
+        let authenticated = JSON.integer(grant.authenticatedAt.seconds)
+        let accessToken = try self.keys.sign(
+            [
+                "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(self.issuer),
+                "client_id": .string(grant.client), "scope": .string(grant.scope), "iat": issued, "exp": expires,
+                "jti": .string(grant.id), "auth_time": authenticated, "acr": .string(grant.acr),
+            ], type: TokenType.accessToken)
+        var claims: JSONObject = [
+            "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client), "iat": issued,
+            "exp": expires, "auth_time": authenticated, "acr": .string(grant.acr),
+            "amr": .array(grant.amr.map(JSON.string)),
+            "sid": .string(self.keys.pairwise("sid", client: grant.client, of: grant.session)),
+            "at_hash": .string(Self.halfHash(accessToken)),
+        ]
+        claims["nonce"] = grant.nonce.map(JSON.string)
+        let idToken = try self.keys.sign(claims, type: TokenType.idToken)
+        return TokenResponse(
+            accessToken: accessToken, expiresIn: lifetime, scope: try Scope(grant.scope), idToken: idToken)
+    }
+
+    /// `at_hash`: the left half of the SHA-256, as base64url (OpenID Connect Core 1.0, section 3.1.3.6).
+    private static func halfHash(_ token: String) -> String {
+        Base64URL.encode(Array(SHA256.hash(data: Array(token.utf8)).prefix(16)))
+    }
+
+    /// An ID token that a client shows to say whom it means (`id_token_hint`). It may have expired, but not long ago.
+    ///
+    /// Throws `OAuthError` `invalid_request`. Cost: one ES256 verification.
+    func hint(_ idToken: String) throws -> (client: String, subject: String) {
+        let now = self.time.now()
+        do {
+            let claims = try self.keys.verified(idToken, type: TokenType.idToken, at: now)
+            guard claims.issuer == self.issuer, let client = claims.audience.first, let subject = claims.subject,
+                let issuedAt = claims.issuedAt, now < issuedAt + self.limits.oauth.hintLifetime
+            else { throw JOSEError(.expired, "hint") }
+            return (client, subject)
+        } catch let error as JOSEError {
+            throw OAuthError(.invalidRequest, "The id_token_hint is not one of ours, or too old.", detail: "\(error)")
+        }
+    }
+
+    // MARK: For the ceremonies
+
+    /// Signs a statement of this server as a JWT: the given claims, `iss` and `iat`.
+    ///
+    /// - Parameter type: The header's `typ`, such as `transaction-confirmation+jwt`.
+    ///
+    /// Cost: one ES256 signature.
+    public func sign(_ claims: JSONObject, type: String) throws -> String {
+        var claims = claims
+        claims["iss"] = .string(self.issuer)
+        claims["iat"] = .integer(self.time.now().seconds)
+        return try self.keys.sign(claims, type: type)
+    }
+
+    /// The token that a phone gets for an in-app authentication: it may ask for things of its own account, for
+    /// ``Limits/deviceTokenLifetime``. No client's endpoint takes it.
+    ///
+    /// Cost: one ES256 signature.
+    public func deviceToken(account: String) throws -> String {
+        let now = self.time.now()
+        return try self.keys.sign(
+            [
+                "iss": .string(self.issuer), "sub": .string(account), "aud": .string(self.issuer),
+                "scope": .string("device"), "iat": .integer(now.seconds),
+                "exp": .integer((now + self.limits.deviceTokenLifetime).seconds),
+                "jti": .string(self.random.token(byteCount: 16)),
+            ], type: TokenType.deviceToken)
+    }
+
+    /// The account of a device token.
+    ///
+    /// - Parameter header: The value of `Authorization`, of the scheme `Bearer`.
+    ///
+    /// Throws `OAuthError` `invalid_token`. Cost: one ES256 verification.
+    public func account(ofDeviceToken header: String?) throws -> String {
+        let claims = try self.bearer(header, type: TokenType.deviceToken)
+        guard claims.members["scope"] == .string("device"), let account = claims.subject else {
+            throw OAuthError(.invalidToken, "The access token is not valid.", detail: "not a device token")
+        }
+        return account
+    }
+
+    /// The claims of one of our own tokens, valid now and for us.
+    func bearer(_ header: String?, type: String) throws -> JWTClaims {
+        let token = try BearerToken(header: header)
+        do {
+            let claims = try self.keys.verified(token.text, type: type, at: self.time.now())
+            try claims.check(issuer: self.issuer, audience: self.issuer, at: self.time)
+            return claims
+        } catch let error as JOSEError {
+            throw OAuthError(.invalidToken, "The access token is not valid.", detail: "\(error)")
+        }
+    }
+
+    /// The name of an account at a client: the same for ever, and unlike its name at any other client (OpenID Connect
+    /// Core 1.0, section 8.1; the client is the sector).
+    ///
+    /// Cost: one HMAC.
+    public func subject(ofAccount account: String, client: String) -> String {
+        self.keys.pairwise("sub", client: client, of: account)
+    }
+
+    /// The account that a client knows by a subject; `nil` where the client has never been given it.
+    ///
+    /// Cost: one query.
+    public func account(ofSubject subject: String, client: String) async throws -> String? {
+        try await self.store.account(subject: subject, client: client)
+    }
+
+    // MARK: Keys
+
+    /// The public signing keys (`/oauth2/jwks`), retired ones too as long as what they signed may be checked.
+    public var keySet: JSONObject { self.keys.publicKeys(at: self.time.now()).publicJSON }
+
+    /// Makes a new signing key and retires the one in use.
+    ///
+    /// Cost: one key generation, one store step.
+    public func rotateSigningKey() async throws {
+        let now = self.time.now()
+        let key = SigningKeys.newKey(random: self.random, at: now)
+        try self.keys.replace(
+            by: await self.store.rotateSigningKey(
+                to: key, forgettingRetiredBefore: now - self.limits.oauth.retiredKeyRetention))
+    }
+
+    /// The discovery document (RFC 8414; OpenID Connect Discovery 1.0).
+    public var discovery: JSONObject {
+        ProviderMetadata(
+            issuer: self.issuer, scopes: Self.scopes,
+            claims: [
+                "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid",
+                "preferred_username", "name",
+            ]
+        ).json
+    }
+
+    /// The scopes that mean something here.
+    static let scopes = [Scope.openID, Scope.profile]
+}
