@@ -66,7 +66,7 @@ let package = Package(
         // Floor 6
         .target(name: "SQLiteStore", dependencies: ["Store", protocols, grdb, crypto]),
         // Floor 7
-        .target(name: "Pages", dependencies: [protocols, mustache, "CQREncode", "CPNG"]),
+        .target(name: "Pages", dependencies: [protocols, mustache, crypto, "CQREncode", "CPNG"]),
         .target(name: "CeremonyEngine", dependencies: ["Store", "UAFRelyingParty", protocols, crypto]),
         .target(name: "OAuthProvider", dependencies: ["Store", protocols, crypto]),
         // Floor 8
@@ -112,7 +112,7 @@ let package = Package(
         .testTarget(
             name: "OAuthProviderTests",
             dependencies: ["OAuthProvider", "SQLiteStore", "Store", protocols, crypto]),
-        .testTarget(name: "PagesTests", dependencies: ["Pages", "CZBar", protocols]),
+        .testTarget(name: "PagesTests", dependencies: ["Pages", "CPNG", "CZBar", protocols]),
         .testTarget(
             name: "CountersignServerTests",
             dependencies: [

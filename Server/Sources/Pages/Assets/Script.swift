@@ -1,0 +1,163 @@
+extension PageAssets {
+    /// The one script. Every page works without it, but the administrator's, which has to read a fragment.
+    ///
+    /// The server renders every state of the sign-in page; the script only listens for the word that names the state,
+    /// fetches the page again and puts its new middle in place of the old one. So there is one rendering, with or without
+    /// script, and no markup is made from data here.
+    static let scriptText = """
+        (function () {
+          "use strict";
+
+          var finalStates = ["approved", "approved-on-device", "denied", "expired", "failed"];
+
+          function signIn(card) {
+            var source = null, ticking = 0, polling = 0, busy = false, deadline = 0;
+
+            function isFinal() { return finalStates.indexOf(card.dataset.state) >= 0; }
+
+            function refresh() {
+              if (busy || isFinal()) { return; }
+              busy = true;
+              fetch(card.dataset.wait, { credentials: "same-origin", cache: "no-store" })
+                .then(function (answer) {
+                  var location = answer.redirected ? new URL(answer.url) : null;
+                  if (location && location.pathname !== new URL(card.dataset.wait, document.baseURI).pathname) {
+                    window.location.reload();
+                    return null;
+                  }
+                  return answer.text();
+                })
+                .then(function (text) {
+                  busy = false;
+                  if (text === null) { return; }
+                  var page = new DOMParser().parseFromString(text, "text/html");
+                  var fresh = page.getElementById("sign-in");
+                  if (!fresh) { window.location.reload(); return; }
+                  show(fresh);
+                })
+                .catch(function () { busy = false; });
+            }
+
+            function show(fresh) {
+              var stage = document.getElementById("stage");
+              var hadFocus = stage.contains(document.activeElement);
+              stage.replaceWith(document.adoptNode(fresh.querySelector("#stage")));
+              ["state", "secondsLeft"].forEach(function (name) {
+                if (name in fresh.dataset) { card.dataset[name] = fresh.dataset[name]; } else { delete card.dataset[name]; }
+              });
+              card.className = fresh.className;
+              var leave = document.getElementById("leave");
+              if (leave && !fresh.querySelector("#leave")) { leave.hidden = true; }
+              var state = document.getElementById("state"), words = fresh.querySelector("#state");
+              state.dataset.state = words.dataset.state;
+              if (state.textContent !== words.textContent) { state.textContent = words.textContent; }
+              if (hadFocus) { document.getElementById("main").focus(); }
+              start();
+            }
+
+            function tick() {
+              var left = Math.max(0, Math.ceil((deadline - Date.now()) / 1000));
+              var label = document.getElementById("expires");
+              if (label) {
+                label.textContent = "New code in " + Math.floor(left / 60) + ":" + ("0" + left % 60).slice(-2);
+              }
+              if (left === 0 && document.visibilityState === "visible") { refresh(); }
+            }
+
+            function listen() {
+              if (source || isFinal() || !window.EventSource) { return; }
+              source = new EventSource(card.dataset.events);
+              source.addEventListener("state", function (event) {
+                var state;
+                try { state = JSON.parse(event.data).state; } catch (error) { return; }
+                if (state === "approved") { stop(); window.location.replace(card.dataset.complete); return; }
+                if (state !== card.dataset.state) { refresh(); }
+              });
+              source.onerror = function () {
+                if (source && source.readyState === EventSource.CLOSED) { source = null; }
+              };
+            }
+
+            function stop() {
+              if (source) { source.close(); source = null; }
+              window.clearInterval(ticking);
+              window.clearInterval(polling);
+            }
+
+            function start() {
+              stop();
+              if (card.dataset.state === "approved") { window.location.replace(card.dataset.complete); return; }
+              if (isFinal()) { return; }
+              var fallback = document.getElementById("confirmed");
+              if (fallback) { fallback.hidden = true; }
+              if ("secondsLeft" in card.dataset) {
+                deadline = Date.now() + 1000 * Number(card.dataset.secondsLeft);
+                ticking = window.setInterval(tick, 1000);
+                tick();
+              }
+              listen();
+              // Only while the channel is down, where a proxy does not let it through or the server was restarted.
+              polling = window.setInterval(function () { if (!source) { refresh(); listen(); } }, 4000);
+            }
+
+            document.addEventListener("visibilitychange", function () {
+              if (document.visibilityState === "visible" && !isFinal()) { refresh(); }
+            });
+            window.addEventListener("pageshow", function (event) { if (event.persisted) { window.location.reload(); } });
+            start();
+          }
+
+          function setUp(card) {
+            var secret = window.location.hash.slice(1);
+            // The secret leaves the address bar and the history before anything else happens.
+            window.history.replaceState(null, "", window.location.pathname);
+            var button = document.getElementById("create"), problem = document.getElementById("problem");
+            if (!secret) { problem.textContent = card.dataset.missing; problem.hidden = false; return; }
+            document.getElementById("start").hidden = false;
+            button.addEventListener("click", function () {
+              button.disabled = true;
+              fetch(card.dataset.tokens, {
+                method: "POST", headers: { "Content-Type": "application/json" }, cache: "no-store",
+                body: JSON.stringify({ secret: secret })
+              }).then(function (answer) {
+                return answer.json().then(function (body) { if (!answer.ok) { throw body; } return body; });
+              }).then(function (body) {
+                secret = "";
+                document.getElementById("token").textContent = body.token;
+                document.getElementById("lines").textContent =
+                  "export COUNTERSIGN_ADMIN_URL=" + window.location.origin + "\\n" +
+                  "export COUNTERSIGN_ADMIN_TOKEN=" + body.token + "\\n" +
+                  "countersign admin account list";
+                document.getElementById("start").hidden = true;
+                document.getElementById("done").hidden = false;
+                document.getElementById("done-title").focus();
+              }).catch(function (body) {
+                problem.textContent = body && body.detail ? body.detail : card.dataset.failed;
+                problem.hidden = false;
+                document.getElementById("start").hidden = true;
+              });
+            });
+          }
+
+          function copyButtons() {
+            Array.prototype.forEach.call(document.querySelectorAll("button[data-copy]"), function (button) {
+              if (!navigator.clipboard) { return; }
+              button.hidden = false;
+              button.addEventListener("click", function () {
+                var target = document.getElementById(button.dataset.copy);
+                var text = target ? target.textContent : window.location.href;
+                navigator.clipboard.writeText(text).then(function () {
+                  document.getElementById("copied").textContent = "Copied.";
+                });
+              });
+            });
+          }
+
+          var page = document.getElementById("sign-in");
+          if (page) { signIn(page); }
+          page = document.getElementById("set-up");
+          if (page) { setUp(page); }
+          copyButtons();
+        }());
+        """
+}

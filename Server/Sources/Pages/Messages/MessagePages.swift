@@ -1,0 +1,158 @@
+/// The end of something that a browser asked for, other than a sign-in that goes on.
+public struct ResultPage: Sendable {
+    /// Whether what was asked for was done.
+    public enum Outcome: Sendable { case done, refused, tooLate }
+    /// What happened.
+    public var outcome: Outcome
+    /// One short sentence.
+    public var headline: String
+    /// What it means and what to do next.
+    public var explanation: String
+    /// Where to go from here.
+    public var link: (label: String, target: String)?
+
+    /// A result.
+    public init(outcome: Outcome, headline: String, explanation: String, link: (label: String, target: String)? = nil) {
+        self.outcome = outcome
+        self.headline = headline
+        self.explanation = explanation
+        self.link = link
+    }
+}
+
+/// A request that could not be carried out, told to a person.
+public struct ErrorPage: Sendable {
+    /// One short sentence.
+    public var headline: String
+    /// What the person can do.
+    public var explanation: String
+    /// The number of the request in the server's log.
+    public var requestID: String?
+
+    /// An error page. Neither text may hold anything that came with the request.
+    public init(headline: String, explanation: String, requestID: String? = nil) {
+        self.headline = headline
+        self.explanation = explanation
+        self.requestID = requestID
+    }
+}
+
+/// The page after signing out.
+public struct SignedOutPage: Sendable {
+    /// Where the service that the person came from wants them back.
+    public var returnLink: String?
+
+    /// A signed-out page.
+    public init(returnLink: String? = nil) { self.returnLink = returnLink }
+}
+
+/// The question before a sign-out that a service asked for, because anybody can make a browser ask.
+public struct SignOutQuestionPage: Sendable {
+    /// The service that asked, where it said so.
+    public var clientName: String?
+    /// What the form carries on, names and values.
+    public var fields: [(name: String, value: String)]
+    /// The origin to which the browser goes back afterwards, for the policy of the page's form.
+    public var returnOrigin: String?
+
+    /// A question.
+    public init(clientName: String? = nil, fields: [(name: String, value: String)] = [], returnOrigin: String? = nil) {
+        self.clientName = clientName
+        self.fields = fields
+        self.returnOrigin = returnOrigin
+    }
+}
+
+/// Where a link for the app ends when no app takes it. It repeats nothing of the address: that holds a token.
+public struct OpenInAppPage: Sendable {
+    /// The page.
+    public init() {}
+}
+
+/// Where the one-time administrator link leads: its fragment is exchanged for an administrator's token.
+public struct AdministratorSetUpPage: Sendable {
+    /// The page.
+    public init() {}
+}
+
+extension PageRenderer {
+    private struct MessageView {
+        struct Link {
+            let label: String
+            let target: String
+        }
+
+        struct Form {
+            struct Field {
+                let name: String
+                let value: String
+            }
+            let action: String
+            let label: String
+            let fields: [Field]
+        }
+
+        var tone = ""
+        var emblem: String
+        var headline = ""
+        var explanation = ""
+        var link: Link?
+        var form: Form?
+        var reference: String?
+        var testID: String?
+    }
+
+    /// Renders a result.
+    public func html(_ page: ResultPage) -> RenderedPage {
+        let (tone, emblem) =
+            switch page.outcome {
+            case .done: ("good", PageAssets.checkEmblem)
+            case .refused: ("bad", PageAssets.crossEmblem)
+            case .tooLate: ("bad", PageAssets.clockEmblem)
+            }
+        let view = MessageView(
+            tone: tone, emblem: emblem, headline: page.headline, explanation: page.explanation,
+            link: page.link.map { MessageView.Link(label: $0.label, target: $0.target) }, testID: "result")
+        return self.render(view, template: "message", title: page.headline)
+    }
+
+    /// Renders an error.
+    public func html(_ page: ErrorPage) -> RenderedPage {
+        let view = MessageView(
+            tone: "bad", emblem: PageAssets.crossEmblem, headline: page.headline, explanation: page.explanation,
+            reference: page.requestID, testID: "error")
+        return self.render(view, template: "message", title: page.headline)
+    }
+
+    /// Renders the page after signing out.
+    public func html(_ page: SignedOutPage) -> RenderedPage {
+        let view = MessageView(
+            tone: "good", emblem: PageAssets.checkEmblem, headline: "You are signed out",
+            explanation: "This browser has no session here any more. Services where you signed in may have their own.",
+            link: page.returnLink.map { MessageView.Link(label: "Back to the service", target: $0) },
+            testID: "signed-out")
+        return self.render(view, template: "message", title: "Signed out")
+    }
+
+    /// Renders the question before signing out.
+    public func html(_ page: SignOutQuestionPage) -> RenderedPage {
+        let fields = page.fields.map { MessageView.Form.Field(name: $0.name, value: $0.value) }
+        let asker = page.clientName.map { "\($0) asks to end" } ?? "You are about to end"
+        let view = MessageView(
+            emblem: PageAssets.keyEmblem, headline: "Sign out?",
+            explanation: "\(asker) your session at \(self.serviceName) in this browser.",
+            form: MessageView.Form(action: "/oauth2/logout", label: "Sign out", fields: fields), testID: "sign-out")
+        return self.render(
+            view, template: "message", title: "Sign out", formTargets: page.returnOrigin.map { [$0] } ?? [])
+    }
+
+    /// Renders the page for a link that no app took.
+    public func html(_ page: OpenInAppPage) -> RenderedPage {
+        self.render(MessageView(emblem: PageAssets.phoneEmblem), template: "open", title: "Open with your app")
+    }
+
+    /// Renders the page of the one-time administrator link.
+    public func html(_ page: AdministratorSetUpPage) -> RenderedPage {
+        self.render(MessageView(emblem: PageAssets.keyEmblem), template: "set-up", title: "Set up")
+    }
+}

@@ -1,0 +1,86 @@
+import Mustache
+
+/// Makes HTML of typed pages. Everything that a page shows is escaped, unless it was drawn here.
+public struct PageRenderer: Sendable {
+    /// What the deployment is called, on every page.
+    public let serviceName: String
+    /// The host, and the port if there is one, that people should see in their address bar.
+    public let host: String
+    /// The files that the pages refer to.
+    public let assets: PageAssets
+    private let library: MustacheLibrary
+
+    /// Reads the templates, once for the life of the server.
+    ///
+    /// - Parameters:
+    ///   - serviceName: What the deployment is called.
+    ///   - host: The issuer's host, with its port where it is not the scheme's own.
+    /// - Throws: The template reader's error; a test shows that there is none.
+    public init(serviceName: String = "Countersign", host: String) throws {
+        self.serviceName = serviceName
+        self.host = host
+        self.assets = PageAssets()
+        self.library = MustacheLibrary(
+            templates: try PageTemplates.all.mapValues { try MustacheTemplate(string: $0) })
+    }
+
+    /// What every page has around its own content.
+    private struct Frame {
+        let serviceName: String
+        let host: String
+        let title: String
+        let template: String
+        let stylesheet: String
+        let script: String
+        let icon: String
+        let mark: String
+        let content: Any
+    }
+
+    func render(_ content: Any, template: String, title: String, formTargets: [String] = []) -> RenderedPage {
+        let frame = Frame(
+            serviceName: self.serviceName, host: self.host, title: title, template: template,
+            stylesheet: self.assets.stylesheet.path, script: self.assets.script.path, icon: self.assets.icon.path,
+            mark: PageAssets.mark, content: content)
+        // Every template is in the library: the names are constants of this target, and a test renders each.
+        let html = self.library.render(frame, withTemplate: template) ?? ""
+        return RenderedPage(html: html, contentSecurityPolicy: ContentSecurityPolicy(formTargets: formTargets))
+    }
+}
+
+/// A page, ready to be sent, with the policy that belongs to it.
+public struct RenderedPage: Sendable {
+    /// The document, UTF-8 when it is sent.
+    public let html: String
+    /// What the document may load and where its forms may lead.
+    public let contentSecurityPolicy: ContentSecurityPolicy
+}
+
+/// The Content-Security-Policy of a page (W3C CSP Level 3): nothing from anywhere but this server, no inline script or
+/// style, no frame around it.
+public struct ContentSecurityPolicy: Sendable, Equatable, CustomStringConvertible {
+    /// Origins, beside this server's, that a form may end at: a browser also checks where the answer redirects to.
+    public let formTargets: [String]
+
+    /// A policy. A target that is not plainly an origin is left out, so that it cannot add a directive of its own.
+    public init(formTargets: [String] = []) {
+        self.formTargets = formTargets.filter { target in
+            guard let scheme = target.firstRange(of: "://"), scheme.lowerBound > target.startIndex else { return false }
+            return target.utf8.allSatisfy { letter in
+                switch letter {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "+-.:/[]".utf8.contains(letter)
+                }
+            }
+        }
+    }
+
+    /// The header's value.
+    public var description: String {
+        let forms = (["'self'"] + self.formTargets).joined(separator: " ")
+        return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+            + "form-action \(forms); frame-ancestors 'none'; base-uri 'none'"
+    }
+}

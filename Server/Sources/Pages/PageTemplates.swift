@@ -1,0 +1,168 @@
+/// The templates, by name. Three braces are only around what this target draws itself: marks, emblems and QR codes.
+enum PageTemplates {
+    static let all = [
+        "frame": Self.frame, "sign-in": Self.signIn, "message": Self.message, "open": Self.open, "set-up": Self.setUp,
+    ]
+
+    private static let frame = """
+        <!doctype html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        <meta name="robots" content="noindex">
+        <title>{{title}} · {{serviceName}}</title>
+        <link rel="icon" type="image/svg+xml" href="{{icon}}">
+        <link rel="stylesheet" href="{{stylesheet}}">
+        <script src="{{script}}" defer></script>
+        </head>
+        <body data-page="{{template}}">
+        <a class="skip" href="#main">Skip to content</a>
+        <header class="top"><span class="brand">{{{mark}}}<span>{{serviceName}}</span></span></header>
+        <main id="main" tabindex="-1">
+        {{#content}}{{$main}}{{/main}}{{/content}}
+        </main>
+        <footer class="foot"><p>You are at <strong>{{host}}</strong>. Make sure that your browser shows the same.</p></footer>
+        </body>
+        </html>
+        """
+
+    private static let signIn = """
+        {{<frame}}{{$main}}
+        <section class="card sign-in{{#ended}} ended{{/ended}}" id="sign-in" aria-labelledby="title" \
+        data-state="{{state}}" data-wait="{{wait}}" data-events="{{events}}" data-complete="{{complete}}"\
+        {{#codes}} data-seconds-left="{{secondsLeft}}"{{/codes}}>
+        <div class="intro">
+        <h1 id="title">Sign in to <bdi>{{clientName}}</bdi></h1>
+        <p class="state" id="state" role="status" data-testid="state" data-state="{{state}}">{{stateText}}</p>
+        </div>
+        {{#codes}}
+        <div class="stage waiting" id="stage">
+        <p class="same-device"><span class="small">Reading this on your phone?</span> <a class="button" href="{{sameDeviceLink}}" data-testid="same-device-link" \
+        rel="noreferrer">Open the app on this phone</a></p>
+        <div class="code">
+        <div class="qr" data-testid="qr-code">{{{qr}}}</div>
+        <p class="expires" id="expires" role="timer" data-testid="expires">This code works for {{secondsLeft}} seconds.</p>
+        </div>
+        <ol class="steps">
+        <li><span>Open the authenticator app on your phone.</span></li>
+        <li><span>Scan the code with it.</span></li>
+        <li><span>Check that it names <bdi>{{clientName}}</bdi>, then confirm with your PIN or finger.</span></li>
+        </ol>
+        <div class="typed">
+        <h2>No camera?</h2>
+        <p class="small">Type this code into the app instead:</p>
+        <p><code data-testid="typed-code">{{typedCode}}</code></p>
+        </div>
+        <div class="confirmed" id="confirmed">
+        <p class="small">Have you confirmed on your phone? Then go on here.</p>
+        <form method="get" action="/sign-in/wait">
+        <input type="hidden" name="request" value="{{requestID}}">
+        <button type="submit" class="quiet" data-testid="confirmed">I have confirmed on my phone</button>
+        </form>
+        </div>
+        </div>
+        {{/codes}}
+        {{^codes}}
+        <div class="stage" id="stage">
+        <div class="outcome">
+        <div class="emblem {{tone}}">{{{emblem}}}</div>
+        <h2>{{headline}}</h2>
+        <p class="lead">{{explanation}}</p>
+        {{#continueLink}}
+        <p class="actions"><a class="button" href="{{.}}" data-testid="continue">Continue</a></p>
+        {{/continueLink}}
+        {{#retryLink}}
+        <p class="actions"><a class="button" href="{{.}}" data-testid="retry">Try again</a></p>
+        {{/retryLink}}
+        {{#showsConfirmed}}
+        <form method="get" action="/sign-in/wait" id="confirmed">
+        <input type="hidden" name="request" value="{{requestID}}">
+        <button type="submit" class="quiet" data-testid="confirmed">I have confirmed on my phone</button>
+        </form>
+        {{/showsConfirmed}}
+        </div>
+        </div>
+        {{/codes}}
+        {{#canLeave}}
+        <form class="leave" id="leave" method="post" action="/sign-in/cancel">
+        <input type="hidden" name="request" value="{{requestID}}">
+        <button type="submit" class="quiet" data-testid="cancel"><span>Cancel and go back to \
+        <bdi>{{clientName}}</bdi></span></button>
+        </form>
+        {{/canLeave}}
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    private static let message = """
+        {{<frame}}{{$main}}
+        <section class="card message" aria-labelledby="title"{{#testID}} data-testid="{{.}}"{{/testID}}>
+        <div class="emblem {{tone}}">{{{emblem}}}</div>
+        <h1 id="title">{{headline}}</h1>
+        <p class="lead">{{explanation}}</p>
+        {{#link}}
+        <p class="actions"><a class="button" href="{{target}}">{{label}}</a></p>
+        {{/link}}
+        {{#form}}
+        <form class="actions" method="post" action="{{action}}">
+        {{#fields}}<input type="hidden" name="{{name}}" value="{{value}}">{{/fields}}
+        <button type="submit" data-testid="confirm">{{label}}</button>
+        </form>
+        {{/form}}
+        {{#reference}}
+        <p class="reference small">If you ask for help, give this number: <code>{{.}}</code></p>
+        {{/reference}}
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    private static let open = """
+        {{<frame}}{{$main}}
+        <section class="card message" aria-labelledby="title">
+        <div class="emblem">{{{emblem}}}</div>
+        <h1 id="title">Open this with your authenticator app</h1>
+        <p class="lead">This address is meant for the app on your phone. You see it in a browser because no app on this device \
+        has taken it.</p>
+        <div class="paper">
+        <ol class="steps">
+        <li><span>Install the authenticator app that your service named, if it is not on this device yet.</span></li>
+        <li><span>Open the address again. Or copy it, and paste it where the app asks for a link or a code.</span></li>
+        <li><span>Check in the app who asks and what for, before you confirm.</span></li>
+        </ol>
+        <p class="notice">The address works once and for a short time. Do not send it to anybody.</p>
+        <p><button type="button" class="quiet" data-copy="" hidden>Copy the address</button> \
+        <span class="small" id="copied" role="status"></span></p>
+        </div>
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    private static let setUp = """
+        {{<frame}}{{$main}}
+        <section class="card message" id="set-up" aria-labelledby="title" data-tokens="/admin/v1/tokens" \
+        data-missing="This address has no secret in it. Open the whole link that the server printed, or print a new one." \
+        data-failed="The server could not be reached. Open the link again in a moment.">
+        <div class="emblem">{{{emblem}}}</div>
+        <h1 id="title">Set up this server</h1>
+        <p class="lead">You get a token with which the command line and scripts administer this server. It is shown once.</p>
+        <noscript><p class="notice">This page needs JavaScript, because the secret of its link never leaves your browser \
+        otherwise. Without it, run <code>countersign admin login</code> with the whole link instead.</p></noscript>
+        <p class="notice bad" id="problem" role="alert" hidden data-testid="error"></p>
+        <div class="actions" id="start" hidden>
+        <button type="button" id="create" data-testid="create-token">Create the administrator token</button>
+        </div>
+        <div class="paper" id="done" hidden>
+        <h2 id="done-title" tabindex="-1">Your token</h2>
+        <code class="secret" id="token" data-testid="admin-token"></code>
+        <p>To use it in a shell:</p>
+        <pre><code id="lines"></code></pre>
+        <p><button type="button" class="quiet" data-copy="lines" hidden>Copy these lines</button> \
+        <span class="small" id="copied" role="status"></span></p>
+        <p class="notice">Keep it like a password. Nobody can show it again; the link that brought you here is used up.</p>
+        </div>
+        </section>
+        {{/main}}{{/frame}}
+        """
+}

@@ -1,0 +1,182 @@
+/// The page on which a person signs in with their phone, in each of its states.
+public struct SignInPage: Sendable {
+    /// What the page waits for or has seen. The raw values are the words of the page's own channel.
+    public enum State: String, Sendable, CaseIterable {
+        /// The codes are shown and no phone has taken one.
+        case waiting
+        /// A phone has taken a code; the person decides there.
+        case claimed
+        /// Confirmed; this browser goes on.
+        case approved
+        /// Confirmed through the link on this device; the app opens the browser that goes on.
+        case approvedOnDevice = "approved-on-device"
+        /// The person said no.
+        case denied
+        /// Nobody answered in time.
+        case expired
+        /// The answer was refused, or the phone gave up.
+        case failed
+    }
+
+    /// The three ways to reach the phone.
+    public struct Codes: Sendable {
+        /// What the QR code holds.
+        public var qrLink: String
+        /// The link for the app on the device that shows the page.
+        public var sameDeviceLink: String
+        /// The code that a person types, in groups as it is shown.
+        public var typedCode: String
+        /// How long all of them work, in seconds.
+        public var secondsLeft: Int
+
+        /// The codes of one round.
+        public init(qrLink: String, sameDeviceLink: String, typedCode: String, secondsLeft: Int) {
+            self.qrLink = qrLink
+            self.sameDeviceLink = sameDeviceLink
+            self.typedCode = typedCode
+            self.secondsLeft = secondsLeft
+        }
+    }
+
+    /// The sign-in that the page belongs to, as it stands in the page's addresses.
+    public var requestID: String
+    /// The service that the person signs in to.
+    public var clientName: String
+    /// Where the sign-in stands. ``State/waiting`` needs codes.
+    public var state: State
+    /// What to scan, open or type, while a phone may still be brought in.
+    public var codes: Codes?
+    /// The origin to which the browser goes back in the end, for the policy of the page's form.
+    public var returnOrigin: String?
+
+    /// A sign-in page.
+    public init(
+        requestID: String, clientName: String, state: State, codes: Codes? = nil, returnOrigin: String? = nil
+    ) {
+        self.requestID = requestID
+        self.clientName = clientName
+        self.state = state
+        self.codes = codes
+        self.returnOrigin = returnOrigin
+    }
+}
+
+extension PageRenderer {
+    /// What the template sees.
+    private struct SignInView {
+        struct Codes {
+            let qr: String
+            let sameDeviceLink: String
+            let typedCode: String
+            let secondsLeft: Int
+        }
+
+        let requestID: String
+        let clientName: String
+        let state: String
+        let stateText: String
+        let ended: Bool
+        let wait: String
+        let events: String
+        let complete: String
+        let codes: Codes?
+        let tone: String
+        let emblem: String
+        let headline: String
+        let explanation: String
+        let continueLink: String?
+        let retryLink: String?
+        let showsConfirmed: Bool
+        let canLeave: Bool
+    }
+
+    /// Renders the page. Throws ``QRCodeError`` where the QR code's link is empty or too long.
+    public func html(_ page: SignInPage) throws(QRCodeError) -> RenderedPage {
+        var codes: SignInView.Codes?
+        if page.state == .waiting, let shown = page.codes {
+            codes = SignInView.Codes(
+                qr: try QRCode(shown.qrLink).svg(label: "QR code to scan with the authenticator app on your phone"),
+                sameDeviceLink: shown.sameDeviceLink, typedCode: shown.typedCode,
+                secondsLeft: max(0, shown.secondsLeft))
+        }
+        let query = "?request=" + percentEncoded(page.requestID)
+        let words = page.state.words
+        let isOpen = page.state == .waiting || page.state == .claimed
+        let endedWithoutSuccess = [.denied, .expired, .failed].contains(page.state)
+        let view = SignInView(
+            requestID: page.requestID, clientName: page.clientName, state: page.state.rawValue, stateText: words.state,
+            ended: codes == nil, wait: "/sign-in/wait" + query, events: "/sign-in/wait/events" + query,
+            complete: "/sign-in/complete" + query, codes: codes, tone: words.tone, emblem: words.emblem,
+            headline: words.headline, explanation: words.explanation,
+            continueLink: page.state == .approved ? "/sign-in/complete" + query : nil,
+            retryLink: endedWithoutSuccess ? "/sign-in" + query : nil,
+            showsConfirmed: isOpen, canLeave: isOpen || endedWithoutSuccess)
+        return self.render(
+            view, template: "sign-in", title: "Sign in to \(page.clientName)",
+            formTargets: page.returnOrigin.map { [$0] } ?? [])
+    }
+}
+
+extension SignInPage.State {
+    fileprivate struct Words {
+        let state: String
+        let tone: String
+        let emblem: String
+        let headline: String
+        let explanation: String
+    }
+
+    fileprivate var words: Words {
+        switch self {
+        case .waiting:
+            Words(
+                state: "Waiting for your phone", tone: "", emblem: PageAssets.phoneEmblem,
+                headline: "Open the app on your phone", explanation: "A new code is on its way.")
+        case .claimed:
+            Words(
+                state: "Look at your phone", tone: "busy", emblem: PageAssets.phoneEmblem,
+                headline: "Your phone has the request",
+                explanation: "Check there who asks, then confirm with your PIN or finger. This page goes on by itself.")
+        case .approved:
+            Words(
+                state: "Confirmed on your phone", tone: "good", emblem: PageAssets.checkEmblem,
+                headline: "You are signed in", explanation: "You are being taken back to the service.")
+        case .approvedOnDevice:
+            Words(
+                state: "Confirmed in the app", tone: "good", emblem: PageAssets.checkEmblem,
+                headline: "Go on in the page that the app opened",
+                explanation: "The app has opened your browser again. You can close this page.")
+        case .denied:
+            Words(
+                state: "Declined on your phone", tone: "bad", emblem: PageAssets.crossEmblem,
+                headline: "Nobody was signed in",
+                explanation: "The request was declined on the phone. If you did not start it, there is nothing to do.")
+        case .expired:
+            Words(
+                state: "Time is over", tone: "bad", emblem: PageAssets.clockEmblem,
+                headline: "This sign-in took too long",
+                explanation: "Nobody was signed in. You can try again with a new code.")
+        case .failed:
+            Words(
+                state: "Not signed in", tone: "bad", emblem: PageAssets.crossEmblem,
+                headline: "The phone could not confirm",
+                explanation: "Nobody was signed in. The app on your phone says more. You can try again.")
+        }
+    }
+}
+
+/// A text as a value in a query (RFC 3986, section 2.3: only unreserved letters stay).
+func percentEncoded(_ text: String) -> String {
+    let hexDigits = Array("0123456789ABCDEF".utf8)
+    var encoded: [UInt8] = []
+    for byte in text.utf8 {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            encoded.append(byte)
+        default: encoded += [UInt8(ascii: "%"), hexDigits[Int(byte >> 4)], hexDigits[Int(byte & 15)]]
+        }
+    }
+    return String(decoding: encoded, as: UTF8.self)
+}

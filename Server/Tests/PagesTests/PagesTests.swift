@@ -1,0 +1,195 @@
+import Pages
+import Testing
+
+@Suite("Pages for people")
+struct PagesTests {
+    let renderer: PageRenderer
+
+    init() throws { self.renderer = try PageRenderer(serviceName: "Example ID", host: "id.example.com") }
+
+    static func signIn(_ state: SignInPage.State, clientName: String = "Demo Bank") -> SignInPage {
+        SignInPage(
+            requestID: "req_1/2", clientName: clientName, state: state,
+            codes: SignInPage.Codes(
+                qrLink: "https://id.example.com/open?dispatchTokenResponse=QR",
+                sameDeviceLink: "https://id.example.com/open?dispatchTokenResponse=LINK", typedCode: "ABCDE-FGHJK",
+                secondsLeft: 58),
+            returnOrigin: "https://bank.example.com")
+    }
+
+    func every() throws -> [RenderedPage] {
+        try SignInPage.State.allCases.map { try self.renderer.html(Self.signIn($0)) } + [
+            self.renderer.html(
+                ResultPage(outcome: .done, headline: "Done", explanation: "Well.", link: ("Go on", "/next"))),
+            self.renderer.html(ErrorPage(headline: "No", explanation: "Not so.", requestID: "r-17")),
+            self.renderer.html(SignedOutPage(returnLink: "https://bank.example.com/bye")),
+            self.renderer.html(SignOutQuestionPage(clientName: "Demo Bank")),
+            self.renderer.html(OpenInAppPage()), self.renderer.html(AdministratorSetUpPage()),
+        ]
+    }
+
+    @Test func waitingPageHasTheHooksOfItsThreeCodes() throws {
+        let html = try self.renderer.html(Self.signIn(.waiting)).html
+        for hook in ["qr-code", "typed-code", "same-device-link", "state", "expires"] {
+            #expect(html.matches(of: try Regex("data-testid=\"\(hook)\"")).count == 1, "\(hook)")
+        }
+        #expect(html.contains("<code data-testid=\"typed-code\">ABCDE-FGHJK</code>"))
+        #expect(html.contains("href=\"https://id.example.com/open?dispatchTokenResponse=LINK\""))
+        #expect(html.contains("data-seconds-left=\"58\""))
+        #expect(html.contains("Sign in to <bdi>Demo Bank</bdi>"))
+        let start = try #require(html.firstRange(of: "data-testid=\"qr-code\">")).upperBound
+        let drawn = try pixels(ofSVG: String(html[start...]), scale: 4)
+        #expect(
+            decodedQRCodes(grey: drawn.pixels, width: drawn.side, height: drawn.side) == [
+                "https://id.example.com/open?dispatchTokenResponse=QR"
+            ])
+    }
+
+    @Test func waitingPageWorksWithoutScript() throws {
+        let html = try self.renderer.html(Self.signIn(.waiting)).html
+        #expect(html.contains("<form method=\"get\" action=\"/sign-in/wait\">"))
+        #expect(html.contains("<input type=\"hidden\" name=\"request\" value=\"req_1/2\">"))
+        #expect(html.contains("I have confirmed on my phone"))
+    }
+
+    @Test("Every state but waiting hides the codes", arguments: SignInPage.State.allCases.filter { $0 != .waiting })
+    func stateHidesTheCodes(state: SignInPage.State) throws {
+        let html = try self.renderer.html(Self.signIn(state)).html
+        #expect(html.contains("data-testid=\"state\" data-state=\"\(state.rawValue)\""))
+        for absent in ["qr-code", "typed-code", "same-device-link", "ABCDE", "dispatchTokenResponse"] {
+            #expect(!html.contains(absent), "\(absent)")
+        }
+    }
+
+    @Test func everyStateSaysSomethingElse() throws {
+        let lines = try SignInPage.State.allCases.map { state in
+            let html = try self.renderer.html(Self.signIn(state)).html
+            return String(try #require(html.firstMatch(of: /role="status"[^>]*>([^<]+)</)).1)
+        }
+        #expect(Set(lines).count == SignInPage.State.allCases.count)
+    }
+
+    @Test func approvedPageLeadsOn() throws {
+        let approved = try self.renderer.html(Self.signIn(.approved)).html
+        #expect(approved.contains("href=\"/sign-in/complete?request=req_1%2F2\" data-testid=\"continue\""))
+        let onDevice = try self.renderer.html(Self.signIn(.approvedOnDevice)).html
+        #expect(!onDevice.contains("data-testid=\"continue\""))
+    }
+
+    @Test("An end without success offers another try", arguments: [SignInPage.State.denied, .expired, .failed])
+    func endOffersAnotherTry(state: SignInPage.State) throws {
+        let html = try self.renderer.html(Self.signIn(state)).html
+        #expect(html.contains("href=\"/sign-in?request=req_1%2F2\" data-testid=\"retry\""))
+    }
+
+    @Test("A sign-in can be left until it has succeeded", arguments: SignInPage.State.allCases)
+    func signInCanBeLeft(state: SignInPage.State) throws {
+        let html = try self.renderer.html(Self.signIn(state)).html
+        let succeeded = state == .approved || state == .approvedOnDevice
+        #expect(
+            html.contains("<form class=\"leave\" id=\"leave\" method=\"post\" action=\"/sign-in/cancel\">") != succeeded
+        )
+        #expect(html.contains("data-testid=\"retry\"") == [.denied, .expired, .failed].contains(state))
+    }
+
+    @Test func questionBeforeSigningOutCarriesTheRequestOn() {
+        let page = self.renderer.html(
+            SignOutQuestionPage(
+                clientName: "Demo Bank", fields: [("state", "a\"b"), ("client_id", "c1")],
+                returnOrigin: "https://bank.example.com"))
+        #expect(page.html.contains("<form class=\"actions\" method=\"post\" action=\"/oauth2/logout\">"))
+        #expect(page.html.contains("<input type=\"hidden\" name=\"state\" value=\"a&quot;b\">"))
+        #expect(page.html.contains("<input type=\"hidden\" name=\"client_id\" value=\"c1\">"))
+        #expect(page.html.contains("Demo Bank asks to end your session"))
+        #expect(page.contentSecurityPolicy.formTargets == ["https://bank.example.com"])
+        #expect(self.renderer.html(SignOutQuestionPage()).html.contains("You are about to end your session"))
+    }
+
+    @Test func whatThePageShowsIsEscaped() throws {
+        let hostile = #"<script>alert("1")</script>&'"#
+        var page = Self.signIn(.waiting, clientName: hostile)
+        page.requestID = hostile
+        page.codes?.sameDeviceLink = "https://a.example/\"><script>"
+        page.codes?.typedCode = hostile
+        let pages = [
+            try self.renderer.html(page).html,
+            self.renderer.html(ErrorPage(headline: hostile, explanation: hostile, requestID: hostile)).html,
+            self.renderer.html(
+                ResultPage(outcome: .refused, headline: hostile, explanation: hostile, link: (hostile, hostile))
+            ).html,
+            self.renderer.html(SignedOutPage(returnLink: hostile)).html,
+            try PageRenderer(serviceName: hostile, host: hostile).html(OpenInAppPage()).html,
+        ]
+        for html in pages {
+            #expect(!html.contains("<script>"))
+            #expect(!html.contains("alert(\"1\")"))
+            #expect(html.contains("&lt;script&gt;"))
+        }
+    }
+
+    @Test func everyPageIsOneDocumentWithoutInlineScriptOrStyle() throws {
+        for page in try self.every() {
+            #expect(page.html.hasPrefix("<!doctype html>\n<html lang=\"en\">"))
+            #expect(!page.html.contains("{{") && !page.html.contains("}}"))
+            #expect(page.html.matches(of: /<h1[ >]/).count == 1)
+            #expect(page.html.matches(of: /<main\b/).count == 1)
+            #expect(page.html.contains("<a class=\"skip\" href=\"#main\">"))
+            #expect(page.html.matches(of: /<script/).count == 1)
+            #expect(page.html.contains(/<script src="\/assets\/pages-[A-Za-z0-9_-]{11}\.js" defer><\/script>/))
+            #expect(!page.html.contains(/[ ](?:style|on[a-z]+)=|<style/))
+            #expect(!page.html.contains("http-equiv"))
+        }
+    }
+
+    @Test func noPageRefersToAnotherHost() throws {
+        let pages = [
+            self.renderer.html(OpenInAppPage()), self.renderer.html(AdministratorSetUpPage()),
+            self.renderer.html(ErrorPage(headline: "No", explanation: "Not so.")),
+            try self.renderer.html(Self.signIn(.claimed)),
+        ]
+        for page in pages {
+            let addresses = page.html.matches(of: /(?:src|href|action)="([^"]*)"/).map { String($0.1) }
+            #expect(!addresses.isEmpty)
+            #expect(addresses.allSatisfy { $0.hasPrefix("/") || $0 == "#main" })
+        }
+    }
+
+    @Test func policyAllowsOnlyThisServerAndTheWayBack() throws {
+        let policy = try self.renderer.html(Self.signIn(.waiting)).contentSecurityPolicy
+        #expect(
+            policy.description
+                == "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+                + "form-action 'self' https://bank.example.com; frame-ancestors 'none'; base-uri 'none'")
+        #expect(self.renderer.html(OpenInAppPage()).contentSecurityPolicy.description.contains("form-action 'self';"))
+    }
+
+    @Test(
+        "A form target that is no origin stays out of the policy",
+        arguments: ["https://a.example; script-src *", "'unsafe-inline'", "*", "https://a.example b", "://x", ""])
+    func hostileFormTargetStaysOut(target: String) {
+        #expect(ContentSecurityPolicy(formTargets: [target]) == ContentSecurityPolicy())
+    }
+
+    @Test func assetsAreNamedByTheirContent() {
+        let assets = PageAssets()
+        #expect(assets.all.map(\.path) == PageAssets().all.map(\.path))
+        #expect(Set(assets.all.map(\.path)).count == 3)
+        #expect(assets.all.allSatisfy { $0.path.contains(/^\/assets\/[a-z]+-[A-Za-z0-9_-]{11}\.(css|js|svg)$/) })
+        #expect(assets.all.allSatisfy { !String(decoding: $0.bytes, as: UTF8.self).contains("http://www.example") })
+    }
+
+    @Test func errorPageNamesTheRequestAndNothingElse() {
+        let html = self.renderer.html(ErrorPage(headline: "No", explanation: "Not so.", requestID: "r-17")).html
+        #expect(html.contains("data-testid=\"error\""))
+        #expect(html.contains("<code>r-17</code>"))
+        #expect(
+            !self.renderer.html(ErrorPage(headline: "No", explanation: "Not so.")).html.contains("give this number"))
+    }
+
+    @Test func setUpPageExplainsItselfWithoutScript() {
+        let html = self.renderer.html(AdministratorSetUpPage()).html
+        #expect(html.contains("<noscript>"))
+        #expect(html.contains("countersign admin login"))
+        #expect(html.contains("data-tokens=\"/admin/v1/tokens\""))
+    }
+}
