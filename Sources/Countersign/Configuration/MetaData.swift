@@ -1,0 +1,18 @@
+import Foundation
+
+/// What the SDK says of itself and of the app around it.
+public enum MetaData {
+    /// The SDK's version, by semantic versioning.
+    public static let mobileAuthenticationVersion = "0.1.0"
+
+    /// The identity of this app as a server's facet list names it (FIDO AppID and Facet Specification 1.1).
+    ///
+    /// `ios:bundle-id:` and the bundle's identifier on Apple's systems, `linux:program:` and the program's name elsewhere.
+    public static var applicationFacetId: String {
+        #if canImport(Darwin)
+            "ios:bundle-id:" + (Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName)
+        #else
+            "linux:program:" + ProcessInfo.processInfo.processName
+        #endif
+    }
+}

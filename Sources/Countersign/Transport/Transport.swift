@@ -1,0 +1,135 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// One request of the SDK, as plain values.
+public struct TransportRequest: Sendable {
+    /// `GET` or `POST`.
+    public var method: String
+    /// Where it goes: `https`, or `http` on a loopback address. The SDK has checked that before it hands it over.
+    public var url: URL
+    /// Header fields in the order they are sent.
+    public var headers: [(name: String, value: String)]
+    /// The body; empty for `GET`.
+    public var body: [UInt8]
+    /// How long the whole exchange may take.
+    public var timeout: Duration
+    /// The most bytes of a body that the SDK reads; a longer answer is an error.
+    public var maximumResponseLength: Int
+
+    /// A request of the given parts.
+    public init(
+        method: String, url: URL, headers: [(name: String, value: String)], body: [UInt8], timeout: Duration,
+        maximumResponseLength: Int = 65_536
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.timeout = timeout
+        self.maximumResponseLength = maximumResponseLength
+    }
+}
+
+/// The server's answer, as plain values.
+public struct TransportResponse: Sendable {
+    /// The HTTP status code; a redirect is an answer like any other.
+    public var status: Int
+    /// Header fields.
+    public var headers: [(name: String, value: String)]
+    /// The body.
+    public var body: [UInt8]
+
+    /// An answer of the given parts.
+    public init(status: Int, headers: [(name: String, value: String)], body: [UInt8]) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The first header field of that name, in any case.
+    public func header(_ name: String) -> String? {
+        self.headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+}
+
+/// How the SDK reaches the network.
+///
+/// Duties of an implementation:
+/// - It checks the server's certificate and name; no setting turns that off.
+/// - It follows no redirect, keeps and sends no cookie, and caches nothing.
+/// - It stops at ``TransportRequest/timeout``, at ``TransportRequest/maximumResponseLength`` and when the task is
+///   cancelled.
+/// - It throws ``TransportError`` where no complete answer came.
+public protocol Transport: Sendable {
+    /// Sends a request and returns the answer, whatever its status.
+    func send(_ request: TransportRequest) async throws -> TransportResponse
+}
+
+/// Why no complete answer came. Two are equal when their codes are.
+public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong, for code that has to choose.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Base: String { case unreachable, timedOut, untrustedServer, tooLarge, insecure }
+        private let base: Base
+        /// No connection, or it broke. Transient.
+        public static let unreachable = Self(base: .unreachable)
+        /// No complete answer in time. Transient.
+        public static let timedOut = Self(base: .timedOut)
+        /// The server's certificate or name does not hold.
+        public static let untrustedServer = Self(base: .untrustedServer)
+        /// The answer is longer than the SDK reads.
+        public static let tooLarge = Self(base: .tooLarge)
+        /// The address is neither `https` nor loopback; nothing was sent.
+        public static let insecure = Self(base: .insecure)
+        public var description: String { self.base.rawValue }
+    }
+
+    public let code: Code
+    /// For the log: never a part of a body.
+    public let reason: String
+
+    public init(_ code: Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    public var description: String { "TransportError.\(self.code): \(self.reason)" }
+    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
+}
+
+/// Sends over a transport, but never in the clear.
+struct SecureChannel: Sendable {
+    let transport: any Transport
+
+    /// Whether an address is `https`, or `http` on a literal loopback address or `localhost`.
+    static func isSecure(_ url: URL) -> Bool {
+        guard let host = url.host()?.lowercased(), !host.isEmpty else { return false }
+        switch url.scheme?.lowercased() {
+        case "https": return true
+        case "http": return self.isLoopback(host)
+        default: return false
+        }
+    }
+
+    /// Sends after checking the address: a plain `http` address throws before any byte.
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        guard Self.isSecure(request.url) else {
+            throw TransportError(.insecure, "the address is neither https nor loopback")
+        }
+        let response = try await self.transport.send(request)
+        guard response.body.count <= request.maximumResponseLength else {
+            throw TransportError(.tooLarge, "\(response.body.count) bytes")
+        }
+        return response
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        if ["localhost", "::1", "[::1]"].contains(host) { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

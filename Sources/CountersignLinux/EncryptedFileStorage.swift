@@ -1,0 +1,233 @@
+import Crypto
+import Foundation
+public import UAFClient
+public import _Primitives
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A store for development: one encrypted file for each value, and the key in a file beside them.
+///
+/// It survives crashes and power cuts, keeps other users of the machine out, and lets one process in at a time. It does
+/// not protect against somebody who can read the disk as the same user, who has the key too, nor against an older copy
+/// of the folder that is put back; for that a device needs hardware.
+///
+/// Each value is sealed with AES-GCM under a 256-bit key and bound to its name. A write goes into a new file, which is
+/// synced, renamed over the old one, and made durable by syncing the folder.
+public final class EncryptedFileStorage: SecureStorage {
+    /// A point in a write at which a test cuts the power.
+    package enum Step: CaseIterable, Sendable {
+        case temporaryFileWritten, temporaryFileSynced, renamed, folderSynced
+    }
+
+    private static let label = Array("countersign file storage/1".utf8)
+    private static let suffix = ".sealed"
+    private static let maximumLength = 1 << 20
+
+    private let directory: String
+    private let key: SymmetricKey
+    private let random: RandomSource
+    private let lockFile: Int32
+    private let interruption: @Sendable (Step) throws -> Void
+    private let writing = NSLock()
+
+    /// Always true: see the type's description.
+    public var isDevelopmentStore: Bool { true }
+
+    /// Opens the store in a folder, which is made with its key where it is not there yet.
+    ///
+    /// `keyFile` is `key` in the folder unless it is given. Throws ``StorageError``: `inUse` while another process has
+    /// the folder open, `corrupt` where values are there without their key, `unavailable` where the key file can be read
+    /// by others or the disk fails.
+    public convenience init(directory: String, keyFile: String? = nil, random: RandomSource = .system) throws {
+        try self.init(directory: directory, keyFile: keyFile, random: random, interruption: { _ in })
+    }
+
+    package init(
+        directory: String, keyFile: String? = nil, random: RandomSource = .system,
+        interruption: @escaping @Sendable (Step) throws -> Void
+    ) throws {
+        try Self.makeDirectory(directory)
+        let lockFile = open(directory + "/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard lockFile >= 0 else { throw Self.failure("open the lock") }
+        guard flock(lockFile, LOCK_EX | LOCK_NB) == 0 else {
+            close(lockFile)
+            throw StorageError(.inUse, "another process has the folder open")
+        }
+        do {
+            self.key = try Self.key(in: keyFile ?? directory + "/key", directory: directory, random: random)
+        } catch {
+            close(lockFile)
+            throw error
+        }
+        self.directory = directory
+        self.random = random
+        self.lockFile = lockFile
+        self.interruption = interruption
+    }
+
+    deinit { close(self.lockFile) }
+
+    public func read(_ name: String) throws -> [UInt8]? {
+        guard let sealed = try Self.contents(of: try self.path(name), limit: Self.maximumLength) else { return nil }
+        guard let box = try? AES.GCM.SealedBox(combined: sealed),
+            let value = try? AES.GCM.open(box, using: self.key, authenticating: Self.label + Array(name.utf8))
+        else { throw StorageError(.corrupt, "\(name) does not open") }
+        return Array(value)
+    }
+
+    public func write(_ value: [UInt8], to name: String) throws {
+        let path = try self.path(name)
+        guard value.count < Self.maximumLength - 64 else { throw StorageError(.unavailable, "\(name) is too long") }
+        let nonce = try AES.GCM.Nonce(data: self.random.bytes(12))
+        let sealed = try AES.GCM.seal(
+            value, using: self.key, nonce: nonce, authenticating: Self.label + Array(name.utf8))
+        guard let bytes = sealed.combined else { throw StorageError(.unavailable, "sealing failed") }
+        try self.writing.withLock {
+            try Self.replace(path, with: Array(bytes), in: self.directory, interruption: self.interruption)
+        }
+    }
+
+    public func remove(_ name: String) throws {
+        let path = try self.path(name)
+        try self.writing.withLock {
+            guard unlink(path) == 0 else {
+                if errno == ENOENT { return }
+                throw Self.failure("remove \(name)")
+            }
+            try Self.syncDirectory(self.directory)
+        }
+    }
+
+    /// Removes every value, durably; the key stays. For a phone that is wiped.
+    public func removeAll() throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: self.directory)
+        for name in names where name.hasSuffix(Self.suffix) { try self.remove(String(name.dropLast(Self.suffix.count))) }
+    }
+
+    private func path(_ name: String) throws -> String {
+        let allowed = name.utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
+                || byte == UInt8(ascii: "_")
+        }
+        guard allowed, (1...128).contains(name.utf8.count) else {
+            throw StorageError(.unavailable, "not a name of a value")
+        }
+        return "\(self.directory)/\(name)\(Self.suffix)"
+    }
+}
+
+// MARK: - Files
+
+extension EncryptedFileStorage {
+    private static func makeDirectory(_ path: String) throws {
+        if mkdir(path, 0o700) != 0, errno != EEXIST {
+            let parent = (path as NSString).deletingLastPathComponent
+            guard errno == ENOENT, !parent.isEmpty, parent != path else { throw self.failure("make the folder") }
+            try self.makeDirectory(parent)
+            guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw self.failure("make the folder") }
+        }
+    }
+
+    private static func key(in path: String, directory: String, random: RandomSource) throws -> SymmetricKey {
+        if let bytes = try self.contents(of: path, limit: 64, isKey: true) {
+            guard bytes.count == 32 else { throw StorageError(.corrupt, "the key file has another length") }
+            return SymmetricKey(data: bytes)
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+        guard !names.contains(where: { $0.hasSuffix(self.suffix) }) else {
+            throw StorageError(.corrupt, "there are values, but their key file is gone")
+        }
+        let parent = (path as NSString).deletingLastPathComponent
+        try self.makeDirectory(parent)
+        let bytes = random.bytes(32)
+        try self.replace(path, with: bytes, in: parent, interruption: { _ in })
+        return SymmetricKey(data: bytes)
+    }
+
+    private static func replace(
+        _ path: String, with bytes: [UInt8], in directory: String, interruption: (Step) throws -> Void
+    ) throws {
+        let temporary = path + ".new"
+        let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { throw self.failure("open a new file") }
+        do {
+            defer { close(file) }
+            var written = 0
+            while written < bytes.count {
+                let count = bytes[written...].withUnsafeBytes { Self.systemWrite(file, $0.baseAddress, $0.count) }
+                guard count >= 0 || errno == EINTR else { throw self.failure("write") }
+                written += max(0, count)
+            }
+            try interruption(.temporaryFileWritten)
+            guard fsync(file) == 0 else { throw self.failure("sync a file") }
+        }
+        try interruption(.temporaryFileSynced)
+        guard rename(temporary, path) == 0 else { throw self.failure("rename") }
+        try interruption(.renamed)
+        try self.syncDirectory(directory)
+        try interruption(.folderSynced)
+    }
+
+    private static func systemWrite(_ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+        #if canImport(Glibc)
+            Glibc.write(file, bytes, count)
+        #elseif canImport(Musl)
+            Musl.write(file, bytes, count)
+        #else
+            Darwin.write(file, bytes, count)
+        #endif
+    }
+
+    private static func systemRead(_ file: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+        #if canImport(Glibc)
+            Glibc.read(file, bytes, count)
+        #elseif canImport(Musl)
+            Musl.read(file, bytes, count)
+        #else
+            Darwin.read(file, bytes, count)
+        #endif
+    }
+
+    private static func syncDirectory(_ path: String) throws {
+        let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { throw self.failure("open the folder") }
+        defer { close(directory) }
+        guard fsync(directory) == 0 else { throw self.failure("sync the folder") }
+    }
+
+    private static func contents(of path: String, limit: Int, isKey: Bool = false) throws -> [UInt8]? {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard file >= 0 else {
+            if errno == ENOENT { return nil }
+            throw self.failure("open a file")
+        }
+        defer { close(file) }
+        if isKey {
+            var status = stat()
+            guard fstat(file, &status) == 0 else { throw self.failure("look at the key file") }
+            guard status.st_mode & 0o077 == 0, status.st_uid == geteuid() else {
+                throw StorageError(.unavailable, "the key file can be read by others: chmod 600")
+            }
+        }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { self.systemRead(file, $0.baseAddress, $0.count) }
+            if count == 0 { return bytes }
+            guard count > 0 || errno == EINTR else { throw self.failure("read") }
+            bytes.append(contentsOf: buffer.prefix(max(0, count)))
+            guard bytes.count <= limit else { throw StorageError(.corrupt, "a file is too long") }
+        }
+    }
+
+    private static func failure(_ what: String) -> StorageError {
+        StorageError(.unavailable, "cannot \(what): \(String(cString: strerror(errno)))")
+    }
+}

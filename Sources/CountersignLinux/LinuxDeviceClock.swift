@@ -1,0 +1,46 @@
+import Foundation
+public import UAFClient
+public import _Primitives
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The clocks of a Linux machine: `CLOCK_BOOTTIME` for the time since its start, and the kernel's name of that start.
+///
+/// The wall clock is a parameter, so that a program can show what happens to a phone whose clock is wrong.
+public struct LinuxDeviceClock: DeviceClock {
+    private let wall: TimeSource
+    public let bootIdentifier: String
+
+    /// Throws ``StorageError`` (`unavailable`) where the kernel does not name its start.
+    public init(wall: TimeSource = .system) throws {
+        #if os(Linux)
+            guard let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8) else {
+                throw StorageError(.unavailable, "cannot read the kernel's boot_id")
+            }
+            self.bootIdentifier = text.filter { !$0.isWhitespace }
+        #else
+            throw StorageError(.unavailable, "a clock for Linux")
+        #endif
+        self.wall = wall
+    }
+
+    public func now() -> Timestamp { self.wall.now() }
+
+    public func uptime() -> Duration {
+        var time = timespec()
+        #if os(Linux)
+            clock_gettime(CLOCK_BOOTTIME, &time)
+        #else
+            clock_gettime(CLOCK_MONOTONIC, &time)
+        #endif
+        return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
+    }
+
+    public func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
+}

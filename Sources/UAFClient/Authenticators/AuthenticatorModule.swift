@@ -1,0 +1,262 @@
+import Crypto
+public import UAF
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The ASM and its authenticators (UAF ASM API 1.1, UAF Authenticator Commands 1.1): keys, counters and the verification
+/// of the person.
+///
+/// Every change is durable before it shows: a counter before the signature that uses it leaves, a PIN attempt before it
+/// is checked, a key's end before its answer.
+public actor AuthenticatorModule {
+    /// What the module needs to know beside the platform.
+    public struct Configuration: Sendable {
+        /// The app that calls, as its facet identifier: other apps' keys stay closed to it (the standard's CallerID).
+        public var callerID: FacetID
+        /// Where the platform's storage keeps keys: it chooses the AAIDs.
+        public var keyStore: AuthenticatorModel.KeyStore
+        /// How often a PIN can be tried.
+        public var attemptLimit: AttemptLimit
+        /// What a try costs. It holds for keys made from now on.
+        public var pinHardening: PinHardening
+        /// How many keys the module keeps.
+        public var maximumKeys: Int
+
+        /// The defaults for an app.
+        public init(
+            callerID: FacetID, keyStore: AuthenticatorModel.KeyStore = .file, attemptLimit: AttemptLimit = AttemptLimit(),
+            pinHardening: PinHardening = PinHardening(), maximumKeys: Int = 256
+        ) {
+            self.callerID = callerID
+            self.keyStore = keyStore
+            self.attemptLimit = attemptLimit
+            self.pinHardening = pinHardening
+            self.maximumKeys = maximumKeys
+        }
+    }
+
+    private static let secretsName = "module"
+
+    let platform: Platform
+    let configuration: Configuration
+    /// The random secret of this installation (the standard's ASMToken), made at the first start.
+    private let token: SecretBytes
+    /// Wraps key handles.
+    let wrapSecret: SecretBytes
+    let ledger: AttemptLedger
+    private(set) var database: KeyDatabase
+    private var queue = KeyQueue()
+
+    /// Opens the module over a platform; the first time, makes its secrets.
+    ///
+    /// Throws ``StorageError``: `corrupt` where keys are there without their secrets.
+    public init(platform: Platform, configuration: Configuration) throws {
+        self.platform = platform
+        self.configuration = configuration
+        let database = try KeyDatabase(storage: platform.storage)
+        let secrets: [UInt8]
+        if let stored = try platform.storage.read(Self.secretsName) {
+            guard stored.count == 64 else { throw StorageError(.corrupt, "the module's secrets") }
+            secrets = stored
+        } else {
+            guard database.keys.isEmpty else { throw StorageError(.corrupt, "keys without the module's secrets") }
+            secrets = platform.random.bytes(64)
+            try platform.storage.write(secrets, to: Self.secretsName)
+        }
+        self.token = SecretBytes(secrets[..<32])
+        self.wrapSecret = SecretBytes(secrets[32...])
+        self.database = database
+        self.ledger = AttemptLedger(
+            storage: platform.storage, clock: platform.clock, limit: configuration.attemptLimit)
+    }
+
+    /// The authenticators of this device (GetInfo).
+    public nonisolated var authenticators: [AuthenticatorStatus] {
+        get async {
+            var statuses: [AuthenticatorStatus] = []
+            for factor in AuthenticatorModel.Factor.allCases {
+                let model = AuthenticatorModel(factor: factor, keyStore: self.configuration.keyStore)
+                switch factor {
+                case .pin, .devicePossession:
+                    statuses.append(AuthenticatorStatus(model: model, isSupportedByHardware: true, isUserEnrolled: true))
+                case .fingerprint:
+                    let sensor = self.platform.fingerprintSensor
+                    let isEnrolled = await sensor?.enrolledFingers() != nil
+                    statuses.append(
+                        AuthenticatorStatus(
+                            model: model, isSupportedByHardware: sensor != nil, isUserEnrolled: isEnrolled))
+                }
+            }
+            return statuses
+        }
+    }
+
+    /// The keys that were made for an AppID by this app (GetRegistrations), oldest first.
+    public func registrations(appID: String) -> [KeyRegistration] {
+        self.database.keys.filter { $0.appID == appID }.map {
+            KeyRegistration(name: $0.name, isPending: $0.isPending)
+        }
+    }
+
+    /// How the PIN of a key stands. A key that is not there counts as locked. Throws ``StorageError``.
+    public func protectionStatus(of name: KeyName) throws -> PinAuthenticatorProtectionStatus {
+        guard self.database.index(of: name) != nil else { return .lockedOut }
+        return try self.ledger.status(name.keyID.base64URL)
+    }
+
+    /// What the server said of a key (notifyUAFResult, UAF Application API 1.1).
+    ///
+    /// `ok` makes a pending key final; `accepted` leaves it pending; `unknownKeyID` deletes it, and so does every other
+    /// code as long as the key is pending. Throws ``StorageError``.
+    public func notify(_ name: KeyName, _ status: UAFStatusCode) throws {
+        guard let index = self.database.index(of: name) else { return }
+        let isPending = self.database.keys[index].isPending
+        switch status {
+        case .accepted: return
+        case .ok:
+            guard isPending else { return }
+            try self.change { $0.keys[index].isPending = false }
+        case .unknownKeyID: try self.delete([name])
+        default: if isPending { try self.delete([name]) }
+        }
+    }
+
+    /// Deletes keys of an AppID (Deregister): the one named, those of a model, or all.
+    ///
+    /// Keys that are not there are no error: nobody learns whether they were. Throws ``StorageError``.
+    public func deregister(appID: String, aaid: AAID? = nil, keyID: KeyID? = nil) throws {
+        try self.delete(
+            self.database.keys.filter { key in
+                key.appID == appID && aaid.map { key.aaid == $0 } ?? true && keyID.map { key.keyID == $0 } ?? true
+            }.map(\.name))
+    }
+
+    /// Deletes every key that is not in `names`: leftovers of a registration that was cut off. Throws ``StorageError``.
+    public func deleteAll(except names: Set<KeyName>) throws {
+        try self.delete(self.database.keys.map(\.name).filter { !names.contains($0) })
+    }
+
+    /// Runs `body` while no other operation uses these keys: signatures reach the server in the order of their counters.
+    ///
+    /// Throws `CancellationError` where the task is cancelled while it waits.
+    public func withExclusiveUse<Result: Sendable>(
+        of names: [KeyName], _ body: @Sendable () async throws -> Result
+    ) async throws -> Result {
+        // One order for all, so that two operations never wait for each other.
+        let ordered = Set(names).sorted { $0.keyID.base64URL < $1.keyID.base64URL }
+        var held: [KeyName] = []
+        defer { for name in held { self.queue.release(name) } }
+        for name in ordered {
+            try await self.acquire(name)
+            held.append(name)
+        }
+        return try await body()
+    }
+
+    private func acquire(_ name: KeyName) async throws {
+        let ticket = self.queue.nextTicket()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: KeyQueue.Continuation) in
+                if Task.isCancelled {
+                    continuation.resume(throwing: CancellationError())
+                } else {
+                    self.queue.enter(name, ticket, continuation)
+                }
+            }
+        } onCancel: {
+            Task { await self.leave(name, ticket) }
+        }
+    }
+
+    private func leave(_ name: KeyName, _ ticket: Int) { self.queue.leave(name, ticket) }
+}
+
+// MARK: - What the commands share
+
+extension AuthenticatorModule {
+    /// Applies a change to the keys and makes it durable; where that fails, nothing has changed.
+    func change(_ body: (inout KeyDatabase) throws -> Void) throws {
+        var database = self.database
+        try body(&database)
+        try database.write(to: self.platform.storage)
+        self.database = database
+    }
+
+    private func delete(_ names: [KeyName]) throws {
+        guard !names.isEmpty else { return }
+        try self.change { database in database.keys.removeAll { names.contains($0.name) } }
+        for name in names { try self.ledger.remove(name.keyID.base64URL) }
+    }
+
+    /// SHA-256(AppID ‖ ASMToken ‖ PersonaID ‖ CallerID), the persona being empty (UAF ASM API 1.1, KHAccessToken).
+    func keyHandleAccessToken(appID: String) -> [UInt8] {
+        var hash = SHA256()
+        hash.update(data: Array(appID.utf8))
+        self.token.withBytes { hash.update(bufferPointer: $0) }
+        hash.update(data: Array(self.configuration.callerID.text.utf8))
+        return Array(hash.finalize())
+    }
+}
+
+/// An authenticator of the device and whether it can be used.
+public struct AuthenticatorStatus: Hashable, Sendable {
+    /// Which authenticator.
+    public let model: AuthenticatorModel
+    /// Whether the device has what the authenticator needs.
+    public let isSupportedByHardware: Bool
+    /// Whether a person is enrolled with the operating system. For a PIN and for device possession always true, as the
+    /// registration itself enrols.
+    public let isUserEnrolled: Bool
+}
+
+/// A key of the device.
+public struct KeyRegistration: Hashable, Sendable {
+    /// The key's name.
+    public let name: KeyName
+    /// Whether the server has not confirmed the key yet.
+    public let isPending: Bool
+}
+
+/// Who uses a key and who waits for it, in the order of arrival.
+struct KeyQueue {
+    typealias Continuation = CheckedContinuation<Void, any Error>
+    private var used: Set<KeyName> = []
+    private var waiting: [KeyName: [(ticket: Int, continuation: Continuation)]] = [:]
+    private var tickets = 0
+
+    mutating func nextTicket() -> Int {
+        self.tickets += 1
+        return self.tickets
+    }
+
+    mutating func enter(_ name: KeyName, _ ticket: Int, _ continuation: Continuation) {
+        if self.used.insert(name).inserted {
+            continuation.resume()
+        } else {
+            self.waiting[name, default: []].append((ticket, continuation))
+        }
+    }
+
+    /// A cancelled task stops waiting.
+    mutating func leave(_ name: KeyName, _ ticket: Int) {
+        guard let index = self.waiting[name]?.firstIndex(where: { $0.ticket == ticket }),
+            let waiter = self.waiting[name]?.remove(at: index)
+        else { return }
+        waiter.continuation.resume(throwing: CancellationError())
+    }
+
+    mutating func release(_ name: KeyName) {
+        if var waiters = self.waiting[name], !waiters.isEmpty {
+            let next = waiters.removeFirst()
+            self.waiting[name] = waiters.isEmpty ? nil : waiters
+            next.continuation.resume()
+        } else {
+            self.used.remove(name)
+        }
+    }
+}

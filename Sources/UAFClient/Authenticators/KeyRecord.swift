@@ -1,0 +1,118 @@
+public import UAF
+import _Primitives
+
+/// What the module keeps of one key: its handle, which only the authenticator opens, and what finds it.
+struct KeyRecord: Equatable {
+    var aaid: AAID
+    var keyID: KeyID
+    var appID: String
+    /// The wrapped key handle.
+    var keyHandle: [UInt8]
+    /// How many signatures the key has made, the next one not counted.
+    var signCounter: UInt32
+    /// Until the server has accepted the key.
+    var isPending: Bool
+    /// When the key was made, in milliseconds since 1970.
+    var created: Int64
+    /// There for a key that a PIN protects.
+    var pinSalt: PinSalt?
+    /// There for a key that the set of enrolled fingers protects: a hash of that set's name.
+    var enrolledFingers: [UInt8]?
+
+    var name: KeyName { KeyName(aaid: self.aaid, keyID: self.keyID) }
+
+    init(
+        aaid: AAID, keyID: KeyID, appID: String, keyHandle: [UInt8], created: Int64, pinSalt: PinSalt?,
+        enrolledFingers: [UInt8]?
+    ) {
+        self.aaid = aaid
+        self.keyID = keyID
+        self.appID = appID
+        self.keyHandle = keyHandle
+        self.signCounter = 0
+        self.isPending = true
+        self.created = created
+        self.pinSalt = pinSalt
+        self.enrolledFingers = enrolledFingers
+    }
+
+    init(json object: JSONObject) throws {
+        self.aaid = try AAID(try object.requiredString("aaid"))
+        self.keyID = try KeyID(base64URL: try object.requiredString("keyID"))
+        self.appID = try object.requiredString("appID")
+        self.keyHandle = Base64URL.decode(try object.requiredString("keyHandle")) ?? []
+        self.signCounter = try object.requiredInteger("signCounter")
+        self.isPending = try object.bool("isPending") ?? false
+        self.created = try object.requiredInteger("created")
+        self.pinSalt = try object.object("pin").map { try PinSalt(json: $0) }
+        self.enrolledFingers = try object.string("enrolledFingers").flatMap { Base64URL.decode($0) }
+    }
+
+    var json: JSONObject {
+        var object: JSONObject = [
+            "aaid": .string(self.aaid.text), "keyID": .string(self.keyID.base64URL), "appID": .string(self.appID),
+            "keyHandle": .string(Base64URL.encode(self.keyHandle)), "signCounter": .integer(Int64(self.signCounter)),
+            "isPending": .bool(self.isPending), "created": .integer(self.created),
+        ]
+        object["pin"] = self.pinSalt.map { .object($0.json) }
+        object["enrolledFingers"] = self.enrolledFingers.map { .string(Base64URL.encode($0)) }
+        return object
+    }
+}
+
+/// What names a key: its model and its identifier (UAF Protocol 1.1, section 3.1.12).
+public struct KeyName: Hashable, Sendable, CustomStringConvertible {
+    /// The model of the authenticator that made the key.
+    public let aaid: AAID
+    /// The key's identifier, random and unguessable.
+    public let keyID: KeyID
+
+    /// The name of a key.
+    public init(aaid: AAID, keyID: KeyID) {
+        self.aaid = aaid
+        self.keyID = keyID
+    }
+
+    public var description: String { "\(self.aaid)/\(self.keyID)" }
+}
+
+/// The module's own store: its keys and the registration counter, one value that is replaced as a whole.
+struct KeyDatabase: Equatable {
+    static let name = "authenticators"
+
+    /// How many keys were ever made on this device, over all applications; never lowered.
+    var registrationCounter: UInt32 = 0
+    var keys: [KeyRecord] = []
+
+    init() {}
+
+    /// Reads the store; empty where there is none yet. Throws ``StorageError`` (`corrupt`).
+    init(storage: any SecureStorage) throws {
+        guard let bytes = try storage.read(Self.name) else { return }
+        do {
+            let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000)
+            guard case .object(let object) = try JSON(parsing: bytes, limits: limits),
+                try object.requiredInteger("version", as: Int.self) == 1
+            else { throw StorageError(.corrupt, "the key store is of another version") }
+            self.registrationCounter = try object.requiredInteger("registrationCounter")
+            self.keys = try (object.array("keys") ?? []).map { value in
+                guard case .object(let key) = value else { throw StorageError(.corrupt, "a key is not an object") }
+                return try KeyRecord(json: key)
+            }
+        } catch let error as StorageError {
+            throw error
+        } catch {
+            throw StorageError(.corrupt, "the key store: \(error)")
+        }
+    }
+
+    func write(to storage: any SecureStorage) throws {
+        let object: JSONObject = [
+            "version": .integer(1), "registrationCounter": .integer(Int64(self.registrationCounter)),
+            "keys": .array(self.keys.map { .object($0.json) }),
+        ]
+        try storage.write(JSON.object(object).serialized, to: Self.name)
+    }
+
+    func index(of name: KeyName) -> Int? { self.keys.firstIndex { $0.name == name } }
+}

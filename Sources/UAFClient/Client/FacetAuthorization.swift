@@ -1,0 +1,136 @@
+public import UAF
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What the server answered to the request for its facet list, as far as the client judges it.
+public struct FacetListAnswer: Sendable {
+    /// The HTTP status code.
+    public var status: Int
+    /// The header `Content-Type`.
+    public var contentType: String?
+    /// The header `Location` of a redirect.
+    public var location: String?
+    /// The header `FIDO-AppID-Redirect-Authorized`.
+    public var redirectAuthorized: String?
+    /// The body.
+    public var body: [UInt8]
+
+    /// An answer of the given parts.
+    public init(
+        status: Int, contentType: String?, location: String? = nil, redirectAuthorized: String? = nil, body: [UInt8]
+    ) {
+        self.status = status
+        self.contentType = contentType
+        self.location = location
+        self.redirectAuthorized = redirectAuthorized
+        self.body = body
+    }
+}
+
+/// Whether this app may use keys of an AppID (FIDO AppID and Facet Specification 1.1, section 3.1.2).
+///
+/// Stricter than the standard where the standard needs the list of public suffixes: an `https` facet counts only on the
+/// AppID's own host, and a redirect only within it.
+public struct FacetAuthorization: Sendable {
+    /// Fetches the list at an `https` address, anonymously and without following redirects.
+    public typealias Fetch = @Sendable (URL) async throws -> FacetListAnswer
+
+    private static let maximumRedirects = 3
+
+    let facetID: FacetID
+    let fetch: Fetch
+
+    /// A check for the app of this facet.
+    public init(facetID: FacetID, fetch: @escaping Fetch) {
+        self.facetID = facetID
+        self.fetch = fetch
+    }
+
+    /// The AppID that the operation uses: the given one, or the facet's where it is empty.
+    ///
+    /// Throws ``OperationFailure`` with `untrustedFacetID` in every other case; what `fetch` throws is one of them, except
+    /// that a `CancellationError` goes on.
+    public func authorize(appID: String, version: Version) async throws -> String {
+        // Steps 1 and 2: no AppID, or the facet itself.
+        if appID.isEmpty || appID == self.facetID.text { return self.facetID.text }
+        guard let url = URL(string: appID), url.scheme?.lowercased() == "https", let host = url.host()?.lowercased()
+        else { throw Self.refused("the AppID is neither https nor this facet") }
+        // Step 3: a web origin on the AppID's own host.
+        if let origin = Self.origin(self.facetID.text), origin.host == host { return appID }
+        // Steps 4 to 6.
+        let answer: FacetListAnswer
+        do {
+            answer = try await self.list(at: url, host: host)
+        } catch let error as OperationFailure {
+            throw error
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw Self.refused("the facet list could not be fetched")
+        }
+        // Steps 7 to 11.
+        guard Self.trusted(in: answer, host: host, version: version).contains(self.facetID.text) else {
+            throw Self.refused("the facet \(self.facetID.text) is not in the list of \(appID)")
+        }
+        return appID
+    }
+
+    private func list(at start: URL, host: String) async throws -> FacetListAnswer {
+        var url = start
+        for _ in 0...Self.maximumRedirects {
+            let answer = try await self.fetch(url)
+            guard (300..<400).contains(answer.status) else {
+                let type = answer.contentType?.split(separator: ";").first.map {
+                    $0.trimmingPrefix(while: \.isWhitespace).lowercased()
+                }
+                guard answer.status == 200, type == "application/fido.trusted-apps+json" else {
+                    throw Self.refused("no facet list: status \(answer.status)")
+                }
+                return answer
+            }
+            guard answer.redirectAuthorized?.lowercased() == "true", let location = answer.location,
+                let next = URL(string: location, relativeTo: url)?.absoluteURL, next.scheme?.lowercased() == "https",
+                next.host()?.lowercased() == host
+            else { throw Self.refused("a redirect of the facet list that is not allowed") }
+            url = next
+        }
+        throw Self.refused("too many redirects of the facet list")
+    }
+
+    /// The facets that count: those of the message's version, without `http` and without foreign hosts.
+    private static func trusted(in answer: FacetListAnswer, host: String, version: Version) -> Set<String> {
+        guard case .object(let object)? = try? JSON(parsing: answer.body), let lists = try? object.array("trustedFacets")
+        else { return [] }
+        var facets: Set<String> = []
+        for case .object(let list) in lists {
+            guard let found = try? list.object("version"), let major = try? found.integer("major", as: UInt16.self),
+                let minor = try? found.integer("minor", as: UInt16.self), Version(major: major, minor: minor) == version,
+                let identifiers = try? list.strings("ids")
+            else { continue }
+            for identifier in identifiers {
+                if let origin = self.origin(identifier) {
+                    if origin.host == host { facets.insert(origin.text) }
+                } else if let scheme = URL(string: identifier)?.scheme?.lowercased(), scheme != "http", scheme != "https" {
+                    facets.insert(identifier)
+                }
+            }
+        }
+        return facets
+    }
+
+    /// An `https` identifier as an origin: path, query, fragment, user information and the usual port dropped.
+    private static func origin(_ text: String) -> (host: String, text: String)? {
+        guard let url = URL(string: text), url.scheme?.lowercased() == "https", let host = url.host()?.lowercased(),
+            !host.isEmpty
+        else { return nil }
+        guard let port = url.port, port != 443 else { return (host, "https://\(host)") }
+        return (host, "https://\(host):\(port)")
+    }
+
+    private static func refused(_ reason: String) -> OperationFailure { OperationFailure(.untrustedFacetID, reason) }
+}

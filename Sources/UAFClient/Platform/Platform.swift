@@ -1,0 +1,116 @@
+public import _Primitives
+
+/// What the device underneath can do: one protocol for each ability.
+public struct Platform: Sendable {
+    /// Where keys, counters and attempts are kept.
+    public var storage: any SecureStorage
+    /// The fingerprint sensor, or `nil` on a device without one.
+    public var fingerprintSensor: (any FingerprintSensor)?
+    /// The device's clocks.
+    public var clock: any DeviceClock
+    /// The device's source of randomness; replaced in tests only.
+    public var random: RandomSource
+
+    /// A platform of the given parts.
+    public init(
+        storage: any SecureStorage, fingerprintSensor: (any FingerprintSensor)? = nil, clock: any DeviceClock,
+        random: RandomSource = .system
+    ) {
+        self.storage = storage
+        self.fingerprintSensor = fingerprintSensor
+        self.clock = clock
+        self.random = random
+    }
+}
+
+/// Named values that survive the process, the reboot and the power cut, and that no other program reads.
+///
+/// Duties of an implementation:
+/// - ``write(_:to:)`` returns only once the value would survive a power cut, and a crash in between leaves the old value
+///   or the new one, never a part. The limit of PIN attempts rests on it.
+/// - Values are encrypted at rest and bound to their name, so that one cannot be put in another's place.
+/// - At most one process uses the storage at a time.
+/// - The calls are short and may come from any thread; they may block for the disk.
+public protocol SecureStorage: Sendable {
+    /// Whether this is a store for development, whose keys a reader of the device's disk can take.
+    ///
+    /// The app says so to the person at enrolment.
+    var isDevelopmentStore: Bool { get }
+
+    /// The value of that name, or `nil` where there is none. Throws ``StorageError``.
+    func read(_ name: String) throws -> [UInt8]?
+
+    /// Sets the value of that name, durably. Throws ``StorageError``; the old value is then still there, or the new one.
+    func write(_ value: [UInt8], to name: String) throws
+
+    /// Removes the value of that name, durably; nothing happens where there is none. Throws ``StorageError``.
+    func remove(_ name: String) throws
+}
+
+/// Why a secure storage did not do its work. Two are equal when their codes are.
+public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong, for code that has to choose.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Base: String { case unavailable, corrupt, inUse }
+        private let base: Base
+        /// The medium failed or is full. Transient; nothing was changed that was not asked for.
+        public static let unavailable = Self(base: .unavailable)
+        /// The value is there and cannot be opened: damaged, exchanged, or written under another key.
+        public static let corrupt = Self(base: .corrupt)
+        /// Another process uses the storage.
+        public static let inUse = Self(base: .inUse)
+        public var description: String { self.base.rawValue }
+    }
+
+    public let code: Code
+    /// For the log: never a stored value.
+    public let reason: String
+
+    public init(_ code: Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    public var description: String { "StorageError.\(self.code): \(self.reason)" }
+    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
+}
+
+/// The device's fingerprint sensor and the operating system's matcher behind it.
+///
+/// The operating system counts wrong fingers and locks the sensor; this protocol only reports.
+public protocol FingerprintSensor: Sendable {
+    /// An opaque name of the set of enrolled fingers, which changes when a finger is added or removed; `nil` when none
+    /// is enrolled.
+    func enrolledFingers() async -> [UInt8]?
+
+    /// Waits for one finger and says what came of it. Throws `CancellationError` when the task is cancelled.
+    func readFinger() async throws -> FingerprintReading
+}
+
+/// What came of one finger on the sensor.
+public enum FingerprintReading: Hashable, Sendable {
+    /// An enrolled finger.
+    case match
+    /// Not an enrolled finger, or an unreadable one; `hint` is the sensor's advice in plain words.
+    case noMatch(hint: String)
+    /// The person gave up in a dialog of the operating system.
+    case cancelled
+    /// Too many wrong fingers: the person unlocks the sensor with the device's own passcode.
+    case lockedOut
+}
+
+/// The device's clocks.
+public protocol DeviceClock: Sendable {
+    /// The wall clock, which a person can set.
+    func now() -> Timestamp
+
+    /// Time since the device started, sleep included; nobody can set it.
+    func uptime() -> Duration
+
+    /// A name for the time between two starts of the device; it differs after each start.
+    var bootIdentifier: String { get }
+
+    /// Waits. Throws `CancellationError` when the task is cancelled.
+    func sleep(for duration: Duration) async throws
+}

@@ -1,0 +1,116 @@
+import _Primitives
+
+/// Whether a PIN can be tried now, as the app shows it.
+public enum PinAuthenticatorProtectionStatus: Hashable, Sendable {
+    /// No wrong PIN since the last right one.
+    case unlocked
+    /// The last PIN was wrong. `coolDownTimeInSeconds` is the rest of the waiting time, rounded up; until it is over a
+    /// PIN is neither checked nor counted.
+    case lastAttemptFailed(remainingTries: Int, coolDownTimeInSeconds: Int)
+    /// Too many wrong PINs: the person deletes the authenticator and enrols again.
+    case lockedOut
+}
+
+/// How many PINs may be tried and how long to wait in between (operations parity, section 3).
+public struct AttemptLimit: Hashable, Sendable {
+    /// The waiting time after the first, second, … wrong try. One more wrong try locks.
+    public var coolDowns: [Duration]
+
+    /// Five tries; after the third wrong one 60 seconds, after the fourth 180.
+    public init(coolDowns: [Duration] = [.zero, .zero, .seconds(60), .seconds(180)]) { self.coolDowns = coolDowns }
+
+    /// How many tries there are.
+    public var tries: Int { self.coolDowns.count + 1 }
+}
+
+/// The wrong tries of one key, on disk before each check.
+///
+/// A cool-down runs on the clock that nobody can set, within one start of the device. Where that clock cannot tell (the
+/// device was started again, or a clock went backwards) the whole cool-down begins again.
+struct AttemptLedger {
+    private static let maximumFailures: Int64 = 1000
+
+    let storage: any SecureStorage
+    let clock: any DeviceClock
+    let limit: AttemptLimit
+
+    private struct Entry {
+        var failures: Int
+        var wall: Timestamp
+        var uptime: Int64
+        var boot: String
+    }
+
+    /// Begins a key's ledger. A key without a ledger counts as locked.
+    func open(_ name: String) throws { try self.write(self.entry(failures: 0), name) }
+
+    /// Forgets a key's ledger, with the key.
+    func remove(_ name: String) throws { try self.storage.remove(Self.name(name)) }
+
+    /// Where the key stands. Where the waiting time has to begin again, that is on disk before the answer.
+    func status(_ name: String) throws -> PinAuthenticatorProtectionStatus {
+        guard var entry = try self.read(name) else { return .lockedOut }
+        guard entry.failures > 0 else { return .unlocked }
+        guard entry.failures < self.limit.tries else { return .lockedOut }
+        let coolDown = self.limit.coolDowns[entry.failures - 1].milliseconds
+        var rest: Int64 = 0
+        if coolDown > 0 {
+            let now = self.entry(failures: entry.failures)
+            if now.boot != entry.boot || now.uptime < entry.uptime || now.wall < entry.wall {
+                // A cool-down that was over is over; only one that may still run begins again.
+                if !self.isOver(entry) {
+                    try self.write(now, name)
+                    entry = now
+                    rest = coolDown
+                }
+            } else {
+                rest = max(0, coolDown - (now.uptime - entry.uptime))
+                if rest == 0 { try self.write(self.over(entry), name) }
+            }
+        }
+        return .lastAttemptFailed(
+            remainingTries: self.limit.tries - entry.failures, coolDownTimeInSeconds: Int((rest + 999) / 1000))
+    }
+
+    /// Takes one try, durably: when this returns, the try is spent whether or not the PIN is ever checked.
+    func reserve(_ name: String) throws {
+        guard let entry = try self.read(name) else { throw StorageError(.corrupt, "attempts are missing") }
+        try self.write(self.entry(failures: entry.failures + 1), name)
+    }
+
+    /// After a right PIN: all tries are there again.
+    func reset(_ name: String) throws { try self.write(self.entry(failures: 0), name) }
+
+    /// An entry whose waiting time was seen to be over keeps no moment, so that a later restart does not begin it again.
+    private func over(_ entry: Entry) -> Entry { Entry(failures: entry.failures, wall: entry.wall, uptime: -1, boot: "") }
+    private func isOver(_ entry: Entry) -> Bool { entry.uptime == -1 }
+
+    private func entry(failures: Int) -> Entry {
+        Entry(
+            failures: failures, wall: self.clock.now(), uptime: self.clock.uptime().milliseconds,
+            boot: self.clock.bootIdentifier)
+    }
+
+    private func write(_ entry: Entry, _ name: String) throws {
+        let object: JSONObject = [
+            "failures": .integer(Int64(entry.failures)), "wall": .integer(entry.wall.milliseconds),
+            "uptime": .integer(entry.uptime), "boot": .string(entry.boot),
+        ]
+        try self.storage.write(JSON.object(object).serialized, to: Self.name(name))
+    }
+
+    /// `nil` where there is no entry, or none that can be believed: both count as locked.
+    private func read(_ name: String) throws -> Entry? {
+        guard let bytes = try self.storage.read(Self.name(name)) else { return nil }
+        guard case .object(let object)? = try? JSON(parsing: bytes),
+            let failures = try? object.requiredInteger("failures", as: Int64.self),
+            (0...Self.maximumFailures).contains(failures),
+            let wall = try? object.requiredInteger("wall", as: Int64.self),
+            let uptime = try? object.requiredInteger("uptime", as: Int64.self),
+            let boot = try? object.requiredString("boot")
+        else { return nil }
+        return Entry(failures: Int(failures), wall: Timestamp(milliseconds: wall), uptime: uptime, boot: boot)
+    }
+
+    private static func name(_ key: String) -> String { "attempts-\(key)" }
+}

@@ -1,0 +1,84 @@
+import Crypto
+import CryptoExtras
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// How much work one PIN costs whoever tries it (RFC 7914, scrypt).
+public struct PinHardening: Hashable, Sendable {
+    /// The cost `N`, a power of two.
+    public var rounds: Int
+    /// The block size `r`.
+    public var blockSize: Int
+    /// The parallelism `p`.
+    public var parallelism: Int
+
+    /// By default 32 MiB of memory and about 60 ms for each try.
+    public init(rounds: Int = 32_768, blockSize: Int = 8, parallelism: Int = 1) {
+        self.rounds = rounds
+        self.blockSize = blockSize
+        self.parallelism = parallelism
+    }
+}
+
+/// What is stored beside a key that a PIN protects: enough to derive the wrapping key again, and nothing that tells the
+/// PIN without the store's secret.
+struct PinSalt: Hashable {
+    var salt: [UInt8]
+    var hardening: PinHardening
+
+    init(random: RandomSource, hardening: PinHardening) {
+        self.salt = random.bytes(32)
+        self.hardening = hardening
+    }
+
+    init(json object: JSONObject) throws {
+        guard let salt = Base64URL.decode(try object.requiredString("salt")), salt.count == 32 else {
+            throw StorageError(.corrupt, "a PIN's salt")
+        }
+        self.salt = salt
+        self.hardening = PinHardening(
+            rounds: try object.requiredInteger("rounds"), blockSize: try object.requiredInteger("blockSize"),
+            parallelism: try object.requiredInteger("parallelism"))
+    }
+
+    var json: JSONObject {
+        [
+            "salt": .string(Base64URL.encode(self.salt)), "rounds": .integer(Int64(self.hardening.rounds)),
+            "blockSize": .integer(Int64(self.hardening.blockSize)),
+            "parallelism": .integer(Int64(self.hardening.parallelism)),
+        ]
+    }
+}
+
+/// The wrapping keys of key handles (UAF authenticator commands 1.1, `Wrap.sym`).
+enum KeyWrap {
+    /// The key for authenticators that no PIN protects.
+    static func key(secret: SecretBytes, keyID: [UInt8]) -> SymmetricKey {
+        secret.withBytes { bytes in
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: bytes), salt: keyID, info: Array("countersign key handle/1".utf8),
+                outputByteCount: 32)
+        }
+    }
+
+    /// The key for a PIN: the slow hash of the PIN together with the store's secret, so that neither is enough.
+    static func key(pin: SecretBytes, salt: PinSalt, secret: SecretBytes, keyID: [UInt8]) throws -> SymmetricKey {
+        let hashed = try pin.withBytes { bytes in
+            try KDF.Scrypt.deriveKey(
+                from: bytes, salt: salt.salt, outputByteCount: 32, rounds: salt.hardening.rounds,
+                blockSize: salt.hardening.blockSize, parallelism: salt.hardening.parallelism)
+        }
+        let both = SecretBytes(
+            hashed.withUnsafeBytes { Array($0) } + secret.withBytes { Array($0) })
+        return both.withBytes { bytes in
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: bytes), salt: keyID,
+                info: Array("countersign key handle under a PIN/1".utf8), outputByteCount: 32)
+        }
+    }
+}
