@@ -107,12 +107,15 @@ public final class EncryptedFileStorage: SecureStorage {
     /// Removes every value, durably; the key stays. For a phone that is wiped.
     public func removeAll() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: self.directory)
-        for name in names where name.hasSuffix(Self.suffix) { try self.remove(String(name.dropLast(Self.suffix.count))) }
+        for name in names where name.hasSuffix(Self.suffix) {
+            try self.remove(String(name.dropLast(Self.suffix.count)))
+        }
     }
 
     private func path(_ name: String) throws -> String {
         let allowed = name.utf8.allSatisfy { byte in
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
                 || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
                 || byte == UInt8(ascii: "_")
         }

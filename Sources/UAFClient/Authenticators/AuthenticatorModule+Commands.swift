@@ -23,7 +23,7 @@ extension AuthenticatorModule {
     /// `CancellationError` and ``StorageError``.
     public func register(
         _ model: AuthenticatorModel, appID: String, username: String, finalChallenge: String,
-        attestationType: AttestationType, verification: any UserVerification
+        attestationType: AttestationType, verification: any UserInteraction
     ) async throws -> RegisteredKey {
         guard model.keyStore == self.configuration.keyStore, (1...512).contains(appID.unicodeScalars.count),
             (1...128).contains(username.unicodeScalars.count), !finalChallenge.isEmpty
@@ -81,7 +81,7 @@ extension AuthenticatorModule {
     /// ``StorageError``; after the last one no signature has left.
     public func authenticate(
         _ name: KeyName, appID: String, finalChallenge: String, transaction: Transaction?,
-        verification: any UserVerification
+        verification: any UserInteraction
     ) async throws -> EncodedAssertion {
         guard let model = AuthenticatorModel(aaid: name.aaid), !finalChallenge.isEmpty else {
             throw OperationFailure(.parametersInvalid, of: .sign, "parameters of Sign")
@@ -131,7 +131,7 @@ extension AuthenticatorModule {
         case fingers([UInt8])
     }
 
-    private func verifyForRegistration(_ model: AuthenticatorModel, _ verification: any UserVerification) async throws
+    private func verifyForRegistration(_ model: AuthenticatorModel, _ verification: any UserInteraction) async throws
         -> RegistrationProof
     {
         switch model.factor {
@@ -148,7 +148,7 @@ extension AuthenticatorModule {
     }
 
     /// Verifies the person and opens the key's handle.
-    private func open(_ record: KeyRecord, _ model: AuthenticatorModel, _ verification: any UserVerification)
+    private func open(_ record: KeyRecord, _ model: AuthenticatorModel, _ verification: any UserInteraction)
         async throws -> KeyHandle
     {
         switch model.factor {
@@ -158,7 +158,8 @@ extension AuthenticatorModule {
             guard let sensor = self.platform.fingerprintSensor, let set = await sensor.enrolledFingers() else {
                 throw OperationFailure(.userNotEnrolled, of: .sign, "no enrolled finger")
             }
-            guard let expected = record.enrolledFingers, constantTimeEqual(expected, Array(SHA256.hash(data: set))) else {
+            guard let expected = record.enrolledFingers, constantTimeEqual(expected, Array(SHA256.hash(data: set)))
+            else {
                 try self.deregister(appID: record.appID, aaid: record.aaid, keyID: record.keyID)
                 throw OperationFailure(.keyDisappearedPermanently, of: .sign, "the enrolled fingers have changed")
             }
@@ -172,7 +173,7 @@ extension AuthenticatorModule {
     }
 
     /// Asks for the PIN until it is right, the tries are used up, or the person gives up.
-    private func openWithPin(_ record: KeyRecord, _ verification: any UserVerification) async throws -> KeyHandle {
+    private func openWithPin(_ record: KeyRecord, _ verification: any UserInteraction) async throws -> KeyHandle {
         let ledgerName = record.keyID.base64URL
         var lastError: PinRefusal?
         while true {
@@ -209,7 +210,7 @@ extension AuthenticatorModule {
 
     private static func readFinger(
         _ sensor: any FingerprintSensor, _ aaid: AAID, _ command: CommandStatus.Command,
-        _ verification: any UserVerification
+        _ verification: any UserInteraction
     ) async throws {
         var hint: String?
         while true {

@@ -29,7 +29,8 @@ public actor AuthenticatorModule {
 
         /// The defaults for an app.
         public init(
-            callerID: FacetID, keyStore: AuthenticatorModel.KeyStore = .file, attemptLimit: AttemptLimit = AttemptLimit(),
+            callerID: FacetID, keyStore: AuthenticatorModel.KeyStore = .file,
+            attemptLimit: AttemptLimit = AttemptLimit(),
             pinHardening: PinHardening = PinHardening(), maximumKeys: Int = 256
         ) {
             self.callerID = callerID
@@ -83,7 +84,8 @@ public actor AuthenticatorModule {
                 let model = AuthenticatorModel(factor: factor, keyStore: self.configuration.keyStore)
                 switch factor {
                 case .pin, .devicePossession:
-                    statuses.append(AuthenticatorStatus(model: model, isSupportedByHardware: true, isUserEnrolled: true))
+                    statuses.append(
+                        AuthenticatorStatus(model: model, isSupportedByHardware: true, isUserEnrolled: true))
                 case .fingerprint:
                     let sensor = self.platform.fingerprintSensor
                     let isEnrolled = await sensor?.enrolledFingers() != nil

@@ -104,18 +104,22 @@ public struct FacetAuthorization: Sendable {
 
     /// The facets that count: those of the message's version, without `http` and without foreign hosts.
     private static func trusted(in answer: FacetListAnswer, host: String, version: Version) -> Set<String> {
-        guard case .object(let object)? = try? JSON(parsing: answer.body), let lists = try? object.array("trustedFacets")
+        guard case .object(let object)? = try? JSON(parsing: answer.body),
+            let lists = try? object.array("trustedFacets")
         else { return [] }
         var facets: Set<String> = []
         for case .object(let list) in lists {
             guard let found = try? list.object("version"), let major = try? found.integer("major", as: UInt16.self),
-                let minor = try? found.integer("minor", as: UInt16.self), Version(major: major, minor: minor) == version,
+                let minor = try? found.integer("minor", as: UInt16.self),
+                Version(major: major, minor: minor) == version,
                 let identifiers = try? list.strings("ids")
             else { continue }
             for identifier in identifiers {
                 if let origin = self.origin(identifier) {
                     if origin.host == host { facets.insert(origin.text) }
-                } else if let scheme = URL(string: identifier)?.scheme?.lowercased(), scheme != "http", scheme != "https" {
+                } else if let scheme = URL(string: identifier)?.scheme?.lowercased(), scheme != "http",
+                    scheme != "https"
+                {
                     facets.insert(identifier)
                 }
             }

@@ -82,7 +82,9 @@ struct AttemptLedger {
     func reset(_ name: String) throws { try self.write(self.entry(failures: 0), name) }
 
     /// An entry whose waiting time was seen to be over keeps no moment, so that a later restart does not begin it again.
-    private func over(_ entry: Entry) -> Entry { Entry(failures: entry.failures, wall: entry.wall, uptime: -1, boot: "") }
+    private func over(_ entry: Entry) -> Entry {
+        Entry(failures: entry.failures, wall: entry.wall, uptime: -1, boot: "")
+    }
     private func isOver(_ entry: Entry) -> Bool { entry.uptime == -1 }
 
     private func entry(failures: Int) -> Entry {

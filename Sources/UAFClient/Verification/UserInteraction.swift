@@ -4,7 +4,7 @@ public import _Primitives
 /// How an authenticator reaches the person: the app's screens, behind the SDK.
 ///
 /// Each call ends with the person's answer. An implementation throws ``UserVerificationError`` when there is none.
-public protocol UserVerification: Sendable {
+public protocol UserInteraction: Sendable {
     /// Asks for a new PIN. Its quality is the implementation's business; what it returns is enrolled.
     func enrollPin(_ aaid: AAID) async throws -> SecretBytes
 

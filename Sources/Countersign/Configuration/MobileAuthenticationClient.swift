@@ -1,0 +1,161 @@
+import UAF
+public import UAFClient
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Makes the client. One for an app, kept for the app's life.
+///
+/// ```swift
+/// let client = try await MobileAuthenticationClientInitializer()
+///     .configuration(Configuration(baseUrl: address))
+///     .platform(platform)
+///     .execute()
+/// ```
+public struct MobileAuthenticationClientInitializer: Sendable {
+    private let once = OneShot()
+    private var configuration: Configuration?
+    private var platform: Platform?
+    private var transport: (any Transport)?
+    private var pinHardening = PinHardening()
+    private var onSuccess: (@Sendable (MobileAuthenticationClient) -> Void)?
+    private var onError: (@Sendable (InitializationError) -> Void)?
+
+    /// An initializer that still wants a configuration and a platform.
+    public init() {}
+
+    /// Where the server is.
+    public func configuration(_ configuration: Configuration) -> Self { self.with { $0.configuration = configuration } }
+    /// What the device can do.
+    public func platform(_ platform: Platform) -> Self { self.with { $0.platform = platform } }
+    /// How to reach the network; by default over Foundation's URL loading.
+    public func transport(_ transport: any Transport) -> Self { self.with { $0.transport = transport } }
+    /// What one try of a PIN costs whoever has the device's storage.
+    public func pinHardening(_ hardening: PinHardening) -> Self { self.with { $0.pinHardening = hardening } }
+    /// Called with the client, for `execute()` without `await`.
+    public func onSuccess(_ body: @escaping @Sendable (MobileAuthenticationClient) -> Void) -> Self {
+        self.with { $0.onSuccess = body }
+    }
+    /// Called with the error, for `execute()` without `await`.
+    public func onError(_ body: @escaping @Sendable (InitializationError) -> Void) -> Self {
+        self.with { $0.onError = body }
+    }
+
+    /// Makes the client. Throws ``InitializationError``.
+    public func execute() async throws -> MobileAuthenticationClient {
+        guard self.once.take() else { throw InitializationError(.operationReused) }
+        guard let configuration, let platform, Configuration.authority(configuration.baseUrl) != nil else {
+            throw InitializationError(.invalidConfiguration, "configuration and platform are needed")
+        }
+        do {
+            return MobileAuthenticationClient(
+                core: try await ClientCore(
+                    configuration: configuration, platform: platform,
+                    transport: self.transport ?? URLSessionTransport(),
+                    pinHardening: self.pinHardening))
+        } catch let error as StorageError {
+            throw InitializationError(error)
+        } catch is UAFError {
+            throw InitializationError(.invalidConfiguration, "facetId must have 1 to 512 characters")
+        }
+    }
+
+    /// Makes the client and calls `onSuccess` or `onError`, once.
+    public func execute() {
+        Task {
+            do {
+                let client = try await self.execute() as MobileAuthenticationClient
+                self.onSuccess?(client)
+            } catch {
+                self.onError?(error as? InitializationError ?? InitializationError(.storageUnavailable, "\(error)"))
+            }
+        }
+    }
+
+    private func with(_ change: (inout Self) -> Void) -> Self {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}
+
+/// The client SDK for one app.
+public struct MobileAuthenticationClient: Sendable {
+    let core: ClientCore
+
+    /// Everything that talks to the server.
+    public var operations: Operations { Operations(core: self.core) }
+    /// What is on this device.
+    public var localData: LocalData { LocalData(core: self.core) }
+    /// Whether the keys lie in a store for development: the app says so to the person at enrolment.
+    public var isDevelopmentStore: Bool { self.core.platform.storage.isDevelopmentStore }
+    /// The configuration that the client was made with.
+    public var configuration: Configuration { self.core.configuration }
+}
+
+/// What all operations of a client share.
+struct ClientCore: Sendable {
+    let configuration: Configuration
+    let platform: Platform
+    let channel: SecureChannel
+    let module: AuthenticatorModule
+    let messages: MessageClient
+    let register: AccountRegister
+
+    init(configuration: Configuration, platform: Platform, transport: any Transport, pinHardening: PinHardening)
+        async throws
+    {
+        let facetID = try FacetID(configuration.facetId)
+        let channel = SecureChannel(transport: transport)
+        let timeout = Duration.seconds(configuration.networkTimeoutInSeconds)
+        let register = try AccountRegister(storage: platform.storage)
+        let module = try AuthenticatorModule(
+            platform: platform,
+            configuration: AuthenticatorModule.Configuration(callerID: facetID, pinHardening: pinHardening))
+        // Keys of a registration that was cut off before the server's answer belong to nobody.
+        try await module.deleteAll(except: Set(register.records.flatMap(\.keys)))
+        self.configuration = configuration
+        self.platform = platform
+        self.channel = channel
+        self.module = module
+        self.register = register
+        self.messages = MessageClient(module: module, facetID: facetID) { url in
+            let response = try await channel.send(
+                TransportRequest(
+                    method: "GET", url: url, headers: [("Accept", "application/fido.trusted-apps+json")], body: [],
+                    timeout: timeout))
+            return FacetListAnswer(
+                status: response.status, contentType: response.header("Content-Type"),
+                location: response.header("Location"),
+                redirectAuthorized: response.header("FIDO-AppID-Redirect-Authorized"), body: response.body)
+        }
+    }
+
+    var patience: Patience {
+        Patience(
+            clock: self.platform.clock, limit: .seconds(self.configuration.userInteractionTimeoutInSeconds))
+    }
+
+    /// The device's authenticators as the app sees them.
+    func descriptors() async -> [AuthenticatorDescriptor] {
+        let records = await self.register.records
+        return await self.module.authenticators.map { status in
+            let aaid = status.model.aaid
+            let accounts = records.filter { $0.keys.contains { $0.aaid == aaid } }.map(\.account)
+            return AuthenticatorDescriptor(
+                aaid: aaid.text, kind: AuthenticatorDescriptor.Kind(status.model.factor),
+                registration: AuthenticatorDescriptor.RegistrationInfo(registeredAccounts: accounts),
+                isUserEnrolled: status.isUserEnrolled, isSupportedByHardware: status.isSupportedByHardware)
+        }
+    }
+
+    /// Forgets keys of an account, the account's entry first: what is left of the keys goes at the next start.
+    func forget(_ keys: [KeyName], of record: AccountRecord) async throws {
+        for key in try await self.register.remove(keys, from: record.username) {
+            try await self.module.deregister(appID: record.appID, aaid: key.aaid, keyID: key.keyID)
+        }
+    }
+}

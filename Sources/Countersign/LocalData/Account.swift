@@ -1,0 +1,117 @@
+import UAF
+import UAFClient
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A person's name at a server.
+public typealias Username = String
+
+/// What names a model of authenticators, such as `C516#0001`.
+public typealias Aaid = String
+
+/// An account that this device is enrolled for.
+public struct Account: Hashable, Sendable {
+    /// The person's name at the server; it occurs once on a device.
+    public let username: Username
+    /// The server that knows it.
+    public let server: Server
+
+    /// A server, by its address.
+    public struct Server: Hashable, Sendable {
+        /// Scheme, host and port.
+        public let baseUrl: URL
+    }
+}
+
+/// What the app calls this device towards the server.
+public struct DeviceInformation: Hashable, Sendable {
+    /// A name that the person knows the device by, 1 to 100 characters.
+    public let name: String
+
+    /// A device of that name.
+    public init(name: String) { self.name = name }
+
+    var isValid: Bool {
+        (1...100).contains(self.name.unicodeScalars.count) && self.name.contains { !$0.isWhitespace }
+    }
+}
+
+/// An authenticator of this device, for the app to show. Titles and pictures are the app's.
+public struct AuthenticatorDescriptor: Hashable, Sendable {
+    /// What the authenticator wants of the person.
+    public struct Kind: Hashable, Sendable, CustomStringConvertible {
+        private enum Base: String { case pin, fingerprint, devicePossession }
+        private let base: Base
+        /// A PIN that the device verifies.
+        public static let pin = Self(base: .pin)
+        /// A finger on the device's sensor.
+        public static let fingerprint = Self(base: .fingerprint)
+        /// Nothing: the device itself.
+        public static let devicePossession = Self(base: .devicePossession)
+        public var description: String { self.base.rawValue }
+
+        private init(base: Base) { self.base = base }
+
+        init(_ factor: AuthenticatorModel.Factor) {
+            switch factor {
+            case .pin: self = .pin
+            case .fingerprint: self = .fingerprint
+            case .devicePossession: self = .devicePossession
+            }
+        }
+    }
+
+    /// For which accounts an authenticator is registered.
+    public struct RegistrationInfo: Hashable, Sendable {
+        /// The accounts.
+        public let registeredAccounts: [Account]
+        /// Whether that account is among them.
+        public func isRegistered(username: Username) -> Bool {
+            self.registeredAccounts.contains { $0.username == username }
+        }
+    }
+
+    /// The model's name.
+    public let aaid: Aaid
+    /// What the authenticator wants of the person.
+    public let kind: Kind
+    /// For which accounts it is registered.
+    public let registration: RegistrationInfo
+    /// Whether a finger is enrolled with the operating system; for a PIN and for device possession always true.
+    public let isUserEnrolled: Bool
+    /// Whether the device has what the authenticator needs.
+    public let isSupportedByHardware: Bool
+}
+
+/// Why an authenticator could not be deleted. Two are equal when their codes are.
+public struct DeleteAuthenticatorError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What the app should do.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Base: String { case invalidAaid, unknownUsername, storageError }
+        private let base: Base
+        /// The account is not registered with that authenticator. Refresh what is shown.
+        public static let invalidAaid = Self(base: .invalidAaid)
+        /// There is no such account. Refresh what is shown.
+        public static let unknownUsername = Self(base: .unknownUsername)
+        /// The device's storage failed. Transient; nothing or everything was deleted.
+        public static let storageError = Self(base: .storageError)
+        public var description: String { self.base.rawValue }
+    }
+
+    public let code: Code
+    /// For the log.
+    public let reason: String
+
+    public init(_ code: Code, _ reason: String = "") {
+        self.code = code
+        self.reason = reason
+    }
+
+    public var description: String { "DeleteAuthenticatorError.\(self.code): \(self.reason)" }
+    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
+}

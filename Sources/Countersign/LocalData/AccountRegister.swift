@@ -1,0 +1,156 @@
+import UAF
+import UAFClient
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What the SDK keeps of an account.
+struct AccountRecord: Equatable {
+    /// The most browsers that an account remembers; the oldest goes first.
+    static let maximumBrowsers = 32
+
+    var username: Username
+    var baseUrl: URL
+    /// The account's keys, oldest first.
+    var keys: [KeyName]
+    /// The AppID that the keys were made for.
+    var appID: String
+    /// The browsers that the person has confirmed something from.
+    var browsers: [String] = []
+
+    var account: Account { Account(username: self.username, server: Account.Server(baseUrl: self.baseUrl)) }
+}
+
+/// The accounts of the device and its name, one value in the secure storage that is replaced as a whole.
+actor AccountRegister {
+    private static let name = "accounts"
+
+    private struct Content: Equatable {
+        var deviceName: String?
+        var accounts: [AccountRecord] = []
+    }
+
+    private let storage: any SecureStorage
+    private var content: Content
+
+    /// Throws ``StorageError``.
+    init(storage: any SecureStorage) throws {
+        self.storage = storage
+        self.content = try Self.read(storage)
+    }
+
+    var records: [AccountRecord] { self.content.accounts }
+    var deviceInformation: DeviceInformation? { self.content.deviceName.map(DeviceInformation.init(name:)) }
+
+    func record(of username: Username) -> AccountRecord? { self.content.accounts.first { $0.username == username } }
+
+    /// Adds keys that the server has taken. Keys of the same models that the account had are replaced: they are
+    /// returned, to be deleted. The first registration names the device.
+    func add(_ keys: [KeyName], to username: Username, baseUrl: URL, appID: String, deviceName: String?) throws
+        -> [KeyName]
+    {
+        var content = self.content
+        if content.deviceName == nil { content.deviceName = deviceName }
+        var replaced: [KeyName] = []
+        if let index = content.accounts.firstIndex(where: { $0.username == username }) {
+            let models = Set(keys.map(\.aaid))
+            replaced = content.accounts[index].keys.filter { models.contains($0.aaid) }
+            content.accounts[index].keys.removeAll { models.contains($0.aaid) }
+            content.accounts[index].keys += keys
+            content.accounts[index].appID = appID
+        } else {
+            content.accounts.append(
+                AccountRecord(username: username, baseUrl: baseUrl, keys: keys, appID: appID))
+        }
+        try self.write(content)
+        return replaced
+    }
+
+    /// Forgets keys; an account without a person's key goes, and the device's name with the last account. Returns all
+    /// keys that go.
+    func remove(_ keys: [KeyName], from username: Username) throws -> [KeyName] {
+        var content = self.content
+        guard let index = content.accounts.firstIndex(where: { $0.username == username }) else { return keys }
+        var gone = keys
+        content.accounts[index].keys.removeAll { keys.contains($0) }
+        let left = content.accounts[index].keys
+        if !left.contains(where: { AuthenticatorModel(aaid: $0.aaid)?.info.isSilent == false }) {
+            gone += left
+            content.accounts.remove(at: index)
+        }
+        if content.accounts.isEmpty { content.deviceName = nil }
+        try self.write(content)
+        return gone
+    }
+
+    func isApproved(browser: String, by username: Username) -> Bool {
+        self.record(of: username)?.browsers.contains(browser) ?? false
+    }
+
+    func approve(browser: String, by username: Username) throws {
+        var content = self.content
+        guard let index = content.accounts.firstIndex(where: { $0.username == username }) else { return }
+        content.accounts[index].browsers.removeAll { $0 == browser }
+        content.accounts[index].browsers.append(browser)
+        if content.accounts[index].browsers.count > AccountRecord.maximumBrowsers {
+            content.accounts[index].browsers.removeFirst()
+        }
+        try self.write(content)
+    }
+
+    private func write(_ content: Content) throws {
+        guard content != self.content else { return }
+        var object: JSONObject = ["version": .integer(1)]
+        object["deviceName"] = content.deviceName.map { .string($0) }
+        object["accounts"] = .array(
+            content.accounts.map { account in
+                .object([
+                    "username": .string(account.username), "baseUrl": .string(account.baseUrl.absoluteString),
+                    "appID": .string(account.appID), "browsers": .array(account.browsers.map { .string($0) }),
+                    "keys": .array(
+                        account.keys.map { key in
+                            .object(["aaid": .string(key.aaid.text), "keyID": .string(key.keyID.base64URL)])
+                        }),
+                ])
+            })
+        try self.storage.write(JSON.object(object).serialized, to: Self.name)
+        self.content = content
+    }
+
+    private static func read(_ storage: any SecureStorage) throws -> Content {
+        guard let bytes = try storage.read(self.name) else { return Content() }
+        do {
+            let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000)
+            guard case .object(let object) = try JSON(parsing: bytes, limits: limits),
+                try object.requiredInteger("version", as: Int.self) == 1
+            else { throw StorageError(.corrupt, "the accounts are of another version") }
+            var content = Content()
+            content.deviceName = try object.string("deviceName")
+            for case .object(let account) in try object.array("accounts") ?? [] {
+                guard let baseUrl = URL(string: try account.requiredString("baseUrl")) else {
+                    throw StorageError(.corrupt, "an account's address")
+                }
+                var keys: [KeyName] = []
+                for case .object(let key) in try account.array("keys") ?? [] {
+                    keys.append(
+                        KeyName(
+                            aaid: try AAID(try key.requiredString("aaid")),
+                            keyID: try KeyID(base64URL: try key.requiredString("keyID"))))
+                }
+                content.accounts.append(
+                    AccountRecord(
+                        username: try account.requiredString("username"), baseUrl: baseUrl, keys: keys,
+                        appID: try account.requiredString("appID"), browsers: try account.strings("browsers") ?? []))
+            }
+            return content
+        } catch let error as StorageError {
+            throw error
+        } catch {
+            throw StorageError(.corrupt, "the accounts: \(error)")
+        }
+    }
+}

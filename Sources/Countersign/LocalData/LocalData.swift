@@ -1,0 +1,49 @@
+import UAF
+public import UAFClient
+
+/// What is on this device, without asking the server.
+public struct LocalData: Sendable {
+    let core: ClientCore
+
+    /// The accounts that this device is enrolled for, oldest first.
+    public var accounts: [Account] {
+        get async { await self.core.register.records.map(\.account) }
+    }
+
+    /// The authenticators of this device.
+    public var authenticators: [AuthenticatorDescriptor] {
+        get async { await self.core.descriptors() }
+    }
+
+    /// What the device is called; `nil` before the first registration and after the last account has gone.
+    public var deviceInformation: DeviceInformation? {
+        get async { await self.core.register.deviceInformation }
+    }
+
+    /// How the PIN of an account stands; `nil` where the account has none. Throws ``StorageError``.
+    public func pinProtectionStatus(username: Username) async throws -> PinAuthenticatorProtectionStatus? {
+        guard let key = await self.core.register.record(of: username)?.keys.last(where: Self.isPin) else { return nil }
+        return try await self.core.module.protectionStatus(of: key)
+    }
+
+    /// Deletes what this device keeps of an authenticator of an account, or of all of them, without telling the server:
+    /// what is left after a lock-out. The account goes with its last authenticator.
+    ///
+    /// Throws ``DeleteAuthenticatorError``.
+    public func deleteAuthenticator(username: Username, aaid: Aaid? = nil) async throws {
+        guard let record = await self.core.register.record(of: username) else {
+            throw DeleteAuthenticatorError(.unknownUsername, "no account of that name")
+        }
+        let keys = record.keys.filter { key in aaid.map { $0 == key.aaid.text } ?? true }
+        guard !keys.isEmpty else {
+            throw DeleteAuthenticatorError(.invalidAaid, "the account is not registered with \(aaid ?? "anything")")
+        }
+        do {
+            try await self.core.forget(keys, of: record)
+        } catch {
+            throw DeleteAuthenticatorError(.storageError, "\(error)")
+        }
+    }
+
+    private static func isPin(_ key: KeyName) -> Bool { AuthenticatorModel(aaid: key.aaid)?.factor == .pin }
+}

@@ -1,0 +1,247 @@
+import Ceremony
+import UAF
+import UAFClient
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What came of an authentication.
+public struct AuthenticationResult: Sendable {
+    /// Whose it was.
+    public let account: Account
+    /// What the server gave to act for the person, for instance for a further registration.
+    public let authorizationProvider: (any AuthorizationProvider)?
+    /// The address that ends the sign-in of a browser on this same device: open it there. It works once.
+    public let location: URL?
+}
+
+/// One authentication from the server's request to its judgement.
+struct AuthenticationRun: Sendable {
+    let core: ClientCore
+    let request: ReturnUAFRequest
+    /// The account that the app has named, in the app.
+    var username: Username?
+    let parts: AuthenticationParts
+
+    /// An account and its ways to answer.
+    private struct Candidate {
+        let record: AccountRecord
+        /// By the authenticator that the person chooses; the server's preference first.
+        let ways: [(aaid: Aaid, keys: [KeyName])]
+    }
+
+    /// Throws ``OperationError``.
+    func run() async throws -> AuthenticationResult {
+        do {
+            return try await self.answer()
+        } catch let error as Unanswered {
+            throw OperationError(translating: error.cause)
+        } catch {
+            throw OperationError(translating: error)
+        }
+    }
+
+    private func answer() async throws -> AuthenticationResult {
+        let message = Array((self.request.uafRequest ?? "").utf8)
+        let exchange = ServerExchange(core: self.core)
+        let path = self.core.configuration.authenticationResponsePath
+        do {
+            let prepared = try await self.core.messages.prepareAuthentication(message)
+            let text = try Self.confirmable(prepared.transaction)
+            let candidates = try await self.candidates(prepared)
+            let (candidate, wasShown) = try await self.selectAccount(candidates, prepared, text)
+            try await self.verifyRequester(candidate.record)
+            let keys = try await self.selectKeys(candidate, wasShown ? nil : text)
+            let verification = await self.core.verification(
+                username: candidate.record.username, pinUserVerifier: self.parts.pinUserVerifier,
+                fingerprintUserVerifier: self.parts.fingerprintUserVerifier)
+            // Until the server has judged: a later signature of the same key must not overtake this one.
+            let response = try await self.core.module.withExclusiveUse(of: keys) {
+                let answer = try await prepared.authenticate(keys, verification: verification)
+                do {
+                    return try await exchange.send(answer.message, context: [:], path: path)
+                } catch {
+                    throw Unanswered(cause: error)
+                }
+            }
+            do {
+                return try await self.conclude(response, keys, candidate.record, exchange)
+            } catch {
+                throw Unanswered(cause: error)
+            }
+        } catch let error as Unanswered {
+            throw error
+        } catch {
+            if let failed = try? AuthenticationRequest(parsing: message) {
+                let empty = AuthenticationResponse(header: failed.header, fcParams: "", assertions: []).serialized
+                let failure = FailureReport(error)
+                await exchange.reportFailure(empty, code: failure.code, asmStatus: failure.asmStatus, path: path)
+            }
+            throw error
+        }
+    }
+
+    /// The bytes to show: refused where they are not a text that reads one way only.
+    private static func confirmable(_ transaction: Transaction?) throws -> Data? {
+        guard let transaction else { return nil }
+        do {
+            return Data(try TransactionText(received: transaction.content).bytes)
+        } catch {
+            throw OperationError.fido(.invalidTransactionContent, "\(error.code)")
+        }
+    }
+
+    /// The accounts of this server that can meet the policy with what the app can ask for.
+    private func candidates(_ prepared: PreparedAuthentication) async throws -> [Candidate] {
+        let supported = await self.core.module.authenticators.filter(\.isSupportedByHardware).map(\.model)
+        let usable = supported.filter { model in
+            switch model.factor {
+            case .pin: self.parts.pinUserVerifier != nil
+            case .fingerprint: self.parts.fingerprintUserVerifier != nil
+            case .devicePossession: true
+            }
+        }.map(\.aaid)
+        let candidates = await self.core.register.records.filter { record in
+            record.baseUrl == self.core.configuration.baseUrl && record.appID == prepared.appID
+                && self.username.map { $0 == record.username } ?? true
+        }.map { record in
+            let keys = record.keys.filter { usable.contains($0.aaid) }
+            let ways = prepared.selections(among: keys).compactMap { keys in
+                keys.first { AuthenticatorModel(aaid: $0.aaid)?.info.isSilent == false }
+                    .map { (aaid: $0.aaid.text, keys: keys) }
+            }
+            return Candidate(record: record, ways: ways)
+        }.filter { !$0.ways.isEmpty }
+        guard !candidates.isEmpty else {
+            throw OperationError.fido(.noSuitableAuthenticator, "no account of this device meets the policy")
+        }
+        return candidates
+    }
+
+    /// The account, and whether the person has seen there what is to be confirmed.
+    private func selectAccount(_ candidates: [Candidate], _ prepared: PreparedAuthentication, _ text: Data?)
+        async throws -> (Candidate, Bool)
+    {
+        if candidates.count == 1, self.username != nil || prepared.namesKeys || self.parts.accountSelector == nil {
+            return (candidates[0], false)
+        }
+        guard let selector = self.parts.accountSelector else {
+            throw OperationError(.missingInteraction, "several accounts and no account selector")
+        }
+        let records = candidates.map(\.record)
+        let context = AccountSelectionContext(
+            accounts: records.map(\.account), authenticators: await self.core.descriptors(),
+            transactionConfirmationData: text, requester: await self.core.requester(of: self.request, for: records),
+            compliant: Dictionary(
+                uniqueKeysWithValues: candidates.map { ($0.record.username, Set($0.ways.map(\.aaid))) }))
+        let username = try await self.core.patience.ask { answer in
+            selector.selectAccount(context: context, handler: AccountSelectionHandler(answer: answer))
+        }
+        guard let chosen = candidates.first(where: { $0.record.username == username }) else {
+            throw OperationError.fido(.noSuitableAuthenticator, "the chosen account does not meet the policy")
+        }
+        return (chosen, true)
+    }
+
+    private func verifyRequester(_ record: AccountRecord) async throws {
+        guard let verifier = self.parts.requesterVerifier,
+            let requester = await self.core.requester(of: self.request, for: [record]), requester.isNewBrowser
+        else { return }
+        let context = RequesterVerificationContext(account: record.account, requester: requester)
+        _ = try await self.core.patience.ask { answer in
+            verifier.verifyRequester(context: context, handler: RequesterVerificationHandler(answer: answer))
+        }
+    }
+
+    private func selectKeys(_ candidate: Candidate, _ text: Data?) async throws -> [KeyName] {
+        guard let selector = self.parts.authenticatorSelector else {
+            throw OperationError(.missingInteraction, "no authenticator selector")
+        }
+        let aaids = candidate.ways.map(\.aaid)
+        let context = AuthenticatorSelectionContext(
+            account: candidate.record.account, authenticators: await self.core.descriptors(preferring: aaids),
+            transactionConfirmationData: text,
+            requester: await self.core.requester(of: self.request, for: [candidate.record]), compliant: Set(aaids))
+        let aaid = try await self.core.patience.ask { answer in
+            selector.selectAuthenticator(context: context, handler: AuthenticatorSelectionHandler(answer: answer))
+        }
+        guard let way = candidate.ways.first(where: { $0.aaid == aaid }) else {
+            throw OperationError.fido(.noSuitableAuthenticator, "the chosen authenticator does not meet the policy")
+        }
+        return way.keys
+    }
+
+    private func conclude(
+        _ response: ServerResponse, _ keys: [KeyName], _ record: AccountRecord, _ exchange: ServerExchange
+    ) async throws -> AuthenticationResult {
+        switch response.statusCode {
+        case .ok:
+            for key in keys { try await self.core.module.notify(key, .ok) }
+            if let browser = self.request.requester?.browserID {
+                try await self.core.register.approve(browser: browser, by: record.username)
+            }
+            let jwt = response.additionalTokens.first { $0.kind == .jwt }
+            return AuthenticationResult(
+                account: record.account, authorizationProvider: jwt.map { JwtAuthorizationProvider($0.value) },
+                location: exchange.continuation(response.location))
+        case .unknownKeyID:
+            try await self.core.forget(keys, of: record)
+            throw ServerExchange.refused(response.statusCode)
+        default: throw ServerExchange.refused(response.statusCode)
+        }
+    }
+}
+
+/// What an app gives to an authentication.
+struct AuthenticationParts: Sendable {
+    var accountSelector: (any AccountSelector)?
+    var authenticatorSelector: (any AuthenticatorSelector)?
+    var requesterVerifier: (any RequesterVerifier)?
+    var pinUserVerifier: (any PinUserVerifier)?
+    var fingerprintUserVerifier: (any FingerprintUserVerifier)?
+}
+
+extension ClientCore {
+    /// The device's authenticators, those in `aaids` first and in their order.
+    func descriptors(preferring aaids: [Aaid]) async -> [AuthenticatorDescriptor] {
+        let all = await self.descriptors()
+        let preferred = aaids.reduce(into: [Aaid]()) { if !$0.contains($1) { $0.append($1) } }
+        return preferred.compactMap { aaid in all.first { $0.aaid == aaid } }
+            + all.filter { !preferred.contains($0.aaid) }
+    }
+
+    /// Who asks, fit to be shown. A browser is new where none of the accounts has confirmed anything from it.
+    func requester(of request: ReturnUAFRequest, for records: [AccountRecord]) async -> Requester? {
+        guard let requester = request.requester else { return nil }
+        var isNew = false
+        if let browser = requester.browserID {
+            isNew = true
+            for record in records where await self.register.isApproved(browser: browser, by: record.username) {
+                isNew = false
+            }
+        }
+        return Requester(
+            service: requester.service.map { DisplayText.line($0) },
+            origin: requester.origin.map { DisplayText.origin($0) },
+            address: requester.address.map { DisplayText.line($0) },
+            browser: requester.browser.map { DisplayText.line($0) }, browserId: requester.browserID,
+            isNewBrowser: isNew,
+            channel: request.dispatchChannel.map { DisplayText.line($0) })
+    }
+
+    /// The app's screens for one operation.
+    func verification(
+        username: Username, pinEnroller: (any PinEnroller)? = nil, pinUserVerifier: (any PinUserVerifier)? = nil,
+        fingerprintUserVerifier: (any FingerprintUserVerifier)? = nil
+    ) async -> AppInteraction {
+        let descriptors = Dictionary(
+            await self.descriptors().map { ($0.aaid, $0) }, uniquingKeysWith: { first, _ in first })
+        return AppInteraction(
+            username: username, patience: self.patience, descriptors: descriptors, pinEnroller: pinEnroller,
+            pinUserVerifier: pinUserVerifier, fingerprintUserVerifier: fingerprintUserVerifier)
+    }
+}

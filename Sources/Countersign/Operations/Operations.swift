@@ -1,0 +1,191 @@
+public import Ceremony
+import UAF
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The operations of a client. Each is a builder that is executed once.
+///
+/// `execute()` with `await` returns or throws. Without `await` it returns at once and ends in exactly one call of
+/// `onSuccess` or `onError`.
+public struct Operations: Sendable {
+    let core: ClientCore
+
+    /// Reads what a QR code, a link or a message brought. Sends nothing.
+    public var outOfBandPayloadDecode: OutOfBandPayloadDecode { OutOfBandPayloadDecode(core: self.core) }
+    /// Redeems a payload's token and finds out what is to be done.
+    public var outOfBandOperation: OutOfBandOperation { OutOfBandOperation(core: self.core) }
+    /// Registers an authenticator for a person whom the server knows by an authorization provider.
+    public var registration: Registration { Registration(core: self.core) }
+    /// Authenticates a person whose name the app knows.
+    public var authentication: Authentication { Authentication(core: self.core) }
+}
+
+/// Reads an out-of-band payload, from exactly one of its forms.
+public struct OutOfBandPayloadDecode: Sendable {
+    private enum Input {
+        case json(String)
+        case base64UrlEncoded(String)
+        case link(String)
+        case typedCode(String)
+    }
+
+    let core: ClientCore
+    private let once = OneShot()
+    private var inputs: [Input] = []
+    private var onSuccess: (@Sendable (OutOfBandPayload) -> Void)?
+    private var onError: (@Sendable (OutOfBandPayloadError) -> Void)?
+
+    init(core: ClientCore) { self.core = core }
+
+    /// The payload as JSON.
+    public func json(_ text: String) -> Self { self.with { $0.inputs.append(.json(text)) } }
+    /// The payload as base64url of JSON, padded or not.
+    public func base64UrlEncoded(_ text: String) -> Self { self.with { $0.inputs.append(.base64UrlEncoded(text)) } }
+    /// The payload in a link, as a QR code holds it.
+    public func link(_ text: String) -> Self { self.with { $0.inputs.append(.link(text)) } }
+    /// A sign-in code that a person typed, as the page shows it or without its dash, in either case: a token for the
+    /// configured server.
+    public func typedCode(_ text: String) -> Self { self.with { $0.inputs.append(.typedCode(text)) } }
+    /// Called with the payload, for `execute()` without `await`.
+    public func onSuccess(_ body: @escaping @Sendable (OutOfBandPayload) -> Void) -> Self {
+        self.with { $0.onSuccess = body }
+    }
+    /// Called with the error, for `execute()` without `await`.
+    public func onError(_ body: @escaping @Sendable (OutOfBandPayloadError) -> Void) -> Self {
+        self.with { $0.onError = body }
+    }
+
+    /// Reads the payload. Throws ``OutOfBandPayloadError``; `operationReused` also where none or several forms are given.
+    public func execute() async throws -> OutOfBandPayload {
+        guard self.once.take(), self.inputs.count == 1 else {
+            throw OutOfBandPayloadError(.operationReused, "executed before, or not exactly one input")
+        }
+        switch self.inputs[0] {
+        case .json(let text): return try OutOfBandPayload(json: text)
+        case .base64UrlEncoded(let text): return try OutOfBandPayload(base64URLEncoded: text)
+        case .link(let text): return try OutOfBandPayload(link: text)
+        case .typedCode(let text): return try self.payload(typedCode: text)
+        }
+    }
+
+    /// Reads the payload and calls `onSuccess` or `onError`, once.
+    public func execute() {
+        Task {
+            do {
+                let payload = try await self.execute() as OutOfBandPayload
+                self.onSuccess?(payload)
+            } catch {
+                self.onError?(
+                    error as? OutOfBandPayloadError ?? OutOfBandPayloadError(.malformedPayload, "unreadable"))
+            }
+        }
+    }
+
+    /// Ten letters of Crockford's base 32: no I, L, O, U; the letters that look like digits are read as these.
+    private func payload(typedCode text: String) throws -> OutOfBandPayload {
+        let letters = text.uppercased().filter { $0 != "-" && !$0.isWhitespace }
+            .map { ["I": "1", "L": "1", "O": "0"][$0] ?? $0 }
+        guard letters.count == 10, letters.allSatisfy({ "0123456789ABCDEFGHJKMNPQRSTVWXYZ".contains($0) }) else {
+            throw OutOfBandPayloadError(.malformedPayload, "not a sign-in code")
+        }
+        let configuration = self.core.configuration
+        guard let url = configuration.address(configuration.authenticationRedeemPath) else {
+            throw OutOfBandPayloadError(.malformedPayload, "the configured address is not one")
+        }
+        return try OutOfBandPayload(
+            redeemData: OutOfBandPayload.RedeemData(token: String(letters), redeemUrl: url))
+    }
+
+    private func with(_ change: (inout Self) -> Void) -> Self {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}
+
+/// Redeems a payload's token, once, and hands over the operation that it stands for.
+public struct OutOfBandOperation: Sendable {
+    let core: ClientCore
+    private let once = OneShot()
+    private var payload: OutOfBandPayload?
+    private var onRegistration: (@Sendable (OutOfBandRegistration) -> Void)?
+    private var onAuthentication: (@Sendable (OutOfBandAuthentication) -> Void)?
+    private var onError: (@Sendable (OutOfBandOperationError) -> Void)?
+
+    init(core: ClientCore) { self.core = core }
+
+    /// What a token stood for.
+    public enum Redeemed: Sendable {
+        /// A registration, to be configured and executed.
+        case registration(OutOfBandRegistration)
+        /// An authentication, to be configured and executed.
+        case authentication(OutOfBandAuthentication)
+    }
+
+    /// What ``OutOfBandPayloadDecode`` read.
+    public func payload(_ payload: OutOfBandPayload) -> Self { self.with { $0.payload = payload } }
+    /// Called with a registration, for `execute()` without `await`.
+    public func onRegistration(_ body: @escaping @Sendable (OutOfBandRegistration) -> Void) -> Self {
+        self.with { $0.onRegistration = body }
+    }
+    /// Called with an authentication, for `execute()` without `await`.
+    public func onAuthentication(_ body: @escaping @Sendable (OutOfBandAuthentication) -> Void) -> Self {
+        self.with { $0.onAuthentication = body }
+    }
+    /// Called with the error, for `execute()` without `await`.
+    public func onError(_ body: @escaping @Sendable (OutOfBandOperationError) -> Void) -> Self {
+        self.with { $0.onError = body }
+    }
+
+    /// Redeems the token. Throws ``OutOfBandOperationError``.
+    ///
+    /// The token goes to the configured hosts alone.
+    public func execute() async throws -> Redeemed {
+        guard self.once.take() else { throw OutOfBandOperationError(.operationReused) }
+        guard let payload else { throw OutOfBandOperationError(.missingInteraction, "no payload") }
+        do {
+            let redeemData = payload.redeemData
+            let answer = try await ServerExchange(core: self.core).redeem(redeemData.token, at: redeemData.redeemUrl)
+            try Task.checkCancellation()
+            switch answer.operation {
+            case .registration: return .registration(OutOfBandRegistration(core: self.core, answer: answer))
+            case .authentication: return .authentication(OutOfBandAuthentication(core: self.core, answer: answer))
+            default: throw OutOfBandOperationError(.protocolError, "the operation is neither Reg nor Auth")
+            }
+        } catch {
+            throw OutOfBandOperationError(translating: error)
+        }
+    }
+
+    /// Redeems the token and calls one of `onRegistration`, `onAuthentication` and `onError`, once.
+    public func execute() {
+        Task {
+            do {
+                switch try await self.execute() as Redeemed {
+                case .registration(let operation):
+                    guard let onRegistration else {
+                        throw OutOfBandOperationError(.missingInteraction, "onRegistration")
+                    }
+                    onRegistration(operation)
+                case .authentication(let operation):
+                    guard let onAuthentication else {
+                        throw OutOfBandOperationError(.missingInteraction, "onAuthentication")
+                    }
+                    onAuthentication(operation)
+                }
+            } catch {
+                self.onError?(OutOfBandOperationError(translating: error))
+            }
+        }
+    }
+
+    private func with(_ change: (inout Self) -> Void) -> Self {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}

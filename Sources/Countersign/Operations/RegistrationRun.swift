@@ -1,0 +1,178 @@
+import UAF
+import UAFClient
+import _Primitives
+
+/// What came of a registration.
+public struct RegistrationResult: Hashable, Sendable {
+    /// The account that can answer now, or as soon as the registration is confirmed.
+    public let account: Account
+    /// There when the registration has to be confirmed where it was asked for: show the number to the person.
+    public let confirmation: RegistrationConfirmation?
+    /// Whether the keys lie in a store for development: say so to the person.
+    public let isDevelopmentStore: Bool
+}
+
+/// A number that confirms a registration. Until it is given where the registration was asked for, the server refuses
+/// the account's authentications with 1403.
+public struct RegistrationConfirmation: Hashable, Sendable {
+    /// Decimal digits.
+    public let number: String
+    /// How long it can be given, from now.
+    public let expiresInSeconds: Int
+}
+
+/// One registration from the server's request to its judgement.
+struct RegistrationRun: Sendable {
+    let core: ClientCore
+    let request: ReturnUAFRequest
+    let parts: RegistrationParts
+
+    /// Throws ``OperationError``. Unless the server has taken a key, none is left.
+    func run() async throws -> RegistrationResult {
+        do {
+            return try await self.answer()
+        } catch let error as Unanswered {
+            throw OperationError(translating: error.cause)
+        } catch {
+            throw OperationError(translating: error)
+        }
+    }
+
+    private func answer() async throws -> RegistrationResult {
+        let message = Array((self.request.uafRequest ?? "").utf8)
+        let exchange = ServerExchange(core: self.core)
+        let path = self.core.configuration.registrationResponsePath
+        do {
+            let prepared = try await self.core.messages.prepareRegistration(message)
+            let selection = try await self.select(prepared)
+            let verification = await self.core.verification(
+                username: prepared.request.username, pinEnroller: self.parts.pinEnroller,
+                fingerprintUserVerifier: self.parts.fingerprintUserVerifier)
+            let answer = try await prepared.register(selection, verification: verification)
+            return try await self.send(answer, prepared, exchange, path)
+        } catch let error as Unanswered {
+            throw error
+        } catch {
+            if let failed = try? RegistrationRequest(parsing: message) {
+                let empty = RegistrationResponse(header: failed.header, fcParams: "", assertions: []).serialized
+                let failure = FailureReport(error)
+                await exchange.reportFailure(empty, code: failure.code, asmStatus: failure.asmStatus, path: path)
+            }
+            throw error
+        }
+    }
+
+    /// What to register with: the app's choice among what meets the policy.
+    private func select(_ prepared: PreparedRegistration) async throws -> [AuthenticatorModel] {
+        let username = prepared.request.username
+        let baseUrl = self.core.configuration.baseUrl
+        let record = await self.core.register.record(of: username)
+        guard record.map({ $0.baseUrl == baseUrl }) ?? true else {
+            throw OperationError(.userAlreadyRegisteredInAnotherServer, "another server has an account of that name")
+        }
+        if await self.core.register.deviceInformation == nil {
+            guard let information = self.parts.deviceInformation, information.isValid else {
+                throw OperationError(.missingInteraction, "the first registration needs a name for the device")
+            }
+        }
+        let usable = await self.core.module.authenticators.filter { status in
+            guard status.isSupportedByHardware else { return false }
+            switch status.model.factor {
+            case .pin: return self.parts.pinEnroller != nil
+            case .fingerprint: return self.parts.fingerprintUserVerifier != nil
+            case .devicePossession: return true
+            }
+        }.map(\.model)
+        let selections = await prepared.selections(among: usable)
+        guard !selections.isEmpty else {
+            throw OperationError.fido(.noSuitableAuthenticator, "nothing on this device meets the policy")
+        }
+        guard let selector = self.parts.authenticatorSelector else {
+            throw OperationError(.missingInteraction, "no authenticator selector")
+        }
+        // A person chooses by what they do; what needs nothing of them comes along.
+        let named = selections.map { selection in
+            (aaid: (selection.first { !$0.info.isSilent } ?? selection[0]).aaid.text, selection: selection)
+        }
+        let context = AuthenticatorSelectionContext(
+            account: Account(username: username, server: Account.Server(baseUrl: baseUrl)),
+            authenticators: await self.core.descriptors(preferring: named.map(\.aaid)),
+            transactionConfirmationData: nil,
+            requester: await self.core.requester(of: self.request, for: []), compliant: Set(named.map(\.aaid)))
+        let aaid = try await self.core.patience.ask { answer in
+            selector.selectAuthenticator(context: context, handler: AuthenticatorSelectionHandler(answer: answer))
+        }
+        guard let chosen = named.first(where: { $0.aaid == aaid }) else {
+            throw OperationError.fido(.noSuitableAuthenticator, "the chosen authenticator does not meet the policy")
+        }
+        return chosen.selection
+    }
+
+    private func send(
+        _ answer: PreparedAnswer, _ prepared: PreparedRegistration, _ exchange: ServerExchange, _ path: String
+    ) async throws -> RegistrationResult {
+        let username = prepared.request.username
+        let response: ServerResponse
+        do {
+            var context: JSONObject = [:]
+            context["deviceName"] = self.parts.deviceInformation.map { .string($0.name) }
+            response = try await exchange.send(answer.message, context: context, path: path)
+        } catch {
+            for key in answer.keys { try? await self.core.module.notify(key, .requestTimeout) }
+            throw Unanswered(cause: error)
+        }
+        do {
+            guard response.statusCode == .ok || response.statusCode == .accepted else {
+                throw ServerExchange.refused(response.statusCode)
+            }
+            let replaced = try await self.core.register.add(
+                answer.keys, to: username, baseUrl: self.core.configuration.baseUrl, appID: prepared.appID,
+                deviceName: self.parts.deviceInformation?.name)
+            for key in answer.keys { try await self.core.module.notify(key, response.statusCode) }
+            for key in replaced {
+                try await self.core.module.deregister(appID: prepared.appID, aaid: key.aaid, keyID: key.keyID)
+            }
+        } catch {
+            for key in answer.keys { try? await self.core.module.notify(key, response.statusCode) }
+            throw Unanswered(cause: error)
+        }
+        let confirmation = response.confirmation.map {
+            RegistrationConfirmation(number: $0.number, expiresInSeconds: $0.expiresInSeconds)
+        }
+        return RegistrationResult(
+            account: Account(
+                username: username, server: Account.Server(baseUrl: self.core.configuration.baseUrl)),
+            confirmation: response.statusCode == .accepted ? confirmation : nil,
+            isDevelopmentStore: self.core.platform.storage.isDevelopmentStore)
+    }
+}
+
+/// What an app gives to a registration.
+struct RegistrationParts: Sendable {
+    var deviceInformation: DeviceInformation?
+    var authenticatorSelector: (any AuthenticatorSelector)?
+    var pinEnroller: (any PinEnroller)?
+    var fingerprintUserVerifier: (any FingerprintUserVerifier)?
+}
+
+/// An error after which the server gets no report: it has answered, or the answer is on its way.
+struct Unanswered: Error {
+    let cause: any Error
+}
+
+/// How an error of an operation is named to the server.
+struct FailureReport {
+    let code: ErrorCode
+    let asmStatus: ASMStatusCode?
+
+    init(_ error: any Error) {
+        if let failure = error as? OperationFailure {
+            self.code = failure.code
+            self.asmStatus = failure.asmStatus
+        } else {
+            self.code =
+                OperationError(translating: error).fidoErrorCode.map { ErrorCode(rawValue: $0.rawValue) } ?? .unknown
+            self.asmStatus = nil
+        }
+    }
+}

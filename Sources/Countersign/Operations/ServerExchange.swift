@@ -1,0 +1,142 @@
+import UAF
+import UAFClient
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What the SDK sends to the server and how it reads the answers: translation only.
+struct ServerExchange: Sendable {
+    private static let messageType = "application/fido+uaf"
+
+    let core: ClientCore
+
+    /// Asks for a UAF request (GetUAFRequest).
+    func request(_ body: GetUAFRequest, path: String, authorization: (any AuthorizationProvider)? = nil) async throws
+        -> ReturnUAFRequest
+    {
+        let answer = try await self.post(path, body.serialized, authorization: authorization)
+        let request = try ReturnUAFRequest(parsing: answer)
+        guard request.statusCode == .ok, request.uafRequest != nil else { throw Self.refused(request.statusCode) }
+        return request
+    }
+
+    /// Sends a UAF response (SendUAFResponse) and returns how the server judged it.
+    func send(_ message: [UInt8], context: JSONObject, path: String) async throws -> ServerResponse {
+        let body = SendUAFResponse(
+            uafResponse: String(decoding: message, as: UTF8.self), context: context.members.isEmpty ? nil : context)
+        return try ServerResponse(parsing: try await self.post(path, body.serialized))
+    }
+
+    /// Tells the server that there will be no answer, whatever becomes of that; also where the task was cancelled.
+    func reportFailure(_ message: [UInt8], code: ErrorCode, asmStatus: ASMStatusCode?, path: String) async {
+        var context: JSONObject = ["clientErrorCode": .integer(Int64(code.rawValue))]
+        context["asmStatusCode"] = asmStatus.map { .integer(Int64($0.rawValue)) }
+        let final = context
+        // A task of its own, because the operation's may be cancelled: the report goes out all the same, and the
+        // operation ends only when it has. The transport's time limit bounds it.
+        await Task { _ = try? await self.send(message, context: final, path: path) }.value
+    }
+
+    /// Redeems a token. Throws ``OutOfBandOperationError`` and what the transport throws.
+    func redeem(_ token: String, at url: URL) async throws -> ReturnUAFRequest {
+        guard SecureChannel.isSecure(url) else {
+            throw OutOfBandOperationError(.insecureTransport, "the redeem address is not https")
+        }
+        guard let authority = Configuration.authority(url), self.core.configuration.redeemHosts.contains(authority)
+        else {
+            throw OutOfBandOperationError(.hostNotAllowed, url.host() ?? "")
+        }
+        let response = try await self.core.channel.send(
+            TransportRequest(
+                method: "POST", url: url,
+                headers: [("Content-Type", "application/json"), ("Accept", Self.messageType)],
+                body: JSON.object(["token": .string(token)]).serialized, timeout: self.timeout))
+        switch response.status {
+        case 200: break
+        case 404: throw OutOfBandOperationError(.tokenUnknown)
+        case 409: throw OutOfBandOperationError(.tokenAlreadyRedeemed)
+        case 410: throw OutOfBandOperationError(.tokenExpired)
+        case 429, 500...: throw OutOfBandOperationError(.networkError, "status \(response.status)")
+        default: throw OutOfBandOperationError(.protocolError, "status \(response.status)")
+        }
+        guard Self.isMessage(response) else {
+            throw OutOfBandOperationError(.protocolError, "the answer's content type")
+        }
+        let request = try ReturnUAFRequest(parsing: response.body)
+        guard request.statusCode == .ok, request.uafRequest != nil else {
+            throw OutOfBandOperationError(.protocolError, "UAF status \(request.statusCode)")
+        }
+        return request
+    }
+
+    /// The address that the server asks to be opened, where it may be: secure, and at a host of this server.
+    func continuation(_ location: String?) -> URL? {
+        guard let url = location.flatMap({ URL(string: $0) }), SecureChannel.isSecure(url),
+            let authority = Configuration.authority(url), self.core.configuration.redeemHosts.contains(authority)
+        else { return nil }
+        return url
+    }
+
+    /// A refusal in an answer that is complete.
+    static func refused(_ status: UAFStatusCode) -> OperationError {
+        switch status {
+        case .unknownKeyID:
+            OperationError(
+                .userNotRegisteredInServer, serverStatusCode: status.rawValue, "the server does not know the key")
+        default:
+            .fido(.protocolError, serverStatusCode: status.rawValue, "the server refused with \(status)")
+        }
+    }
+
+    private var timeout: Duration { .seconds(self.core.configuration.networkTimeoutInSeconds) }
+
+    private func post(_ path: String, _ body: [UInt8], authorization: (any AuthorizationProvider)? = nil) async throws
+        -> [UInt8]
+    {
+        guard let url = self.core.configuration.address(path) else {
+            throw OperationError(.unknown, "the configured path is not one")
+        }
+        let headers = [("Content-Type", Self.messageType + ";charset=UTF-8"), ("Accept", Self.messageType)]
+        let response = try await self.core.channel.send(
+            TransportRequest(
+                method: "POST", url: url, headers: headers + (authorization?.headers ?? []), body: body,
+                timeout: self.timeout))
+        switch response.status {
+        case 200: break
+        case 401, 403: throw OperationError(.notAuthorized, "status \(response.status)")
+        case 408, 429, 500...: throw OperationError(.networkError, "status \(response.status)")
+        default: throw OperationError.fido(.protocolError, "status \(response.status)")
+        }
+        guard Self.isMessage(response) else { throw OperationError.fido(.protocolError, "the answer's content type") }
+        return response.body
+    }
+
+    private static func isMessage(_ response: TransportResponse) -> Bool {
+        let type = response.header("Content-Type")?.split(separator: ";").first ?? ""
+        return type.filter { !$0.isWhitespace }.lowercased() == self.messageType
+    }
+}
+
+/// What proves to the server who registers: made by an authentication, given to a registration.
+public protocol AuthorizationProvider: Sendable {
+    /// The header fields to send along.
+    var headers: [(name: String, value: String)] { get }
+}
+
+/// A JSON web token of the server, sent as bearer token.
+public struct JwtAuthorizationProvider: AuthorizationProvider, CustomStringConvertible, CustomReflectable {
+    /// The token: a secret.
+    public let jwt: String
+
+    /// A provider of that token.
+    public init(_ jwt: String) { self.jwt = jwt }
+
+    public var headers: [(name: String, value: String)] { [("Authorization", "Bearer \(self.jwt)")] }
+    /// Without the token.
+    public var description: String { "JwtAuthorizationProvider" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
