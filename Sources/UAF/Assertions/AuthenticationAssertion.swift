@@ -26,7 +26,7 @@ public struct AuthenticationAssertion: Hashable, Sendable {
         let others = try TLVComposite(
             root.value[signed.encoded.endIndex...], single: [.signedData, .signature],
             repeatable: AssertionExtension.tags)
-        guard others[.signedData] == nil else { throw UAFError(.duplicateTag, "\(Tag.signedData)") }
+        guard others[.signedData] == nil else { throw UAFError(.duplicateTag, "\(TLVTag.signedData)") }
         self.signedData = try SignedData(signed)
         self.signature = Array(try others.requiredValue(.signature, 1...1024))
         self.extensions = try AssertionExtension.list(others)
@@ -46,7 +46,7 @@ public struct AuthenticationAssertion: Hashable, Sendable {
 
 /// What an authentication signs: TAG_UAFV1_SIGNED_DATA (§3.3).
 public struct SignedData: Hashable, Sendable {
-    /// Tag, length and value exactly as received or made: what the signature covers.
+    /// TLVTag, length and value exactly as received or made: what the signature covers.
     public let signedBytes: [UInt8]
     /// The authenticator's model.
     public let aaid: AAID
@@ -115,7 +115,7 @@ public struct SignedData: Hashable, Sendable {
         self.finalChallengeHash = Array(try items.requiredValue(.finalChallengeHash, 32...32))
         self.transactionContentHash = Array(try items.requiredValue(.transactionContentHash, 0...32))
         guard [0, 32].contains(self.transactionContentHash.count) else {
-            throw UAFError(.invalidLength, "\(Tag.transactionContentHash)")
+            throw UAFError(.invalidLength, "\(TLVTag.transactionContentHash)")
         }
         self.keyID = try KeyID(try items.requiredValue(.keyID, 32...2048))
         self.signCounter = try items.requiredValue(.counters, 4...4).littleEndian(at: 0)

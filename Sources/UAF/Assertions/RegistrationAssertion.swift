@@ -50,7 +50,7 @@ public struct RegistrationAssertion: Hashable, Sendable {
 
 /// What a registration signs: TAG_UAFV1_KRD (§3.2).
 public struct KeyRegistrationData: Hashable, Sendable {
-    /// Tag, length and value exactly as received or made: what the signature covers.
+    /// TLVTag, length and value exactly as received or made: what the signature covers.
     public let signedBytes: [UInt8]
     /// The authenticator's model.
     public let aaid: AAID
@@ -148,7 +148,9 @@ public struct Attestation: Hashable, Sendable {
 
     /// The one attestation among the items of an assertion.
     init(_ items: TLVComposite) throws(UAFError) {
-        let found = [Tag.attestationBasicFull, .attestationBasicSurrogate, .attestationECDAA].compactMap { items[$0] }
+        let found = [TLVTag.attestationBasicFull, .attestationBasicSurrogate, .attestationECDAA].compactMap {
+            items[$0]
+        }
         guard let field = found.first else { throw UAFError(.missingTag, "attestation") }
         guard found.count == 1 else { throw UAFError(.duplicateTag, "attestation") }
         let isFull = field.tag == .attestationBasicFull
@@ -158,12 +160,12 @@ public struct Attestation: Hashable, Sendable {
         self.signature = Array(try parts.requiredValue(.signature, 1...1024))
         self.certificates = parts.fields.filter { $0.tag == .attestationCertificate }.map { Array($0.value) }
         guard !isFull || !self.certificates.isEmpty else {
-            throw UAFError(.missingTag, "\(Tag.attestationCertificate)")
+            throw UAFError(.missingTag, "\(TLVTag.attestationCertificate)")
         }
     }
 
     func append(to writer: inout TLVWriter) throws(UAFError) {
-        try writer.append(Tag(rawValue: self.type.rawValue)) { (inner) throws(UAFError) in
+        try writer.append(TLVTag(rawValue: self.type.rawValue)) { (inner) throws(UAFError) in
             try inner.append(.signature, self.signature)
             for certificate in self.certificates { try inner.append(.attestationCertificate, certificate) }
         }
@@ -186,7 +188,7 @@ public struct AssertionExtension: Hashable, Sendable {
         self.isCritical = isCritical
     }
 
-    static let tags: [Tag] = [.criticalExtension, .extension]
+    static let tags: [TLVTag] = [.criticalExtension, .extension]
 
     static func list(_ items: TLVComposite) throws(UAFError) -> [AssertionExtension] {
         var extensions: [AssertionExtension] = []

@@ -1,10 +1,10 @@
 /// One TLV item as it was read (§3).
 public struct TLVField: Hashable, Sendable {
     /// The tag.
-    public let tag: Tag
+    public let tag: TLVTag
     /// The value, without tag and length.
     public let value: ArraySlice<UInt8>
-    /// Tag, length and value exactly as received: what a signature covers.
+    /// TLVTag, length and value exactly as received: what a signature covers.
     public let encoded: ArraySlice<UInt8>
 }
 
@@ -25,7 +25,7 @@ public struct TLVReader: ~Copyable {
         guard !self.bytes.isEmpty else { return nil }
         guard self.bytes.count >= 4 else { throw UAFError(.truncatedField, "\(self.bytes.count) bytes for a head") }
         let start = self.bytes.startIndex
-        let tag = Tag(rawValue: UInt16(self.bytes[start]) | UInt16(self.bytes[start + 1]) << 8)
+        let tag = TLVTag(rawValue: UInt16(self.bytes[start]) | UInt16(self.bytes[start + 1]) << 8)
         let length = Int(self.bytes[start + 2]) | Int(self.bytes[start + 3]) << 8
         guard self.bytes.count - 4 >= length else {
             throw UAFError(.truncatedField, "\(tag): need \(length), have \(self.bytes.count - 4)")
@@ -37,7 +37,7 @@ public struct TLVReader: ~Copyable {
     }
 
     /// The next item, which must have this tag. Throws `truncatedField`, `missingTag` and `unexpectedTag`.
-    public mutating func readField(expecting tag: Tag) throws(UAFError) -> TLVField {
+    public mutating func readField(expecting tag: TLVTag) throws(UAFError) -> TLVField {
         guard let field = try self.readNext() else { throw UAFError(.missingTag, "\(tag)") }
         guard field.tag == tag else { throw UAFError(.unexpectedTag, "expected \(tag), found \(field.tag)") }
         return field
@@ -55,7 +55,7 @@ struct TLVComposite {
     private(set) var fields: [TLVField] = []
 
     /// Throws `truncatedField`, `duplicateTag` and `unknownCriticalTag`.
-    init(_ value: ArraySlice<UInt8>, single: [Tag], repeatable: [Tag] = []) throws(UAFError) {
+    init(_ value: ArraySlice<UInt8>, single: [TLVTag], repeatable: [TLVTag] = []) throws(UAFError) {
         var reader = TLVReader(value)
         while let field = try reader.readNext() {
             if single.contains(field.tag) {
@@ -70,14 +70,14 @@ struct TLVComposite {
         try reader.finish()
     }
 
-    subscript(tag: Tag) -> TLVField? { self.fields.first { $0.tag == tag } }
+    subscript(tag: TLVTag) -> TLVField? { self.fields.first { $0.tag == tag } }
 
-    func required(_ tag: Tag) throws(UAFError) -> TLVField {
+    func required(_ tag: TLVTag) throws(UAFError) -> TLVField {
         guard let field = self[tag] else { throw UAFError(.missingTag, "\(tag)") }
         return field
     }
 
-    func value(_ tag: Tag, _ length: ClosedRange<Int>) throws(UAFError) -> ArraySlice<UInt8>? {
+    func value(_ tag: TLVTag, _ length: ClosedRange<Int>) throws(UAFError) -> ArraySlice<UInt8>? {
         guard let field = self[tag] else { return nil }
         guard length.contains(field.value.count) else {
             throw UAFError(.invalidLength, "\(tag) of \(field.value.count) bytes")
@@ -85,7 +85,7 @@ struct TLVComposite {
         return field.value
     }
 
-    func requiredValue(_ tag: Tag, _ length: ClosedRange<Int>) throws(UAFError) -> ArraySlice<UInt8> {
+    func requiredValue(_ tag: TLVTag, _ length: ClosedRange<Int>) throws(UAFError) -> ArraySlice<UInt8> {
         guard let value = try self.value(tag, length) else { throw UAFError(.missingTag, "\(tag)") }
         return value
     }
@@ -113,7 +113,7 @@ public struct TLVWriter: Sendable {
     public init() {}
 
     /// Appends one item. Throws ``UAFError/Code/invalidLength`` for more than 65,535 bytes.
-    public mutating func append(_ tag: Tag, _ value: some Collection<UInt8>) throws(UAFError) {
+    public mutating func append(_ tag: TLVTag, _ value: some Collection<UInt8>) throws(UAFError) {
         guard let length = UInt16(exactly: value.count) else {
             throw UAFError(.invalidLength, "\(tag) of \(value.count) bytes")
         }
@@ -123,7 +123,7 @@ public struct TLVWriter: Sendable {
     }
 
     /// Appends a composite whose items `body` writes.
-    public mutating func append(_ tag: Tag, _ body: (inout TLVWriter) throws(UAFError) -> Void) throws(UAFError) {
+    public mutating func append(_ tag: TLVTag, _ body: (inout TLVWriter) throws(UAFError) -> Void) throws(UAFError) {
         var inner = TLVWriter()
         try body(&inner)
         try self.append(tag, inner.bytes)

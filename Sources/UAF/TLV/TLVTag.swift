@@ -1,5 +1,5 @@
 /// The tag of a TLV item (§3.1).
-public struct Tag: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+public struct TLVTag: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The number; only values up to 0x3FFF are used.
     public let rawValue: UInt16
     /// Any number decodes.
