@@ -55,12 +55,12 @@ struct QRCodeTests {
         "The SVG picture is read back by an independent reader",
         arguments: [Self.link, "A", "https://localhost/ÄÖ€", String(repeating: "x", count: 1500)])
     func svgIsReadBack(text: String) throws {
-        let drawn = try pixels(ofSVG: try QRCode(text).svg(label: "code"), scale: 4)
+        let drawn = try pixels(ofSVG: try QRCode(text: text).svg(label: "code"), scale: 4)
         #expect(decodedQRCodes(grey: drawn.pixels, width: drawn.side, height: drawn.side) == [text])
     }
 
     @Test func terminalPictureIsReadBack() throws {
-        let lines = try QRCode(Self.link).halfBlocks.split(separator: "\n")
+        let lines = try QRCode(text: Self.link).terminalText.split(separator: "\n")
         let (columns, rows) = (lines[0].count, lines.count * 2)
         #expect(lines.allSatisfy { $0.count == columns })
         let scale = 4
@@ -80,7 +80,7 @@ struct QRCodeTests {
     }
 
     @Test func pictureHasAQuietZoneOfFourModules() throws {
-        let code = try QRCode("A")
+        let code = try QRCode(text: "A")
         let svg = code.svg(label: "code")
         #expect(code.width == 21)
         #expect(svg.contains("viewBox=\"0 0 29 29\""))
@@ -94,23 +94,23 @@ struct QRCodeTests {
 
     @Test func errorCorrectionIsLevelM() throws {
         // Level M holds 14 bytes in version 1 and 2,331 in version 40; the other levels hold other numbers.
-        #expect(try QRCode(String(repeating: "x", count: 14)).width == 21)
-        #expect(try QRCode(String(repeating: "x", count: 15)).width == 25)
-        #expect(try QRCode(String(repeating: "x", count: 2331)).width == 177)
+        #expect(try QRCode(text: String(repeating: "x", count: 14)).width == 21)
+        #expect(try QRCode(text: String(repeating: "x", count: 15)).width == 25)
+        #expect(try QRCode(text: String(repeating: "x", count: 2331)).width == 177)
     }
 
     @Test func labelOfThePictureIsEscaped() throws {
-        let svg = try QRCode("A").svg(label: #"<b>&"quoted"'"#)
+        let svg = try QRCode(text: "A").svg(label: #"<b>&"quoted"'"#)
         #expect(svg.contains(#"aria-label="&lt;b&gt;&amp;&quot;quoted&quot;&#39;""#))
     }
 
     @Test func textThatDoesNotFitIsRefused() {
-        #expect(throws: QRCodeError(.tooLong, "")) { try QRCode(String(repeating: "x", count: 2332)) }
-        #expect(throws: QRCodeError(.empty, "")) { try QRCode("") }
+        #expect(throws: QRCodeError(.tooLong, "")) { try QRCode(text: String(repeating: "x", count: 2332)) }
+        #expect(throws: QRCodeError(.empty, "")) { try QRCode(text: "") }
     }
 
     @Test func pngFileIsReadBack() throws {
-        let code = try QRCode(Self.link)
+        let code = try QRCode(text: Self.link)
         let picture = try greyPicture(ofPNG: try code.png(scale: 3))
         #expect(picture.width == (code.width + 8) * 3)
         #expect(
@@ -119,12 +119,12 @@ struct QRCodeTests {
 
     @Test("A PNG file of an unusable scale is refused", arguments: [0, -1, 65])
     func scaleOutOfRangeIsRefused(scale: Int) throws {
-        let code = try QRCode("A")
+        let code = try QRCode(text: "A")
         #expect(throws: QRCodeError(.picture, "")) { try code.png(scale: scale) }
     }
 
     @Test func errorNeverHoldsTheText() {
-        let error = #expect(throws: QRCodeError.self) { try QRCode(String(repeating: "secret", count: 500)) }
+        let error = #expect(throws: QRCodeError.self) { try QRCode(text: String(repeating: "secret", count: 500)) }
         #expect(error?.description == "QRCodeError.tooLong: 3000 bytes")
     }
 }

@@ -11,7 +11,7 @@ public struct QRCode: Sendable, Equatable {
     static let quietZone = 4
 
     /// The code of a text. Throws ``QRCodeError/Code/empty`` and ``QRCodeError/Code/tooLong`` (more than 2,331 bytes).
-    public init(_ text: String) throws(QRCodeError) {
+    public init(text: String) throws(QRCodeError) {
         let bytes = Array(text.utf8)
         guard !bytes.isEmpty else { throw QRCodeError(.empty, "no text") }
         guard let code = QRcode_encodeData(Int32(clamping: bytes.count), bytes, 0, QR_ECLEVEL_M) else {
@@ -62,7 +62,7 @@ public struct QRCode: Sendable, Equatable {
     /// The code for a terminal with a dark background, two modules to a character, a line feed after each line.
     ///
     /// Light modules are the drawn ones.
-    public var halfBlocks: String {
+    public var terminalText: String {
         var text = ""
         let range = -Self.quietZone..<self.width + Self.quietZone
         for row in stride(from: range.lowerBound, to: range.upperBound, by: 2) {

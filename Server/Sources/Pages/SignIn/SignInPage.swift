@@ -95,7 +95,7 @@ extension PageRenderer {
         var codes: SignInView.Codes?
         if page.state == .waiting, let shown = page.codes {
             codes = SignInView.Codes(
-                qr: try QRCode(shown.qrLink).svg(label: "QR code to scan with the authenticator app on your phone"),
+                qr: try QRCode(text: shown.qrLink).svg(label: "QR code to scan with the authenticator app on your phone"),
                 sameDeviceLink: shown.sameDeviceLink, typedCode: shown.typedCode,
                 secondsLeft: max(0, shown.secondsLeft))
         }
