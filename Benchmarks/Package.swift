@@ -1,7 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The load generator of `make bench`. A package of its own, so that neither an app nor the server resolves it.
+/// The load generator of `make bench` and the crash test of `make test`: both are clients of a running server, with keys
+/// of their own. A package of its own, so that neither an app nor the server resolves it.
+
+let protocols: Target.Dependency = .product(name: "CountersignProtocols", package: "countersign")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 
 let package = Package(
     name: "countersign-benchmarks",
@@ -11,18 +15,18 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
-        .executableTarget(
-            name: "LoadGenerator",
-            dependencies: [
-                .product(name: "CountersignProtocols", package: "countersign"),
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: [
-                .enableUpcomingFeature("MemberImportVisibility"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-                .enableUpcomingFeature("ExistentialAny"),
-                .treatAllWarnings(as: .error),
-            ])
+        .target(name: "ServerClients", dependencies: [protocols, crypto]),
+        .executableTarget(name: "LoadGenerator", dependencies: ["ServerClients", protocols, crypto]),
+        .executableTarget(name: "CrashTest", dependencies: ["ServerClients", protocols]),
     ],
     swiftLanguageModes: [.v6]
 )
+
+for target in package.targets {
+    target.swiftSettings = [
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("ExistentialAny"),
+        .treatAllWarnings(as: .error),
+    ]
+}

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// Runs `body` on `count` threads of their own, which may block, and waits for all. Throws the first error.
-func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
+package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
     let failures = Failures()
     let group = DispatchGroup()
     for index in 0..<count {
@@ -25,16 +25,16 @@ private final class Failures: Sendable {
 }
 
 /// Work that threads hand in and take out.
-final class Shared<Value: Sendable>: Sendable {
+package final class Shared<Value: Sendable>: Sendable {
     private let value: Mutex<Value>
-    init(_ value: Value) { self.value = Mutex(value) }
-    func withLock<Result: Sendable>(_ body: (inout sending Value) throws -> sending Result) rethrows -> Result {
+    package init(_ value: Value) { self.value = Mutex(value) }
+    package func withLock<Result: Sendable>(_ body: (inout sending Value) throws -> sending Result) rethrows -> Result {
         try self.value.withLock(body)
     }
 }
 
 /// Processor time that a process has used, in seconds; from `/proc`, so that the server's can be read too.
-func processorSeconds(of process: Int32) -> Double {
+package func processorSeconds(of process: Int32) -> Double {
     guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
         let end = text.lastIndex(of: ")")
     else { return 0 }
@@ -42,6 +42,25 @@ func processorSeconds(of process: Int32) -> Double {
     return (Double(fields[12]) ?? 0) / 100 + (Double(fields[13]) ?? 0) / 100
 }
 
-func seconds(of duration: Duration) -> Double {
+package func seconds(of duration: Duration) -> Double {
     Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+}
+
+/// The sum of all keys' counters, read past the server by the `sqlite3` module of Python.
+package func sumOfCounters(inDatabase path: String) throws -> UInt64 {
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [
+        "python3", "-c",
+        "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT sum(counter) FROM credential').fetchone()[0])",
+        path,
+    ]
+    process.standardOutput = output
+    try process.run()
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    guard let sum = UInt64(text) else { throw LoadError("the counters cannot be read from \(path)") }
+    return sum
 }

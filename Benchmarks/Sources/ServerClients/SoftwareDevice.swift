@@ -1,26 +1,31 @@
 import Crypto
-import UAF
+package import UAF
 import _Primitives
 
 /// A registered key and what it takes to answer for it. Owned by one thread.
-struct SoftwareDevice {
+package struct SoftwareDevice: Sendable {
     /// What the terminal phone calls itself; the server trusts it without configuration.
     static let facetID = "linux:program:countersign-phone"
     private static let model = AuthenticatorModel(factor: .pin, keyStore: .file)
 
-    let username: String
+    package let username: String
     private let key: P256.Signing.PrivateKey
     private let keyID: KeyID
-    private(set) var counter: UInt32 = 0
+    /// The device's own network address, behind the proxy that the caller plays.
+    package let address: String
+    /// What the last signature carried.
+    package private(set) var counter: UInt32 = 0
 
-    init(username: String) throws {
+    package init(username: String) throws {
         self.username = username
         self.key = P256.Signing.PrivateKey()
-        self.keyID = try KeyID(RandomSource.system.bytes(32)[...])
+        self.keyID = try KeyID(RandomSource.system.bytes(32))
+        let number = RandomSource.system.bytes(3)
+        self.address = "10.\(number[0]).\(number[1]).\(number[2])"
     }
 
     /// The body that answers a registration request.
-    func registration(for request: RegistrationRequest) throws -> [UInt8] {
+    package func registration(for request: RegistrationRequest) throws -> [UInt8] {
         let parameters = try self.parameters(request.header.appID, request.challenge)
         let data = try KeyRegistrationData(
             aaid: Self.model.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion,
@@ -40,15 +45,17 @@ struct SoftwareDevice {
         ).serialized
     }
 
-    /// The body that answers an authentication request, with the counter raised.
-    mutating func authentication(for request: AuthenticationRequest) throws -> [UInt8] {
+    /// The body that answers an authentication request, with the counter raised. A transaction is confirmed.
+    package mutating func authentication(for request: AuthenticationRequest) throws -> [UInt8] {
         self.counter += 1
         let parameters = try self.parameters(request.header.appID, request.challenge)
+        let transaction = request.transaction.first
         let data = try SignedData(
-            aaid: Self.model.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion, mode: .userVerified,
-            signatureAlgorithm: .p256Raw, nonce: RandomSource.system.bytes(8),
-            finalChallengeHash: FinalChallengeParams.hash(ofEncoded: parameters), keyID: self.keyID,
-            signCounter: self.counter)
+            aaid: Self.model.aaid, authenticatorVersion: AuthenticatorModel.authenticatorVersion,
+            mode: transaction == nil ? .userVerified : .transactionConfirmed, signatureAlgorithm: .p256Raw,
+            nonce: RandomSource.system.bytes(8),
+            finalChallengeHash: FinalChallengeParams.hash(ofEncoded: parameters),
+            transactionContentHash: transaction?.contentHash ?? [], keyID: self.keyID, signCounter: self.counter)
         let assertion = AuthenticationAssertion(signedData: data, signature: try self.signature(over: data.signedBytes))
         let response = AuthenticationResponse(
             header: self.header(of: request.header), fcParams: parameters,

@@ -2,13 +2,14 @@ import Glibc
 
 /// One keep-alive connection over a blocking socket: the least work a client can do, because it shares the cores with
 /// the server that it measures.
-struct HTTPConnection: ~Copyable {
+package struct HTTPConnection: ~Copyable {
     private let descriptor: Int32
     private let host: String
     private var buffer: [UInt8] = []
 
-    init(host: String, port: UInt16) throws {
-        self.host = "\(host):\(port)"
+    /// Connects to a port of this machine.
+    package init(port: UInt16) throws {
+        self.host = "localhost:\(port)"
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var one: Int32 = 1
         setsockopt(self.descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
@@ -16,23 +17,43 @@ struct HTTPConnection: ~Copyable {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        try Self.connect(self.descriptor, to: &address)
+    }
+
+    /// Connects to a socket in the file system.
+    package init(socketPath: String) throws {
+        self.host = "localhost"
+        self.descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        guard socketPath.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else {
+            throw LoadError("the path of the socket is too long: \(socketPath)")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: socketPath.utf8) }
+        try Self.connect(self.descriptor, to: &address)
+    }
+
+    private static func connect<Address>(_ descriptor: Int32, to address: inout Address) throws {
+        // A server that never answers is a failure, not a pause.
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(self.descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
             }
         }
-        guard result == 0 else { throw LoadError("cannot connect to port \(port)") }
+        guard result == 0 else { throw LoadError("cannot connect: \(String(cString: strerror(errno)))") }
     }
 
     deinit { close(self.descriptor) }
 
-    struct Response {
-        let status: Int
-        let head: String
-        let body: [UInt8]
+    package struct Response: Sendable {
+        package let status: Int
+        package let head: String
+        package let body: [UInt8]
 
         /// The value of a header, by its name in any case.
-        func header(_ name: String) -> String? {
+        package func header(_ name: String) -> String? {
             for line in self.head.split(separator: "\r\n") {
                 guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else {
                     continue
@@ -43,20 +64,13 @@ struct HTTPConnection: ~Copyable {
         }
     }
 
-    mutating func get(_ path: String, headers: [String] = []) throws -> Response {
+    package mutating func get(_ path: String, headers: [String] = []) throws -> Response {
         try self.send("GET", path, headers: headers, body: [])
         return try self.receive()
     }
 
-    mutating func post(_ path: String, headers: [String] = [], type: String = "application/json", body: [UInt8]) throws
-        -> Response
-    {
-        try self.send("POST", path, headers: headers + ["Content-Type: \(type)"], body: body)
-        return try self.receive()
-    }
-
     /// Sends a request and does not wait for its answer.
-    mutating func send(_ method: String, _ path: String, headers: [String], body: [UInt8]) throws {
+    package mutating func send(_ method: String, _ path: String, headers: [String], body: [UInt8]) throws {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: \(self.host)\r\n"
         for header in headers { head += header + "\r\n" }
         if method == "POST" { head += "Content-Length: \(body.count)\r\n" }
@@ -72,7 +86,7 @@ struct HTTPConnection: ~Copyable {
         }
     }
 
-    mutating func receive() throws -> Response {
+    package mutating func receive() throws -> Response {
         let head = try self.readHead()
         let status = Int(head.dropFirst(9).prefix(3)) ?? 0
         let response = Response(status: status, head: head, body: [])
@@ -87,7 +101,7 @@ struct HTTPConnection: ~Copyable {
     }
 
     /// Reads on until `text` has come, whatever stands before it.
-    mutating func wait(for text: String) throws {
+    package mutating func wait(for text: String) throws {
         let pattern = Array(text.utf8)
         while true {
             if let end = self.buffer.firstRange(of: pattern)?.upperBound {
@@ -145,7 +159,7 @@ struct HTTPConnection: ~Copyable {
 }
 
 /// Why a run is worth nothing.
-struct LoadError: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
+package struct LoadError: Error, CustomStringConvertible {
+    package let description: String
+    package init(_ description: String) { self.description = description }
 }

@@ -1,0 +1,176 @@
+import Crypto
+import _Primitives
+
+/// A web application with its browsers, as far as the server sees them: the requests, and what is read from answers.
+package struct RelyingParty: Sendable {
+    private static let redirectURI = "http://127.0.0.1:8099/signed-in"
+
+    private let clientID: String
+    private let basic: String
+
+    package init(server: Server) throws {
+        (self.clientID, self.basic) = try server.addClient(redirectURI: Self.redirectURI)
+    }
+
+    /// A sign-in whose page is open.
+    package struct SignIn: Sendable {
+        package let request: String
+        package let cookies: [String]
+        package let typedCode: String
+        fileprivate let verifier: String
+        package var eventsPath: String { "/sign-in/wait/events?request=\(self.request)" }
+
+        package var completion: Request {
+            Request("GET", "/sign-in/complete?request=\(self.request)", headers: self.cookies)
+        }
+    }
+
+    // MARK: - The browser
+
+    package func authorization(verifier: String) -> Request {
+        let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
+        return Request(
+            "GET",
+            "/oauth2/authorize?response_type=code&scope=openid&state=s&nonce=n&client_id=\(self.clientID)"
+                + "&redirect_uri=\(Self.redirectURI)&code_challenge=\(challenge)&code_challenge_method=S256")
+    }
+
+    /// The page that an authorization's answer leads to.
+    package func page(after answer: HTTPConnection.Response) throws -> (request: String, page: Request) {
+        guard let location = answer.header("location"), let mark = location.firstRange(of: "request=") else {
+            throw LoadError("authorize: \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+        }
+        let request = String(location[mark.upperBound...].prefix { $0 != "&" })
+        return (request, Request("GET", "/sign-in?request=\(request)", headers: answer.cookieHeaders))
+    }
+
+    package func signIn(
+        _ request: String, authorization: HTTPConnection.Response, page: HTTPConnection.Response, verifier: String
+    ) throws -> SignIn {
+        let text = String(decoding: page.body, as: UTF8.self)
+        guard let mark = text.firstRange(of: "data-testid=\"typed-code\""),
+            let start = text[mark.upperBound...].firstIndex(of: ">")
+        else { throw LoadError("no typed code on the page: \(page.status) \(text.prefix(300))") }
+        let code = text[text.index(after: start)...].prefix { $0 != "<" }.filter { !$0.isWhitespace }
+        return SignIn(
+            request: request, cookies: page.cookieHeaders.isEmpty ? authorization.cookieHeaders : page.cookieHeaders,
+            typedCode: String(code), verifier: verifier)
+    }
+
+    package func beginSignIn(on browser: inout HTTPConnection) throws -> SignIn {
+        let verifier = RandomSource.system.token()
+        let authorization = try browser.exchange(self.authorization(verifier: verifier))
+        let (request, page) = try self.page(after: authorization)
+        return try self.signIn(
+            request, authorization: authorization, page: try browser.exchange(page), verifier: verifier)
+    }
+
+    /// The code that a completion's redirect carries; `nil` where it carries none.
+    package func code(in answer: HTTPConnection.Response) -> String? {
+        guard let location = answer.header("location"), location.hasPrefix(Self.redirectURI),
+            let mark = location.firstRange(of: "code=")
+        else { return nil }
+        return String(location[mark.upperBound...].prefix { $0 != "&" })
+    }
+
+    // MARK: - The back end
+
+    private var authorizationHeader: String { "Authorization: Basic \(self.basic)" }
+
+    package func exchange(code: String, of signIn: SignIn) -> Request {
+        Request(
+            "POST", "/oauth2/token", headers: [self.authorizationHeader], type: "application/x-www-form-urlencoded",
+            body: Array(
+                ("grant_type=authorization_code&code=\(code)&redirect_uri=\(Self.redirectURI)"
+                    + "&code_verifier=\(signIn.verifier)").utf8))
+    }
+
+    /// The access token, and the person's name for this relying party.
+    package func tokens(in answer: HTTPConnection.Response) throws -> (accessToken: String, subject: String) {
+        guard answer.status == 200, case .object(let tokens) = try JSON(parsing: answer.body) else {
+            throw LoadError("token: \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+        }
+        let parts = try tokens.requiredString("id_token").split(separator: ".")
+        guard parts.count == 3, let payload = Base64URL.decode(parts[1]),
+            case .object(let claims) = try JSON(parsing: payload)
+        else { throw LoadError("no ID token") }
+        return (try tokens.requiredString("access_token"), try claims.requiredString("sub"))
+    }
+
+    package func userinfo(_ accessToken: String) -> Request {
+        Request("GET", "/oauth2/userinfo", headers: ["Authorization: Bearer \(accessToken)"])
+    }
+
+    /// Completes a sign-in down to the ID token. Returns the person's subject.
+    package func finish(_ signIn: SignIn, on browser: inout HTTPConnection) throws -> String {
+        let completed = try browser.exchange(signIn.completion)
+        guard let code = self.code(in: completed) else { throw LoadError("complete: \(completed.status)") }
+        return try self.tokens(in: try browser.exchange(self.exchange(code: code, of: signIn))).subject
+    }
+
+    /// A dispatch of an authentication of `subject` as a link, with a text to confirm where one is given.
+    package func dispatch(_ subject: String, text: String? = nil) -> Request {
+        var context: JSONObject = ["subject": .string(subject)]
+        if let text {
+            let content = Base64URL.encode(Array(text.utf8))
+            context["transaction"] = .array([
+                .object(["contentType": .string("text/plain"), "content": .string(content)])
+            ])
+        }
+        let body: JSONObject = [
+            "dispatcher": .string("link"),
+            "getUafRequest": .object(["op": .string("Auth"), "context": .string(JSON.object(context).text)]),
+        ]
+        return Request(
+            "POST", "/token/dispatch/authentication", headers: [self.authorizationHeader],
+            body: JSON.object(body).serialized)
+    }
+
+    package func dispatched(in answer: HTTPConnection.Response) throws -> (session: String, token: String) {
+        guard answer.status == 200, case .object(let object) = try JSON(parsing: answer.body) else {
+            throw LoadError("dispatch: \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+        }
+        return (try object.requiredString("sessionId"), try object.requiredString("token"))
+    }
+
+    package func status(session: String) -> Request {
+        Request(
+            "POST", "/status", headers: [self.authorizationHeader],
+            body: JSON.object(["sessionId": .string(session)]).serialized)
+    }
+}
+
+/// A request before it is sent.
+package struct Request: Sendable {
+    package let method: String
+    package let path: String
+    package let headers: [String]
+    package let body: [UInt8]
+
+    package init(
+        _ method: String, _ path: String, headers: [String] = [], type: String = "application/json", body: [UInt8] = []
+    ) {
+        self.method = method
+        self.path = path
+        self.headers = method == "POST" ? headers + ["Content-Type: \(type)"] : headers
+        self.body = body
+    }
+}
+
+extension HTTPConnection {
+    package mutating func exchange(_ request: Request) throws -> Response {
+        try self.send(request.method, request.path, headers: request.headers, body: request.body)
+        return try self.receive()
+    }
+}
+
+extension HTTPConnection.Response {
+    /// The cookies that it sets, as a header of the next request.
+    package var cookieHeaders: [String] {
+        let cookies = self.head.split(separator: "\r\n").compactMap { line -> String? in
+            guard line.lowercased().hasPrefix("set-cookie:") else { return nil }
+            return String(line.dropFirst(11).prefix { $0 != ";" }.drop { $0 == " " })
+        }
+        return cookies.isEmpty ? [] : ["Cookie: " + cookies.joined(separator: "; ")]
+    }
+}

@@ -1,0 +1,120 @@
+package import UAF
+import _Primitives
+
+/// The server under load, called as its own clients call it.
+package struct Server: Sendable {
+    package static let uafType = "application/fido+uaf;charset=UTF-8"
+
+    private let port: UInt16
+    private let socketPath: String
+
+    package init(_ process: ServerProcess) {
+        self.port = process.port
+        self.socketPath = process.socketPath
+    }
+
+    /// A phone, a browser or a back end.
+    package func connect() throws -> HTTPConnection { try HTTPConnection(port: self.port) }
+    /// The operator on the server's own machine.
+    package func connectOperator() throws -> HTTPConnection { try HTTPConnection(socketPath: self.socketPath) }
+
+    // MARK: - Administration
+
+    private func admin(_ path: String, _ body: JSONObject, on connection: inout HTTPConnection) throws -> JSONObject {
+        let response = try connection.exchange(
+            Request("POST", "/admin/v1\(path)", body: JSON.object(body).serialized))
+        guard (200..<300).contains(response.status) else {
+            throw LoadError("\(path): \(response.status) \(String(decoding: response.body, as: UTF8.self))")
+        }
+        guard !response.body.isEmpty, case .object(let object) = try JSON(parsing: response.body) else { return [:] }
+        return object
+    }
+
+    /// Makes an account, and enrols a device for it with link, answer and number, as a person would.
+    package func enrol(
+        _ username: String, operator: inout HTTPConnection, phone: inout HTTPConnection
+    ) throws -> SoftwareDevice {
+        _ = try self.admin("/accounts", ["username": .string(username)], on: &`operator`)
+        let activation = try self.admin("/activations", ["username": .string(username)], on: &`operator`)
+        let redeemed = try self.redeem(
+            Self.token(ofLink: try activation.requiredString("link")), operation: "registration", on: &phone)
+        guard let message = redeemed.uafRequest else { throw LoadError("redeem: \(redeemed.statusCode)") }
+        let device = try SoftwareDevice(username: username)
+        let answer = try phone.exchange(
+            Request(
+                "POST", "/uaf/1.1/registration", type: Self.uafType,
+                body: try device.registration(for: RegistrationRequest(parsing: message.utf8))))
+        let judged = try ServerResponse(parsing: answer.body)
+        guard let number = judged.confirmation?.number else { throw LoadError("registration: \(judged.statusCode)") }
+        _ = try self.admin(
+            "/activations/\(try activation.requiredString("id"))/confirm", ["number": .string(number)],
+            on: &`operator`)
+        return device
+    }
+
+    /// Makes a relying party. Returns its id, and its credentials for HTTP Basic.
+    package func addClient(redirectURI: String) throws -> (id: String, basic: String) {
+        var connection = try self.connectOperator()
+        let client = try self.admin(
+            "/clients", ["name": .string("Load generator"), "redirectUris": .array([.string(redirectURI)])],
+            on: &connection)
+        let id = try client.requiredString("clientId")
+        return (id, Self.base64("\(id):\(try client.requiredString("clientSecret"))"))
+    }
+
+    /// The one-time token in a link for phones.
+    static func token(ofLink link: String) throws -> String {
+        guard let encoded = link.split(separator: "=", maxSplits: 1).last, let payload = Base64URL.decode(encoded),
+            case .object(let document) = try JSON(parsing: payload)
+        else { throw LoadError("no payload in the link") }
+        return try document.requiredObject("nma_data").requiredString("token")
+    }
+
+    private static func base64(_ text: String) -> String {
+        let letters = Base64URL.encode(Array(text.utf8)).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+        return String(letters) + String(repeating: "=", count: (4 - letters.count % 4) % 4)
+    }
+
+    // MARK: - The phone's side
+
+    package func redemption(of token: String, operation: String = "authentication") -> Request {
+        Request("POST", "/token/redeem/\(operation)", body: JSON.object(["token": .string(token)]).serialized)
+    }
+
+    package func redeem(_ token: String, operation: String = "authentication", on connection: inout HTTPConnection)
+        throws
+        -> ReturnUAFRequest
+    {
+        let response = try connection.exchange(self.redemption(of: token, operation: operation))
+        guard response.status == 200 else {
+            throw LoadError("redeem: \(response.status) \(String(decoding: response.body, as: UTF8.self))")
+        }
+        return try ReturnUAFRequest(parsing: response.body)
+    }
+
+    /// Asks for a challenge without saying more than a name.
+    package func challengeRequest(for device: SoftwareDevice) -> Request {
+        Request(
+            "POST", "/uaf/1.1/request/authentication", headers: ["X-Forwarded-For: \(device.address)"],
+            type: Self.uafType,
+            body: GetUAFRequest(operation: .authentication, context: ["username": .string(device.username)]).serialized)
+    }
+
+    package func authenticationAnswer(_ body: [UInt8]) -> Request {
+        Request("POST", "/uaf/1.1/authentication", type: Self.uafType, body: body)
+    }
+
+    /// Asks for a fresh challenge and answers it. The answer is durable at the server before it acknowledges.
+    package func authenticate(_ device: inout SoftwareDevice, on connection: inout HTTPConnection) throws {
+        let asked = try connection.exchange(self.challengeRequest(for: device))
+        guard asked.status == 200, let message = try ReturnUAFRequest(parsing: asked.body).uafRequest else {
+            throw LoadError("no challenge: \(asked.status) \(String(decoding: asked.body, as: UTF8.self))")
+        }
+        let answer = try connection.exchange(
+            self.authenticationAnswer(try device.authentication(for: AuthenticationRequest(parsing: message.utf8))))
+        let judged = try ServerResponse(parsing: answer.body)
+        guard judged.statusCode == .ok else {
+            throw LoadError("refused: \(judged.statusCode) \(judged.description ?? "")")
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+
+/// A server in a process and a folder of its own, which can be killed and started again.
+package final class ServerProcess {
+    private let program: String
+    private let folder: String
+    private let operationsPort: UInt16
+    private var process: Process?
+
+    package let port: UInt16
+    /// From the start of the process to the first answer that says ready, the last time.
+    package private(set) var startDuration: Duration = .zero
+
+    /// `folder` must exist; data, key and log come into it.
+    package init(program: String, folder: String, port: UInt16, operationsPort: UInt16) {
+        self.program = program
+        self.folder = folder
+        self.port = port
+        self.operationsPort = operationsPort
+    }
+
+    package var identifier: Int32 { self.process?.processIdentifier ?? 0 }
+    package var databasePath: String { self.folder + "/data/countersign.sqlite" }
+    package var socketPath: String { self.folder + "/data/admin.sock" }
+
+    /// Starts the server and waits until it is ready.
+    ///
+    /// The caller is a trusted proxy: each phone behind it has an address of its own, because challenges for anybody
+    /// are limited for each source.
+    package func start() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: self.program)
+        process.arguments = [
+            "serve", "--data", self.folder + "/data", "--key-file", self.folder + "/key",
+            "--bind", "127.0.0.1:\(self.port)", "--operations-bind", "127.0.0.1:\(self.operationsPort)",
+            "--issuer", "http://localhost:\(self.port)", "--trusted-proxies", "127.0.0.1/32",
+        ]
+        let log = self.folder + "/server.log"
+        if !FileManager.default.fileExists(atPath: log) {
+            _ = FileManager.default.createFile(atPath: log, contents: nil)
+        }
+        guard let output = FileHandle(forWritingAtPath: log) else { throw LoadError("no log at \(log)") }
+        try output.seekToEnd()
+        process.standardOutput = output
+        process.standardError = output
+        process.standardInput = FileHandle.nullDevice
+        let clock = ContinuousClock()
+        let start = clock.now
+        try process.run()
+        self.process = process
+        while !self.isReady() {
+            guard process.isRunning, start.duration(to: clock.now) < .seconds(60) else {
+                throw LoadError("the server did not start; its log is \(log)")
+            }
+            usleep(500)
+        }
+        self.startDuration = start.duration(to: clock.now)
+    }
+
+    private func isReady() -> Bool {
+        guard var connection = try? HTTPConnection(port: self.operationsPort) else { return false }
+        return (try? connection.get("/readyz"))?.status == 200
+    }
+
+    /// Ends the process at once, as a power cut would: no handler runs.
+    package func killAtOnce() {
+        guard let process = self.process else { return }
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        self.process = nil
+    }
+
+    package func stop() {
+        guard let process = self.process else { return }
+        process.terminate()
+        process.waitUntilExit()
+        self.process = nil
+    }
+
+    /// Memory in use, in MiB.
+    package func residentMebibytes() -> Double {
+        guard let text = try? String(contentsOfFile: "/proc/\(self.identifier)/status", encoding: .utf8),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
+            let kibibytes = Double(line.split(whereSeparator: { !$0.isNumber }).first ?? "")
+        else { return 0 }
+        return kibibytes / 1024
+    }
+}
