@@ -16,7 +16,7 @@ struct CrashTest {
         let seed = arguments.count > 5 ? UInt64(arguments[5]) ?? 1 : UInt64.random(in: 1...999_999)
         print("crash test: \(points) points, seed \(seed)")
 
-        let folder = NSTemporaryDirectory() + "countersign-crash-\(getpid())"
+        let folder = "/var/tmp/countersign-crash-\(getpid())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let process = ServerProcess(program: arguments[1], folder: folder, port: 18_180, operationsPort: 19_190)
         defer { process.killAtOnce() }

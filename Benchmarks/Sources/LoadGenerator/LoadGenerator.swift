@@ -18,7 +18,7 @@ struct LoadGenerator {
         let (keys, connections) = (number(2, 2000), number(3, 64))
         let (seconds, tokens) = (number(4, 10), number(5, 20_000))
 
-        let folder = NSTemporaryDirectory() + "countersign-bench-\(getpid())"
+        let folder = "/var/tmp/countersign-bench-\(getpid())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let process = ServerProcess(program: arguments[1], folder: folder, port: 18_080, operationsPort: 19_090)
