@@ -223,10 +223,12 @@ public struct OutOfBandPayloadError: Error, Hashable, Sendable, CustomStringConv
         public var description: String { self.base.rawValue }
     }
 
+    /// What went wrong.
     public let code: Code
     /// For the log: never a part of the payload.
     public let reason: String
 
+    /// An error with that code; `reason` must hold no secret.
     public init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason

@@ -77,10 +77,12 @@ public struct TransactionTextError: Error, Hashable, Sendable, CustomStringConve
         public var description: String { self.base.rawValue }
     }
 
+    /// What went wrong.
     public let code: Code
     /// For the log: a length or a code point, never the text.
     public let reason: String
 
+    /// An error with that code; `reason` must hold no secret.
     public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason

@@ -41,10 +41,12 @@ public struct JOSEError: Error, Hashable, Sendable, CustomStringConvertible {
         public var description: String { self.base.rawValue }
     }
 
+    /// What went wrong.
     public let code: Code
     /// For the log: a place, a member's or an algorithm's name. Never a value of a key, a claim or a payload.
     public let reason: String
 
+    /// An error with that code; `reason` must hold no secret.
     public init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason

@@ -34,7 +34,9 @@ public struct ContentEncryption: RawRepresentable, Hashable, Sendable {
     }
     private init(known: String) { self.rawValue = known }
 
+    /// AES GCM with a key of 128 bits.
     public static let a128GCM = Self(known: "A128GCM")
+    /// AES GCM with a key of 256 bits.
     public static let a256GCM = Self(known: "A256GCM")
 
     /// Bytes of the content key.
@@ -46,7 +48,9 @@ public struct ContentEncryption: RawRepresentable, Hashable, Sendable {
 /// Cost of either direction on one core: ECDH-ES about 100 µs, RSA of 2048 bits about 450 µs to decrypt and 15 µs to
 /// encrypt.
 public struct JWE: Sendable {
+    /// The protected header: `alg`, `enc` and what else its maker put in.
     public let header: JOSEHeader
+    /// What was encrypted.
     public let plaintext: [UInt8]
 
     /// Decrypts a compact form with a private key.

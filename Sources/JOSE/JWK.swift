@@ -17,8 +17,11 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
     /// The numbers of an RSA private key (RFC 7518, section 6.3.2). The exponents `dp`, `dq` and `qi` are computed from
     /// them.
     public struct RSAPrivateNumbers: Hashable, Sendable {
+        /// The private exponent.
         public let d: [UInt8]
+        /// The first prime factor.
         public let p: [UInt8]
+        /// The second prime factor.
         public let q: [UInt8]
     }
 
@@ -32,6 +35,7 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
         case octets([UInt8])
     }
 
+    /// The key itself, by its kind.
     public let material: Material
     /// The key's name (`kid`).
     public var keyID: String?
@@ -195,8 +199,10 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
 
 /// A JWK Set (RFC 7517, section 5).
 public struct JWKSet: Hashable, Sendable {
+    /// The keys in the order they came.
     public let keys: [JWK]
 
+    /// A set of these keys.
     public init(_ keys: [JWK]) { self.keys = keys }
 
     /// Reads a set of at most 64 keys. Keys that cannot be used are left out, as RFC 7517, section 5, asks; two keys of

@@ -60,6 +60,7 @@ public struct UnverifiedJWS: Sendable {
 
 /// A JSON Web Signature whose signature was found good, or that was just made. Only those two can make one.
 public struct VerifiedJWS: Sendable {
+    /// The protected header, which the signature covers.
     public let header: JOSEHeader
     /// The bytes that were signed as payload.
     public let payload: [UInt8]

@@ -36,6 +36,7 @@ public struct SigningKey: Sendable {
         case rsa(_RSA.Signing.PrivateKey)
     }
 
+    /// The one algorithm that the key is used with.
     public let algorithm: SignatureAlgorithm
     /// Written as `kid` into the header of what the key signs.
     public let keyID: String?
@@ -97,6 +98,7 @@ public struct VerificationKey: Sendable {
         case rsa(_RSA.Signing.PublicKey)
     }
 
+    /// The one algorithm that the key is used with.
     public let algorithm: SignatureAlgorithm
     private let material: Material
 

@@ -14,8 +14,11 @@ public struct ClientCredentials: Sendable, CustomStringConvertible {
         case post = "client_secret_post"
     }
 
+    /// The client's identifier (`client_id`).
     public let clientID: String
+    /// The client's secret (`client_secret`).
     public let secret: SecretBytes
+    /// How the two came.
     public let method: Method
 
     /// Reads the value of an `Authorization` header of the scheme `Basic`. Identifier and secret are form-encoded within
@@ -78,6 +81,7 @@ public struct ClientCredentials: Sendable, CustomStringConvertible {
 
 /// An access token from an `Authorization` header (RFC 6750, section 2.1).
 public struct BearerToken: Sendable, CustomStringConvertible {
+    /// The token as it was sent: a secret.
     public let text: String
 
     /// Reads the value of an `Authorization` header of the scheme `Bearer`.

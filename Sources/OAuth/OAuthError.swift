@@ -43,6 +43,7 @@ public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let insufficientScope = Self(rawValue: "insufficient_scope")
     }
 
+    /// What went wrong.
     public let code: Code
     /// For the peer (`error_description`): an English sentence without anything secret. `nil` says nothing.
     public let message: String?

@@ -3,6 +3,7 @@ public import _Primitives
 
 /// The secret that the client keeps while a person signs in (RFC 7636, section 4.1): 43 to 128 unreserved characters.
 public struct CodeVerifier: Hashable, Sendable, CustomStringConvertible {
+    /// The verifier as it is sent: a secret until the code is exchanged.
     public let text: String
 
     /// Throws ``OAuthError`` `invalid_grant` where the text has another length or other characters.

@@ -1,5 +1,6 @@
 /// What an access token may be used for: names in the order they were asked for (RFC 6749, section 3.3).
 public struct Scope: Hashable, Sendable, CustomStringConvertible {
+    /// The scope's names, each once.
     public let names: [String]
 
     /// Asks for an ID token (OpenID Connect Core 1.0, section 3.1.2.1).
@@ -25,6 +26,7 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
     /// The names that are also in `known`. Others are left out, as RFC 6749 and OpenID Connect Core allow.
     public func limited(to known: [String]) -> Scope { Scope(names: self.names.filter(known.contains)) }
 
+    /// Whether the scope has that name.
     public func contains(_ name: String) -> Bool { self.names.contains(name) }
 
     /// The value of `scope`.

@@ -2,12 +2,16 @@ public import _Primitives
 
 /// The answer of the token endpoint (RFC 6749, section 5.1; OpenID Connect Core 1.0, section 3.1.3.3).
 public struct TokenResponse: Sendable, CustomStringConvertible {
+    /// The access token (`access_token`): a secret.
     public let accessToken: String
     /// Whole seconds from now until the access token ends.
     public let expiresIn: Duration
+    /// What the access token may be used for (`scope`).
     public let scope: Scope
+    /// The ID token (`id_token`), where `openid` was asked for.
     public let idToken: String?
 
+    /// An answer of these tokens; the token type is always `Bearer`.
     public init(accessToken: String, expiresIn: Duration, scope: Scope, idToken: String?) {
         self.accessToken = accessToken
         self.expiresIn = expiresIn
@@ -40,16 +44,22 @@ public struct ProviderMetadata: Hashable, Sendable {
     /// The claims that may be in an ID token or come from userinfo.
     public var claims: [String]
 
+    /// Metadata of the issuer at that address, which all endpoints begin with.
     public init(issuer: String, scopes: [String], claims: [String]) {
         self.issuer = issuer
         self.scopes = scopes
         self.claims = claims
     }
 
+    /// `authorization_endpoint`
     public var authorizationEndpoint: String { self.issuer + "/oauth2/authorize" }
+    /// `token_endpoint`
     public var tokenEndpoint: String { self.issuer + "/oauth2/token" }
+    /// `userinfo_endpoint`
     public var userinfoEndpoint: String { self.issuer + "/oauth2/userinfo" }
+    /// `jwks_uri`
     public var keySetAddress: String { self.issuer + "/oauth2/jwks" }
+    /// `end_session_endpoint`
     public var endSessionEndpoint: String { self.issuer + "/oauth2/logout" }
 
     /// The document.

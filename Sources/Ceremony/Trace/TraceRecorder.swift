@@ -93,10 +93,12 @@ public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
         public var description: String { self.base.rawValue }
     }
 
+    /// What went wrong.
     public let code: Code
     /// For whoever ran the command.
     public let reason: String
 
+    /// An error with that code; `reason` must hold no secret.
     public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason
