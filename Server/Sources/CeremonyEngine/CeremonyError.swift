@@ -1,0 +1,49 @@
+/// Why the engine refuses. Two are equal when their codes are. A store that cannot write throws `StoreError` instead.
+public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What went wrong, for code that has to choose.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// The name in kebab case, as it stands in problem documents.
+        public let name: String
+        /// No such token was ever given out, or its record is gone.
+        public static let tokenUnknown = Self(name: "token-unknown")
+        /// The token, or another one of the same ceremony, has been redeemed.
+        public static let tokenAlreadyRedeemed = Self(name: "token-already-redeemed")
+        /// The token's time is over, or the page has a newer one.
+        public static let tokenExpired = Self(name: "token-expired")
+        /// There is no such account, device, activation or sign-in.
+        public static let notFound = Self(name: "not-found")
+        /// The name is taken.
+        public static let conflict = Self(name: "conflict")
+        /// The browser is not the one that started the sign-in.
+        public static let wrongBrowser = Self(name: "wrong-browser")
+        /// What the request holds is not acceptable: a name, a text, a member that its caller may not send.
+        public static let invalidRequest = Self(name: "invalid-request")
+        /// The source has asked for too many challenges.
+        public static let tooManyRequests = Self(name: "too-many-requests")
+        /// The number that should confirm an enrolment is wrong; the enrolment has ended.
+        public static let wrongNumber = Self(name: "wrong-number")
+        /// The ceremony is not in a state in which this can be done.
+        public static let wrongState = Self(name: "wrong-state")
+        /// The account is locked.
+        public static let locked = Self(name: "locked")
+        public var description: String { self.name }
+    }
+
+    public let code: Code
+    /// For the log: never a secret or a value that was sent.
+    public let reason: String
+    /// For ``Code/tooManyRequests``: after how many seconds a request can succeed.
+    public let retryAfterSeconds: Int?
+
+    init(_ code: Code, _ reason: String = "", retryAfterSeconds: Int? = nil) {
+        self.code = code
+        self.reason = reason
+        self.retryAfterSeconds = retryAfterSeconds
+    }
+
+    public var description: String {
+        self.reason.isEmpty ? "CeremonyError.\(self.code)" : "CeremonyError.\(self.code): \(self.reason)"
+    }
+    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
+}

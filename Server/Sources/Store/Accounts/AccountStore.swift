@@ -1,0 +1,137 @@
+public import _Primitives
+
+/// A person whom the server knows.
+public struct AccountRecord: Sendable, Equatable {
+    /// Random, 16 bytes as base64url.
+    public var id: String
+    /// The name by which operators and apps call the person; unique by its exact letters.
+    public var username: String
+    /// The name that pages show.
+    public var displayName: String?
+    /// A locked account authenticates nobody.
+    public var isLocked: Bool
+    public var createdAt: Timestamp
+
+    public init(id: String, username: String, displayName: String?, isLocked: Bool = false, createdAt: Timestamp) {
+        self.id = id
+        self.username = username
+        self.displayName = displayName
+        self.isLocked = isLocked
+        self.createdAt = createdAt
+    }
+}
+
+/// A device registration: the keys that one phone made in one registration.
+public struct DeviceRecord: Sendable, Equatable {
+    /// Random, 16 bytes as base64url.
+    public var id: String
+    public var accountID: String
+    /// What the phone calls itself.
+    public var name: String
+    /// Whether its keys may authenticate; not before the enrolment is confirmed.
+    public var isActive: Bool
+    public var createdAt: Timestamp
+
+    public init(id: String, accountID: String, name: String, isActive: Bool, createdAt: Timestamp) {
+        self.id = id
+        self.accountID = accountID
+        self.name = name
+        self.isActive = isActive
+        self.createdAt = createdAt
+    }
+}
+
+/// One key of a device registration.
+public struct CredentialRecord: Sendable, Equatable {
+    /// Random, 16 bytes as base64url.
+    public var id: String
+    public var deviceID: String
+    public var accountID: String
+    /// The authenticator's model, canonical letters. Unique together with ``keyID``, across all accounts.
+    public var aaid: String
+    public var keyID: [UInt8]
+    /// The public key in the encoding that ``keyFormat`` names. Sealed at rest.
+    public var publicKey: [UInt8]
+    /// UAF registry number of the key's encoding.
+    public var keyFormat: UInt16
+    /// UAF registry number of the signature algorithm.
+    public var algorithm: UInt16
+    /// The last signature counter that was accepted; 0 where the authenticator counts none.
+    public var counter: UInt32
+    /// The registration counter at enrolment.
+    public var registrationCounter: UInt32
+    /// The authenticator's version at enrolment.
+    public var authenticatorVersion: UInt16
+    /// As its device's.
+    public var isActive: Bool
+    public var createdAt: Timestamp
+    public var lastUsedAt: Timestamp?
+
+    public init(
+        id: String, deviceID: String, accountID: String, aaid: String, keyID: [UInt8], publicKey: [UInt8],
+        keyFormat: UInt16, algorithm: UInt16, counter: UInt32, registrationCounter: UInt32,
+        authenticatorVersion: UInt16, isActive: Bool, createdAt: Timestamp, lastUsedAt: Timestamp? = nil
+    ) {
+        self.id = id
+        self.deviceID = deviceID
+        self.accountID = accountID
+        self.aaid = aaid
+        self.keyID = keyID
+        self.publicKey = publicKey
+        self.keyFormat = keyFormat
+        self.algorithm = algorithm
+        self.counter = counter
+        self.registrationCounter = registrationCounter
+        self.authenticatorVersion = authenticatorVersion
+        self.isActive = isActive
+        self.createdAt = createdAt
+        self.lastUsedAt = lastUsedAt
+    }
+}
+
+/// A key with the state of the account that it belongs to.
+public struct StoredCredential: Sendable, Equatable {
+    public var credential: CredentialRecord
+    public var isAccountLocked: Bool
+
+    public init(credential: CredentialRecord, isAccountLocked: Bool) {
+        self.credential = credential
+        self.isAccountLocked = isAccountLocked
+    }
+}
+
+/// Accounts, their devices and keys. Every method that changes something appends its audit event in the same step.
+public protocol AccountStore: Sendable {
+    /// Adds an account. Throws `conflict` where the user name is taken.
+    func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws
+
+    /// The account with this user name; `nil` where there is none.
+    func account(username: String) async throws -> AccountRecord?
+
+    /// The account with this identifier; `nil` where there is none.
+    func account(id: String) async throws -> AccountRecord?
+
+    /// Accounts in the order of their creation, after the account `after` (from the start where `nil`), at most `limit`.
+    func accounts(after: String?, limit: Int) async throws -> [AccountRecord]
+
+    /// Locks or unlocks an account. `false` where there is none.
+    ///
+    /// Must take effect at once: an authentication that becomes durable after this fails.
+    func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool
+
+    /// Deletes an account with its devices, keys, open ceremonies and notices. `false` where there is none. The audit
+    /// trail stays.
+    func deleteAccount(id: String, audit: AuditEvent) async throws -> Bool
+
+    /// The account's devices, oldest first, pending ones included.
+    func devices(accountID: String) async throws -> [DeviceRecord]
+
+    /// The account's keys, oldest first, pending ones included.
+    func credentials(accountID: String) async throws -> [CredentialRecord]
+
+    /// The account of that user name with its keys, in one read; `nil` where there is no such account.
+    func credentials(username: String) async throws -> (account: AccountRecord, credentials: [CredentialRecord])?
+
+    /// Deletes a device and its keys. `false` where there is none.
+    func deleteDevice(id: String, audit: AuditEvent) async throws -> Bool
+}

@@ -1,0 +1,104 @@
+public import _Primitives
+
+/// Something that happened and that an auditor may ask about.
+///
+/// It names things by their identifiers and codes only: no name, address, text or secret.
+public struct AuditEvent: Sendable, Equatable {
+    /// What happened. The set grows; a stored name keeps its meaning.
+    public struct Kind: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public var description: String { self.rawValue }
+    }
+
+    public var kind: Kind
+    public var at: Timestamp
+    /// Whom it is about.
+    public var accountID: String?
+    /// In which ceremony.
+    public var ceremonyID: String?
+    /// Who did it: an operator's name for the trail, a client's identifier, or `nil` for the person's own device.
+    public var actor: String?
+    /// A code that says more: a status code, a device's identifier.
+    public var detail: String?
+
+    public init(
+        _ kind: Kind, at: Timestamp, accountID: String? = nil, ceremonyID: String? = nil, actor: String? = nil,
+        detail: String? = nil
+    ) {
+        self.kind = kind
+        self.at = at
+        self.accountID = accountID
+        self.ceremonyID = ceremonyID
+        self.actor = actor
+        self.detail = detail
+    }
+}
+
+/// An event at its place in the trail.
+public struct AuditEntry: Sendable, Equatable {
+    /// From 1, without gaps.
+    public var number: Int64
+    public var event: AuditEvent
+
+    public init(number: Int64, event: AuditEvent) {
+        self.number = number
+        self.event = event
+    }
+}
+
+/// Whether the trail is whole.
+public enum AuditVerdict: Sendable, Equatable {
+    /// Every entry follows from the one before; so many entries.
+    case intact(entries: Int64)
+    /// The first entry that does not follow from the one before, or is missing.
+    case broken(at: Int64)
+}
+
+/// The audit trail: append-only, each entry authenticated together with the one before.
+public protocol AuditStore: Sendable {
+    /// Adds an event that belongs to no other step.
+    ///
+    /// The entry's code is an HMAC, under a key derived from the key-encryption key, over the code before and every
+    /// field: without the key nobody can change, remove or reorder an entry unseen, except the newest ones.
+    func appendAudit(_ event: AuditEvent) async throws
+
+    /// Entries after the number `after`, oldest first, at most `limit`.
+    func auditEntries(after: Int64, limit: Int) async throws -> [AuditEntry]
+
+    /// Reads the whole trail and checks every entry.
+    func verifyAudit() async throws -> AuditVerdict
+}
+
+/// Something that a person's other devices are to be told.
+public struct NoticeRecord: Sendable, Equatable {
+    /// What the notice says.
+    public enum Kind: Int, Sendable, CaseIterable {
+        /// Somebody signed in.
+        case signedIn = 1
+        /// A device was added.
+        case deviceAdded = 2
+    }
+
+    /// Random, 16 bytes as base64url.
+    public var id: String
+    public var accountID: String
+    public var kind: Kind
+    public var at: Timestamp
+    /// The service that was signed in to, or the new device's name. Sealed at rest.
+    public var subject: String
+
+    public init(id: String, accountID: String, kind: Kind, at: Timestamp, subject: String) {
+        self.id = id
+        self.accountID = accountID
+        self.kind = kind
+        self.at = at
+        self.subject = subject
+    }
+}
+
+/// Notices for a person's devices. They are written by the steps that they tell of.
+public protocol NoticeStore: Sendable {
+    /// The account's notices, newest first, at most `limit`.
+    func notices(accountID: String, limit: Int) async throws -> [NoticeRecord]
+}

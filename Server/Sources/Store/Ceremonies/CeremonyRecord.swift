@@ -1,0 +1,151 @@
+public import _Primitives
+
+/// One run between a person's device and the server, from its creation to its end.
+public struct CeremonyRecord: Sendable, Equatable {
+    /// What the run is for.
+    public enum Kind: Int, Sendable, CaseIterable {
+        /// A new device registration.
+        case registration = 1
+        /// Saying who somebody is.
+        case authentication = 2
+        /// Agreeing to a text.
+        case transaction = 3
+    }
+
+    /// The outer life cycle, the same for every kind.
+    public enum Phase: Int, Sendable, CaseIterable {
+        /// A token can be redeemed. Next: `claimed`, `ended`.
+        case created = 1
+        /// A phone has the request. Next: `answering`, `ended`.
+        case claimed = 2
+        /// The phone has answered; somebody else must act: the operator who confirms, the browser that continues.
+        /// Next: `ended`.
+        case answering = 3
+        /// Nothing more happens.
+        case ended = 4
+    }
+
+    /// How it ended.
+    public enum Outcome: Int, Sendable, CaseIterable {
+        case succeeded = 1
+        /// The person said no.
+        case denied = 2
+        case failed = 3
+        case expired = 4
+        /// Whoever started it gave it up, or started another in its place.
+        case cancelled = 5
+    }
+
+    /// How a token travels to the phone.
+    public enum Channel: Int, Sendable, CaseIterable {
+        case qrCode = 1
+        case link = 2
+        case typed = 3
+    }
+
+    /// Random, 16 bytes as base64url: the session identifier of back ends.
+    public var id: String
+    public var kind: Kind
+    public var phase: Phase
+    /// There when the phase is `ended`.
+    public var outcome: Outcome?
+    /// The relying party that started it through its back end.
+    public var clientID: String?
+    /// What a browser signs in to: the identifier of the authorization request. One ceremony at a time has it.
+    public var reference: String?
+    /// SHA-256 of the starting browser's cookie.
+    public var browserDigest: [UInt8]?
+    /// The person: from the start where it is known, else from the phone's answer.
+    public var accountID: String?
+    /// How the token that was redeemed had travelled.
+    public var channel: Channel?
+    public var createdAt: Timestamp
+    /// When the present phase is over.
+    public var expiresAt: Timestamp
+    /// When the phase changed last.
+    public var changedAt: Timestamp
+    /// SHA-256 of the one-time continuation for the starting browser.
+    public var continuationDigest: [UInt8]?
+    /// HMAC of the number that confirms an enrolment.
+    public var confirmationCode: [UInt8]?
+    /// The pending device of an enrolment; the device that answered.
+    public var deviceID: String?
+    /// UAF status code of the answer.
+    public var uafStatusCode: Int?
+    /// UAF client error code that the phone reported.
+    public var clientErrorCode: Int?
+    /// ASM status code that the phone reported.
+    public var asmStatusCode: Int?
+    /// The models that answered, their AAIDs.
+    public var authenticators: [String]
+    /// SHA-256 of the content that the person agreed to.
+    public var contentHash: [UInt8]?
+    /// Whether the outcome has been taken up by the sign-in that wanted it.
+    public var isConsumed: Bool
+    /// What the phone shows. Sealed at rest and never changed.
+    public let detail: CeremonyDetail
+
+    public init(
+        id: String, kind: Kind, clientID: String? = nil, reference: String? = nil, browserDigest: [UInt8]? = nil,
+        accountID: String? = nil, createdAt: Timestamp, expiresAt: Timestamp, detail: CeremonyDetail
+    ) {
+        self.id = id
+        self.kind = kind
+        self.phase = .created
+        self.clientID = clientID
+        self.reference = reference
+        self.browserDigest = browserDigest
+        self.accountID = accountID
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.changedAt = createdAt
+        self.authenticators = []
+        self.isConsumed = false
+        self.detail = detail
+    }
+}
+
+/// Who asks, from where, and for what: what a phone shows before a person answers.
+public struct CeremonyDetail: Sendable, Equatable {
+    /// The relying party's name.
+    public var service: String?
+    /// The relying party's web origin.
+    public var origin: String?
+    /// The network address of the browser.
+    public var address: String?
+    /// The browser and its system, in words.
+    public var browser: String?
+    /// The same for the same browser at this server.
+    public var browserID: String?
+    /// Media type of ``content``.
+    public var contentType: String?
+    /// The content to agree to.
+    public var content: [UInt8]?
+
+    public init(
+        service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
+        browserID: String? = nil, contentType: String? = nil, content: [UInt8]? = nil
+    ) {
+        self.service = service
+        self.origin = origin
+        self.address = address
+        self.browser = browser
+        self.browserID = browserID
+        self.contentType = contentType
+        self.content = content
+    }
+}
+
+/// A token that a phone redeems, by the digest of its secret.
+public struct DispatchTokenRecord: Sendable, Equatable {
+    /// SHA-256 of a token of 128 bits and more, HMAC of a typed code.
+    public var digest: [UInt8]
+    public var channel: CeremonyRecord.Channel
+    public var expiresAt: Timestamp
+
+    public init(digest: [UInt8], channel: CeremonyRecord.Channel, expiresAt: Timestamp) {
+        self.digest = digest
+        self.channel = channel
+        self.expiresAt = expiresAt
+    }
+}

@@ -1,0 +1,134 @@
+public import _Primitives
+
+/// By what a ceremony is found.
+public enum CeremonyKey: Sendable, Equatable {
+    /// By its identifier.
+    case id(String)
+    /// By what a browser signs in to: the newest ceremony of the reference.
+    case reference(String)
+    /// By the digest of its continuation.
+    case continuation([UInt8])
+}
+
+/// A counter that a verified signature carried.
+public struct CounterAdvance: Sendable, Equatable {
+    public var credentialID: String
+    /// The counter of the signature. Accepted where it is greater than the stored one, or where both are 0.
+    public var counter: UInt32
+
+    public init(credentialID: String, counter: UInt32) {
+        self.credentialID = credentialID
+        self.counter = counter
+    }
+}
+
+/// What else becomes durable together with a ceremony's change.
+public struct CeremonyChange: Sendable, Equatable {
+    /// What happens to the ceremony's pending device.
+    public enum DeviceFate: Sendable, Equatable {
+        case keep
+        /// It and its keys may authenticate from now on.
+        case activate
+        /// It and its keys are deleted.
+        case discard
+    }
+
+    /// Counters to move on; all or the step fails.
+    public var advances: [CounterAdvance] = []
+    /// A device and its keys to add.
+    public var registration: DeviceRegistration?
+    public var deviceFate: DeviceFate = .keep
+    /// Tokens that replace all earlier ones of the ceremony; those answer as expired from now on.
+    public var newTokens: [DispatchTokenRecord]?
+    public var audit: [AuditEvent] = []
+    public var notices: [NoticeRecord] = []
+
+    public init() {}
+}
+
+/// A device with the keys that one registration made.
+public struct DeviceRegistration: Sendable, Equatable {
+    public var device: DeviceRecord
+    public var credentials: [CredentialRecord]
+
+    public init(device: DeviceRecord, credentials: [CredentialRecord]) {
+        self.device = device
+        self.credentials = credentials
+    }
+}
+
+/// A challenge that lives in no row until it is answered.
+public struct AnsweredChallenge: Sendable, Equatable {
+    /// SHA-256 of the challenge.
+    public var digest: [UInt8]
+    /// When it could not have been answered any more; the record is kept until then.
+    public var expiresAt: Timestamp
+
+    public init(digest: [UInt8], expiresAt: Timestamp) {
+        self.digest = digest
+        self.expiresAt = expiresAt
+    }
+}
+
+/// A ceremony whose token was redeemed, with what its request needs.
+public struct RedeemedCeremony: Sendable, Equatable {
+    public var ceremony: CeremonyRecord
+    /// The account where the ceremony is about a known one.
+    public var account: AccountRecord?
+    /// That account's active keys.
+    public var credentials: [CredentialRecord]
+
+    public init(ceremony: CeremonyRecord, account: AccountRecord?, credentials: [CredentialRecord]) {
+        self.ceremony = ceremony
+        self.account = account
+        self.credentials = credentials
+    }
+}
+
+/// Decides, on the row as it is at that moment, what becomes of it. Runs inside the step: it must be quick and pure.
+/// What it throws reaches the caller, and nothing is changed.
+public typealias CeremonyJudge = @Sendable (inout CeremonyRecord) throws -> CeremonyChange
+
+/// Ceremonies and everything that must change together with them.
+///
+/// Each method is one atomic step: all of it is durable when it returns, or nothing of it when it throws. Two steps on
+/// one ceremony never run at the same time: the judge of the second sees what the first has written.
+public protocol CeremonyStore: Sendable {
+    /// Adds a ceremony and its tokens. Where it has a reference, an earlier ceremony of that reference loses it, ends as
+    /// cancelled unless it has ended, and its tokens expire.
+    func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent) async throws
+
+    /// Finds the ceremony of a token, lets `judge` decide with the token at hand, and writes the row and the change.
+    /// `nil` where no ceremony has that token.
+    func redeem(
+        tokenDigest: [UInt8],
+        judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange
+    ) async throws -> RedeemedCeremony?
+
+    /// Finds a ceremony, lets `judge` decide, and writes the row and the change. `nil` where there is none.
+    ///
+    /// Throws `conflict` where a counter does not advance, the account is locked or a key is not active, or a key with
+    /// that model and name exists already.
+    func change(_ key: CeremonyKey, judge: @escaping CeremonyJudge) async throws -> CeremonyRecord?
+
+    /// Accepts the answer to a challenge that had no row: notes the challenge and writes the change.
+    ///
+    /// Throws `conflict` where the challenge was answered before, and as ``change(_:judge:)``. Of many concurrent
+    /// calls for one challenge one succeeds.
+    func answer(_ challenge: AnsweredChallenge, change: CeremonyChange) async throws
+
+    /// A ceremony as it is; `nil` where there is none.
+    func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord?
+
+    /// What the verification of an answer needs, in one read: the ceremony where one is named, and for each key what is
+    /// stored, in their order.
+    func verificationMaterial(ceremonyID: String?, keys: [(aaid: String, keyID: [UInt8])]) async throws
+        -> (ceremony: CeremonyRecord?, credentials: [StoredCredential?])
+
+    /// Ceremonies that have not ended although their phase was over at `now`, at most `limit`.
+    func overdueCeremonies(at now: Timestamp, limit: Int) async throws -> [String]
+
+    /// Deletes what ended before `endedBefore`, and challenges that expired before `now`, at most `limit` rows of each.
+    /// Returns how many.
+    func deleteStale(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int
+}
