@@ -1,0 +1,258 @@
+import GRDB
+public import Store
+import _Primitives
+
+extension Migration {
+    static let accounts = Migration(name: "accounts") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE account (
+                    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, username_code BLOB NOT NULL UNIQUE,
+                    username BLOB NOT NULL, display_name BLOB, is_locked INTEGER NOT NULL, created_at INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE device (
+                    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    name BLOB NOT NULL, is_active INTEGER NOT NULL, created_at INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX device_by_account ON device (account_id);
+                CREATE TABLE credential (
+                    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+                    device_id TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    aaid TEXT NOT NULL, key_id BLOB NOT NULL, public_key BLOB NOT NULL, key_format INTEGER NOT NULL,
+                    algorithm INTEGER NOT NULL, counter INTEGER NOT NULL, registration_counter INTEGER NOT NULL,
+                    authenticator_version INTEGER NOT NULL, is_active INTEGER NOT NULL, created_at INTEGER NOT NULL,
+                    last_used_at INTEGER, UNIQUE (aaid, key_id)
+                ) STRICT;
+                CREATE INDEX credential_by_account ON credential (account_id);
+                CREATE INDEX credential_by_device ON credential (device_id);
+                """)
+    }
+}
+
+extension SealingPurpose {
+    static let usernameCode = SealingPurpose("user name code")
+    static let username = SealingPurpose("user name")
+    static let displayName = SealingPurpose("display name")
+    static let deviceName = SealingPurpose("device name")
+    static let publicKey = SealingPurpose("public key")
+}
+
+extension SQLiteDatabase: AccountStore {
+    public func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws {
+        try await self.step { [sealing] db in
+            let username = try sealing.seal(account.username, purpose: .username, row: account.id)
+            let displayName = try account.displayName.map {
+                try sealing.seal($0, purpose: .displayName, row: account.id).blob
+            }
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO account (id, username_code, username, display_name, is_locked, created_at)
+                    VALUES (?, ?, ?, ?, ?, ?)
+                    """
+            ).execute(arguments: [
+                account.id, sealing.code(account.username, purpose: .usernameCode).blob, username.blob, displayName,
+                account.isLocked, account.createdAt.milliseconds,
+            ])
+            try db.appendAudit(audit, sealing)
+        }
+    }
+
+    public func account(username: String) async throws -> AccountRecord? {
+        try await self.read { [sealing] db in try db.account(username: username, sealing) }
+    }
+
+    public func account(id: String) async throws -> AccountRecord? {
+        try await self.read { [sealing] db in try db.account(id: id, sealing) }
+    }
+
+    public func accounts(after: String?, limit: Int) async throws -> [AccountRecord] {
+        try await self.read { [sealing] db in
+            let rows = try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(AccountRecord.columns) FROM account
+                        WHERE number > coalesce((SELECT number FROM account WHERE id = ?), 0) ORDER BY number LIMIT ?
+                        """), arguments: [after, limit])
+            return try rows.map { try AccountRecord($0, sealing) }
+        }
+    }
+
+    public func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "UPDATE account SET is_locked = ? WHERE id = ?")
+                .execute(arguments: [isLocked, id])
+            guard db.changesCount == 1 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func deleteAccount(id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "DELETE FROM account WHERE id = ?").execute(arguments: [id])
+            guard db.changesCount == 1 else { return false }
+            try db.cachedStatement(sql: "DELETE FROM ceremony WHERE account_id = ?").execute(arguments: [id])
+            try db.cachedStatement(sql: "DELETE FROM notice WHERE account_id = ?").execute(arguments: [id])
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func devices(accountID: String) async throws -> [DeviceRecord] {
+        try await self.read { [sealing] db in
+            let rows = try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT id, name, is_active, created_at FROM device WHERE account_id = ? ORDER BY number
+                        """), arguments: [accountID])
+            return try rows.map { row in
+                let id = try row.text(0)
+                return DeviceRecord(
+                    id: id, accountID: accountID,
+                    name: try sealing.openText(try row.bytes(1), purpose: .deviceName, row: id),
+                    isActive: try row.integer(2, as: Int.self) == 1, createdAt: try row.moment(3))
+            }
+        }
+    }
+
+    public func credentials(accountID: String) async throws -> [CredentialRecord] {
+        try await self.read { [sealing] db in try db.credentials(accountID: accountID, sealing) }
+    }
+
+    public func credentials(username: String) async throws
+        -> (account: AccountRecord, credentials: [CredentialRecord])?
+    {
+        try await self.read { [sealing] db in
+            guard let account = try db.account(username: username, sealing) else { return nil }
+            return (account, try db.credentials(accountID: account.id, sealing))
+        }
+    }
+
+    public func deleteDevice(id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            guard try db.deleteDevice(id: id) else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+}
+
+extension AccountRecord {
+    static let columns = "id, username, display_name, is_locked, created_at"
+
+    init(_ row: Row, _ sealing: Sealing) throws {
+        let id = try row.text(0)
+        self.init(
+            id: id, username: try sealing.openText(try row.bytes(1), purpose: .username, row: id),
+            displayName: try row.optionalBytes(2).map { try sealing.openText($0, purpose: .displayName, row: id) },
+            isLocked: try row.integer(3, as: Int.self) == 1, createdAt: try row.moment(4))
+    }
+}
+
+extension CredentialRecord {
+    static let columns = """
+        credential.id, device_id, credential.account_id, aaid, key_id, public_key, key_format, algorithm, counter,
+        registration_counter, authenticator_version, is_active, credential.created_at, last_used_at
+        """
+
+    init(_ row: Row, _ sealing: Sealing) throws {
+        let id = try row.text(0)
+        self.init(
+            id: id, deviceID: try row.text(1), accountID: try row.text(2), aaid: try row.text(3),
+            keyID: try row.bytes(4), publicKey: try sealing.open(try row.bytes(5), purpose: .publicKey, row: id),
+            keyFormat: try row.integer(6), algorithm: try row.integer(7), counter: try row.integer(8),
+            registrationCounter: try row.integer(9), authenticatorVersion: try row.integer(10),
+            isActive: try row.integer(11, as: Int.self) == 1, createdAt: try row.moment(12),
+            lastUsedAt: try row.optionalMoment(13))
+    }
+}
+
+extension Database {
+    func account(username: String, _ sealing: Sealing) throws -> AccountRecord? {
+        try Row.fetchOne(
+            self.cachedStatement(sql: "SELECT \(AccountRecord.columns) FROM account WHERE username_code = ?"),
+            arguments: [sealing.code(username, purpose: .usernameCode).blob]
+        ).map { try AccountRecord($0, sealing) }
+    }
+
+    func account(id: String, _ sealing: Sealing) throws -> AccountRecord? {
+        try Row.fetchOne(
+            self.cachedStatement(sql: "SELECT \(AccountRecord.columns) FROM account WHERE id = ?"), arguments: [id]
+        ).map { try AccountRecord($0, sealing) }
+    }
+
+    func credentials(accountID: String, _ sealing: Sealing) throws -> [CredentialRecord] {
+        try Row.fetchAll(
+            self.cachedStatement(
+                sql: "SELECT \(CredentialRecord.columns) FROM credential WHERE account_id = ? ORDER BY number"),
+            arguments: [accountID]
+        ).map { try CredentialRecord($0, sealing) }
+    }
+
+    /// The key of that model and name, with its account's state.
+    func storedCredential(aaid: String, keyID: [UInt8], _ sealing: Sealing) throws -> StoredCredential? {
+        try Row.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT \(CredentialRecord.columns), is_locked FROM credential
+                    JOIN account ON account.id = account_id WHERE aaid = ? AND key_id = ?
+                    """), arguments: [aaid, keyID.blob]
+        ).map { row in
+            StoredCredential(
+                credential: try CredentialRecord(row, sealing), isAccountLocked: try row.integer(14, as: Int.self) == 1)
+        }
+    }
+
+    /// Adds a device and its keys. A model and key name that exist already are a conflict.
+    func insert(_ registration: DeviceRegistration, _ sealing: Sealing) throws {
+        let device = registration.device
+        let name = try sealing.seal(device.name, purpose: .deviceName, row: device.id)
+        try self.cachedStatement(
+            sql: "INSERT INTO device (id, account_id, name, is_active, created_at) VALUES (?, ?, ?, ?, ?)"
+        ).execute(arguments: [device.id, device.accountID, name.blob, device.isActive, device.createdAt.milliseconds])
+        for key in registration.credentials {
+            let publicKey = try sealing.seal(key.publicKey, purpose: .publicKey, row: key.id)
+            try self.cachedStatement(
+                sql: """
+                    INSERT INTO credential (id, device_id, account_id, aaid, key_id, public_key, key_format, algorithm,
+                    counter, registration_counter, authenticator_version, is_active, created_at)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """
+            ).execute(arguments: [
+                key.id, key.deviceID, key.accountID, key.aaid, key.keyID.blob, publicKey.blob, key.keyFormat,
+                key.algorithm, key.counter, key.registrationCounter, key.authenticatorVersion, key.isActive,
+                key.createdAt.milliseconds,
+            ])
+        }
+    }
+
+    /// Moves a counter on, where the key is active and its account not locked. One statement: nothing can come between.
+    func advance(_ advance: CounterAdvance, at now: Timestamp) throws {
+        try self.cachedStatement(
+            sql: """
+                UPDATE credential SET counter = ?1, last_used_at = ?2
+                WHERE id = ?3 AND is_active = 1 AND (counter < ?1 OR (counter = 0 AND ?1 = 0))
+                AND EXISTS (SELECT 1 FROM account WHERE account.id = account_id AND is_locked = 0)
+                """
+        ).execute(arguments: [advance.counter, now.milliseconds, advance.credentialID])
+        guard self.changesCount == 1 else {
+            throw StoreError(.conflict, "a counter does not advance, or its key may not be used")
+        }
+    }
+
+    /// Lets a device's keys authenticate.
+    func activateDevice(id: String) throws {
+        try self.cachedStatement(sql: "UPDATE device SET is_active = 1 WHERE id = ?").execute(arguments: [id])
+        guard self.changesCount == 1 else { throw StoreError(.conflict, "the device is gone") }
+        try self.cachedStatement(sql: "UPDATE credential SET is_active = 1 WHERE device_id = ?")
+            .execute(arguments: [id])
+    }
+
+    /// Deletes a device; its keys go with it.
+    func deleteDevice(id: String) throws -> Bool {
+        try self.cachedStatement(sql: "DELETE FROM device WHERE id = ?").execute(arguments: [id])
+        return self.changesCount == 1
+    }
+}

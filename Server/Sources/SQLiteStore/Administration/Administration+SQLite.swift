@@ -1,0 +1,68 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension Migration {
+    static let administration = Migration(name: "administration") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE administrator (
+                    id TEXT PRIMARY KEY, token_digest BLOB NOT NULL UNIQUE, created_at INTEGER NOT NULL,
+                    expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE administrator_link (
+                    id INTEGER PRIMARY KEY, digest BLOB NOT NULL, expires_at INTEGER NOT NULL
+                ) STRICT;
+                """)
+    }
+}
+
+extension SQLiteDatabase: AdministrationStore {
+    public func createAdministratorLink(digest: [UInt8], expiresAt: Timestamp, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            guard try Row.fetchOne(db, sql: "SELECT 1 FROM administrator WHERE expires_at > ? LIMIT 1",
+                arguments: [audit.at.milliseconds]) == nil
+            else { return false }
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO administrator_link VALUES (1, ?, ?)",
+                arguments: [digest.blob, expiresAt.milliseconds])
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func redeemAdministratorLink(
+        digest: [UInt8], at now: Timestamp, administrator: AdministratorRecord, audit: AuditEvent
+    ) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.execute(
+                sql: "DELETE FROM administrator_link WHERE digest = ? AND expires_at > ?",
+                arguments: [digest.blob, now.milliseconds])
+            guard db.changesCount == 1 else { return false }
+            try db.execute(
+                sql: "INSERT INTO administrator VALUES (?, ?, ?, ?)",
+                arguments: [
+                    administrator.id, administrator.tokenDigest.blob, administrator.createdAt.milliseconds,
+                    administrator.expiresAt.milliseconds,
+                ])
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func administrator(tokenDigest: [UInt8], at now: Timestamp) async throws -> AdministratorRecord? {
+        try await self.read { db in
+            try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT id, created_at, expires_at FROM administrator
+                        WHERE token_digest = ? AND expires_at > ?
+                        """), arguments: [tokenDigest.blob, now.milliseconds]
+            ).map { row in
+                AdministratorRecord(
+                    id: try row.text(0), tokenDigest: tokenDigest, createdAt: try row.moment(1),
+                    expiresAt: try row.moment(2))
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import GRDB
+public import Store
+import _Primitives
+
+extension Migration {
+    static let audit = Migration(name: "audit") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE audit (
+                    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, at INTEGER NOT NULL, account_id TEXT,
+                    ceremony_id TEXT, actor TEXT, detail TEXT, code BLOB NOT NULL
+                ) STRICT;
+                CREATE TABLE notice (
+                    id TEXT PRIMARY KEY, account_id TEXT NOT NULL, kind INTEGER NOT NULL, at INTEGER NOT NULL,
+                    subject BLOB NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX notice_by_account ON notice (account_id, at);
+                """)
+    }
+}
+
+extension SealingPurpose {
+    static let auditChain = SealingPurpose("audit chain")
+    static let noticeSubject = SealingPurpose("notice subject")
+}
+
+extension SQLiteDatabase: AuditStore, NoticeStore {
+    public func appendAudit(_ event: AuditEvent) async throws {
+        try await self.step { [sealing] db in try db.appendAudit(event, sealing) }
+    }
+
+    public func auditEntries(after: Int64, limit: Int) async throws -> [AuditEntry] {
+        try await self.read { db in try db.auditRows(after: after, limit: limit).map(\.entry) }
+    }
+
+    public func verifyAudit() async throws -> AuditVerdict {
+        var last: (number: Int64, code: [UInt8]) = (0, [])
+        while true {
+            let start = last.number
+            let rows = try await self.read { db in try db.auditRows(after: start, limit: 1000) }
+            guard !rows.isEmpty else { return .intact(entries: last.number) }
+            for row in rows {
+                let expected = self.sealing.auditCode(row.entry.event, number: last.number + 1, after: last.code)
+                guard row.entry.number == last.number + 1, constantTimeEqual(expected, row.code) else {
+                    return .broken(at: last.number + 1)
+                }
+                last = (row.entry.number, row.code)
+            }
+        }
+    }
+
+    public func notices(accountID: String, limit: Int) async throws -> [NoticeRecord] {
+        try await self.read { [sealing] db in
+            let rows = try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT id, kind, at, subject FROM notice WHERE account_id = ? ORDER BY at DESC, id LIMIT ?
+                        """), arguments: [accountID, limit])
+            return try rows.map { row in
+                guard let kind = NoticeRecord.Kind(rawValue: try row.integer(1)) else {
+                    throw StoreError(.corrupt, "a notice of an unknown kind")
+                }
+                let id = try row.text(0)
+                return NoticeRecord(
+                    id: id, accountID: accountID, kind: kind, at: try row.moment(2),
+                    subject: try sealing.openText(try row.bytes(3), purpose: .noticeSubject, row: id))
+            }
+        }
+    }
+}
+
+extension Sealing {
+    /// The code of an entry: over the code before, and every field with its length.
+    fileprivate func auditCode(_ event: AuditEvent, number: Int64, after previous: [UInt8]) -> [UInt8] {
+        var bytes = previous
+        bytes.reserveCapacity(256)
+        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: event.at.milliseconds.bigEndian) { bytes.append(contentsOf: $0) }
+        for field in [event.kind.rawValue, event.accountID, event.ceremonyID, event.actor, event.detail] {
+            guard let field else {
+                bytes.append(0)
+                continue
+            }
+            bytes.append(1)
+            withUnsafeBytes(of: UInt32(field.utf8.count).bigEndian) { bytes.append(contentsOf: $0) }
+            bytes.append(contentsOf: field.utf8)
+        }
+        return self.code(bytes, purpose: .auditChain)
+    }
+}
+
+extension Database {
+    /// Appends an event within the present step.
+    func appendAudit(_ event: AuditEvent, _ sealing: Sealing) throws {
+        let last = try Row.fetchOne(
+            self.cachedStatement(sql: "SELECT number, code FROM audit ORDER BY number DESC LIMIT 1"))
+        let number = try last.map { try $0.integer(0, as: Int64.self) } ?? 0
+        let code = sealing.auditCode(event, number: number + 1, after: try last?.bytes(1) ?? [])
+        try self.cachedStatement(sql: "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)").execute(
+            arguments: [
+                number + 1, event.kind.rawValue, event.at.milliseconds, event.accountID, event.ceremonyID, event.actor,
+                event.detail, code.blob,
+            ])
+    }
+
+    /// Adds a notice within the present step.
+    func insertNotice(_ notice: NoticeRecord, _ sealing: Sealing) throws {
+        let subject = try sealing.seal(notice.subject, purpose: .noticeSubject, row: notice.id)
+        try self.cachedStatement(sql: "INSERT INTO notice VALUES (?, ?, ?, ?, ?)").execute(
+            arguments: [
+                notice.id, notice.accountID, notice.kind.rawValue, notice.at.milliseconds, subject.blob,
+            ])
+    }
+
+    fileprivate func auditRows(after: Int64, limit: Int) throws -> [(entry: AuditEntry, code: [UInt8])] {
+        let rows = try Row.fetchAll(
+            self.cachedStatement(
+                sql: """
+                    SELECT number, kind, at, account_id, ceremony_id, actor, detail, code FROM audit
+                    WHERE number > ? ORDER BY number LIMIT ?
+                    """), arguments: [after, limit])
+        return try rows.map { row in
+            let event = AuditEvent(
+                AuditEvent.Kind(rawValue: try row.text(1)), at: try row.moment(2), accountID: try row.optionalText(3),
+                ceremonyID: try row.optionalText(4), actor: try row.optionalText(5), detail: try row.optionalText(6))
+            return (AuditEntry(number: try row.integer(0), event: event), try row.bytes(7))
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension SQLiteDatabase: CeremonyStore {
+    public func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent)
+        async throws
+    {
+        try await self.step { [sealing] db in
+            if let reference = ceremony.reference, var earlier = try db.ceremony(.reference(reference), sealing) {
+                earlier.reference = nil
+                if earlier.phase != .ended {
+                    earlier.phase = .ended
+                    earlier.outcome = .cancelled
+                    earlier.changedAt = ceremony.createdAt
+                }
+                try db.update(earlier)
+                try db.expireTokens(ceremonyID: earlier.id, at: ceremony.createdAt)
+            }
+            try db.insert(ceremony, sealing)
+            try db.insert(tokens, ceremonyID: ceremony.id)
+            try db.appendAudit(audit, sealing)
+        }
+    }
+
+    public func redeem(
+        tokenDigest: [UInt8],
+        judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange
+    ) async throws -> RedeemedCeremony? {
+        try await self.step { [sealing] db in
+            let found = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(CeremonyRecord.columns), dispatch_token.channel, dispatch_token.expires_at
+                        FROM dispatch_token JOIN ceremony ON ceremony.id = ceremony_id WHERE digest = ?
+                        """), arguments: [tokenDigest.blob])
+            guard let found else { return nil }
+            guard let channel = CeremonyRecord.Channel(rawValue: try found.integer(22)) else {
+                throw StoreError(.corrupt, "a token of an unknown channel")
+            }
+            let token = DispatchTokenRecord(digest: tokenDigest, channel: channel, expiresAt: try found.moment(23))
+            var ceremony = try CeremonyRecord(found, sealing)
+            let change = try judge(&ceremony, token)
+            try db.update(ceremony)
+            try db.apply(change, to: ceremony, at: ceremony.changedAt, sealing)
+            guard let accountID = ceremony.accountID else {
+                return RedeemedCeremony(ceremony: ceremony, account: nil, credentials: [])
+            }
+            return RedeemedCeremony(
+                ceremony: ceremony, account: try db.account(id: accountID, sealing),
+                credentials: try db.credentials(accountID: accountID, sealing).filter(\.isActive))
+        }
+    }
+
+    public func change(_ key: CeremonyKey, judge: @escaping CeremonyJudge) async throws -> CeremonyRecord? {
+        try await self.step { [sealing] db in
+            guard let before = try db.ceremony(key, sealing) else { return nil }
+            var ceremony = before
+            let change = try judge(&ceremony)
+            if ceremony != before { try db.update(ceremony) }
+            try db.apply(change, to: ceremony, at: ceremony.changedAt, sealing)
+            return ceremony
+        }
+    }
+
+    public func answer(_ challenge: AnsweredChallenge, change: CeremonyChange) async throws {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "INSERT INTO answered_challenge VALUES (?, ?)")
+                .execute(arguments: [challenge.digest.blob, challenge.expiresAt.milliseconds])
+            try db.apply(change, to: nil, at: change.audit.first?.at ?? challenge.expiresAt, sealing)
+        }
+    }
+
+    public func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord? {
+        try await self.read { [sealing] db in try db.ceremony(key, sealing) }
+    }
+
+    public func verificationMaterial(ceremonyID: String?, keys: [(aaid: String, keyID: [UInt8])]) async throws
+        -> (ceremony: CeremonyRecord?, credentials: [StoredCredential?])
+    {
+        try await self.read { [sealing] db in
+            (
+                try ceremonyID.flatMap { try db.ceremony(.id($0), sealing) },
+                try keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) }
+            )
+        }
+    }
+
+    public func overdueCeremonies(at now: Timestamp, limit: Int) async throws -> [String] {
+        try await self.read { db in
+            try String.fetchAll(
+                db.cachedStatement(
+                    sql: "SELECT id FROM ceremony WHERE phase < 4 AND expires_at <= ? ORDER BY expires_at LIMIT ?"),
+                arguments: [now.milliseconds, limit])
+        }
+    }
+
+    public func deleteStale(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int {
+        try await self.step { db in
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM ceremony WHERE id IN
+                    (SELECT id FROM ceremony WHERE phase = 4 AND changed_at < ? ORDER BY changed_at LIMIT ?)
+                    """
+            ).execute(arguments: [endedBefore.milliseconds, limit])
+            let ceremonies = db.changesCount
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM answered_challenge WHERE digest IN
+                    (SELECT digest FROM answered_challenge WHERE expires_at < ? ORDER BY expires_at LIMIT ?)
+                    """
+            ).execute(arguments: [now.milliseconds, limit])
+            return ceremonies + db.changesCount
+        }
+    }
+}
+
+extension Database {
+    /// Writes what goes with a step.
+    fileprivate func apply(_ change: CeremonyChange, to ceremony: CeremonyRecord?, at now: Timestamp, _ sealing: Sealing)
+        throws
+    {
+        for advance in change.advances { try self.advance(advance, at: now) }
+        if let registration = change.registration { try self.insert(registration, sealing) }
+        if let ceremony {
+            switch change.deviceFate {
+            case .keep: break
+            case .activate: if let id = ceremony.deviceID { try self.activateDevice(id: id) }
+            case .discard: if let id = ceremony.deviceID { _ = try self.deleteDevice(id: id) }
+            }
+            if let tokens = change.newTokens {
+                try self.expireTokens(ceremonyID: ceremony.id, at: now)
+                try self.insert(tokens, ceremonyID: ceremony.id)
+            }
+        }
+        for event in change.audit { try self.appendAudit(event, sealing) }
+        for notice in change.notices { try self.insertNotice(notice, sealing) }
+    }
+}
