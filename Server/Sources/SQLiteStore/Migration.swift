@@ -14,7 +14,11 @@ struct Migration: Sendable {
     /// What every store has: the value that recognises the key-encryption key.
     private static let foundation = Migration(name: "foundation") { db, sealing in
         try db.execute(
-            sql: "CREATE TABLE store_check (id INTEGER PRIMARY KEY, sealed BLOB NOT NULL, probes INTEGER NOT NULL) STRICT")
+            sql: """
+                CREATE TABLE store_check (
+                    id INTEGER PRIMARY KEY, sealed BLOB NOT NULL, probes INTEGER NOT NULL
+                ) STRICT
+                """)
         let sealed = try sealing.seal(Self.checkText, purpose: .storeCheck, row: "1")
         try db.execute(sql: "INSERT INTO store_check VALUES (1, ?, 0)", arguments: [sealed.blob])
     }

@@ -1,4 +1,4 @@
-import Crypto
+public import Crypto
 import Foundation
 import Synchronization
 public import _Primitives
@@ -38,7 +38,8 @@ public final class Sealing: Sendable {
         self.random = random
     }
 
-    private func key(_ purpose: SealingPurpose) -> SymmetricKey {
+    /// The purpose's own key of 256 bits, for a format that seals by itself.
+    public func key(_ purpose: SealingPurpose) -> SymmetricKey {
         self.keys.withLock { keys in
             if let key = keys[purpose] { return key }
             let key = HKDF<SHA256>.deriveKey(

@@ -8,6 +8,9 @@ extension SQLiteDatabase: CeremonyStore {
     {
         try await self.step { [sealing] db in
             if let reference = ceremony.reference, var earlier = try db.ceremony(.reference(reference), sealing) {
+                guard earlier.browserDigest == ceremony.browserDigest else {
+                    throw StoreError(.conflict, "another browser began this")
+                }
                 earlier.reference = nil
                 if earlier.phase != .ended {
                     earlier.phase = .ended
@@ -63,11 +66,13 @@ extension SQLiteDatabase: CeremonyStore {
         }
     }
 
-    public func answer(_ challenge: AnsweredChallenge, change: CeremonyChange) async throws {
+    public func answer(_ challenge: AnsweredChallenge, change: CeremonyChange, at now: Timestamp) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "INSERT INTO answered_challenge VALUES (?, ?)")
+            try db.cachedStatement(sql: "INSERT INTO answered_challenge VALUES (?, ?) ON CONFLICT DO NOTHING")
                 .execute(arguments: [challenge.digest.blob, challenge.expiresAt.milliseconds])
-            try db.apply(change, to: nil, at: change.audit.first?.at ?? challenge.expiresAt, sealing)
+            guard db.changesCount == 1 else { return false }
+            try db.apply(change, to: nil, at: now, sealing)
+            return true
         }
     }
 

@@ -95,7 +95,8 @@ public typealias CeremonyJudge = @Sendable (inout CeremonyRecord) throws -> Cere
 /// one ceremony never run at the same time: the judge of the second sees what the first has written.
 public protocol CeremonyStore: Sendable {
     /// Adds a ceremony and its tokens. Where it has a reference, an earlier ceremony of that reference loses it, ends as
-    /// cancelled unless it has ended, and its tokens expire.
+    /// cancelled unless it has ended, and its tokens expire. Throws `conflict` where that earlier one was started by
+    /// another browser: nobody takes over what somebody else has begun.
     func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent) async throws
 
     /// Finds the ceremony of a token, lets `judge` decide with the token at hand, and writes the row and the change.
@@ -113,9 +114,9 @@ public protocol CeremonyStore: Sendable {
 
     /// Accepts the answer to a challenge that had no row: notes the challenge and writes the change.
     ///
-    /// Throws `conflict` where the challenge was answered before, and as ``change(_:judge:)``. Of many concurrent
-    /// calls for one challenge one succeeds.
-    func answer(_ challenge: AnsweredChallenge, change: CeremonyChange) async throws
+    /// `false`, and nothing written, where the challenge was answered before: of many concurrent calls for one
+    /// challenge one succeeds. Throws as ``change(_:judge:)``.
+    func answer(_ challenge: AnsweredChallenge, change: CeremonyChange, at now: Timestamp) async throws -> Bool
 
     /// A ceremony as it is; `nil` where there is none.
     func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord?

@@ -1,0 +1,108 @@
+import Foundation
+import Store
+public import UAF
+import UAFRelyingParty
+import _Primitives
+
+/// What the server says to an authentication answer.
+public struct AuthenticationAnswer: Sendable {
+    /// The body for the phone.
+    public var response: ServerResponse
+    /// Who authenticated, after an answer to a challenge that the app had asked for itself; the caller then adds a token.
+    public var accountID: String?
+}
+
+/// What a client says about itself beside its message.
+struct ClientContext: Sendable {
+    let deviceName: String?
+    let asmStatusCode: Int?
+    let clientErrorCode: Int?
+
+    /// Throws `badRequest` for members of the wrong type.
+    init(_ object: JSONObject?) throws {
+        let object = object ?? [:]
+        do {
+            self.deviceName = try object.string("deviceName")
+            self.asmStatusCode = try object.integer("asmStatusCode")
+            self.clientErrorCode = try object.integer("clientErrorCode")
+        } catch {
+            throw Answered(.badRequest)
+        }
+    }
+
+    /// Whether the person said no, as opposed to something going wrong.
+    var isDenial: Bool { self.clientErrorCode == Int(ClientErrorCode.userCancelled.rawValue) }
+}
+
+/// An answer that is decided: on its way out of the verification.
+struct Answered: Error {
+    let statusCode: UAFStatusCode
+    /// What the trail keeps about it.
+    let audit: AuditEvent.Kind
+
+    init(_ statusCode: UAFStatusCode, audit: AuditEvent.Kind = .failed) {
+        self.statusCode = statusCode
+        self.audit = audit
+    }
+
+    init(_ refusal: UAFRefusal) {
+        self.init(refusal.statusCode, audit: refusal.step == .signCounter ? .counterWentBack : .failed)
+    }
+}
+
+extension CeremonyEngine {
+    /// Opens the state that a response brings back. Refuses what this server did not seal, and what comes too late.
+    func openServerData(_ text: String?, operation: UAF.Operation, at now: Timestamp) throws
+        -> (data: SealedServerData, origin: ServerDataOrigin)
+    {
+        guard let text else { throw Answered(.invalidRequest) }
+        let data: SealedServerData
+        do { data = try SealedServerData(opening: text, with: self.sealing.key(.serverData), now: now) } catch {
+            throw Answered(error)
+        }
+        guard data.operation == operation, let origin = ServerDataOrigin(data.policy) else {
+            throw Answered(.invalidRequest)
+        }
+        return (data, origin)
+    }
+
+    /// Whether a ceremony still takes an answer. Throws 1491 where it was answered, 1408 where it is too late.
+    func checkAnswerable(_ ceremony: CeremonyRecord?, at now: Timestamp) throws -> CeremonyRecord {
+        guard let ceremony, ceremony.phase == .claimed else { throw Answered(.invalidRequest) }
+        guard now < ceremony.expiresAt else { throw Answered(.requestTimeout) }
+        return ceremony
+    }
+
+    /// Ends a ceremony because of an answer that was refused or that reports a failure, with its codes. An answer that
+    /// comes after another one changes nothing.
+    func end(
+        _ id: String, _ event: CeremonyEvent, statusCode: UAFStatusCode?, audit: AuditEvent.Kind,
+        context: ClientContext?, at now: Timestamp
+    ) async throws {
+        do {
+            _ = try await self.store.change(.id(id)) { record in
+                try self.handle(event, &record, at: now)
+                record.uafStatusCode = statusCode.map { Int($0.rawValue) }
+                record.clientErrorCode = context?.clientErrorCode
+                record.asmStatusCode = context?.asmStatusCode
+                var change = CeremonyChange()
+                change.audit = [
+                    AuditEvent(
+                        audit, at: now, accountID: record.accountID, ceremonyID: id,
+                        detail: statusCode.map { String($0.rawValue) } ?? context?.clientErrorCode.map(String.init))
+                ]
+                return change
+            }
+        } catch is RefusedEvent {
+            return
+        }
+        self.hub.wake(id)
+    }
+}
+
+extension ServerResponse {
+    /// A body of a status code alone, with its name as description.
+    init(_ statusCode: UAFStatusCode) {
+        self.init(statusCode: statusCode, description: statusCode == .ok ? nil : statusCode.description)
+    }
+}

@@ -1,0 +1,156 @@
+import Store
+public import UAF
+import UAFRelyingParty
+import _Primitives
+
+extension CeremonyEngine {
+    /// Judges a phone's authentication response.
+    ///
+    /// One read for the keys, one write step for everything that follows: challenge consumed, counters moved on,
+    /// ceremony ended, audit. A message that is refused is answered with its 14xx code; thrown are errors of the store
+    /// alone. A refused answer to a ceremony ends it; one that names no ceremony changes nothing.
+    public func answerAuthentication(_ message: SendUAFResponse) async throws -> AuthenticationAnswer {
+        do {
+            return try await self.judgeAuthentication(message)
+        } catch let answered as Answered {
+            return AuthenticationAnswer(response: ServerResponse(answered.statusCode))
+        }
+    }
+
+    private func judgeAuthentication(_ message: SendUAFResponse) async throws -> AuthenticationAnswer {
+        let now = self.time.now()
+        let context = try ClientContext(message.context)
+        let response: UnverifiedAuthentication
+        do { response = try UnverifiedAuthentication(parsing: message.uafResponse.utf8) } catch {
+            throw Answered(error)
+        }
+        let (data, origin) = try self.openServerData(response.serverData, operation: .authentication, at: now)
+        switch origin {
+        case .ceremony(let id):
+            if response.isClientFailure {
+                try await self.end(
+                    id, context.isDenial ? .deny : .fail, statusCode: nil,
+                    audit: context.isDenial ? .denied : .failed, context: context, at: now)
+                return AuthenticationAnswer(response: ServerResponse(.ok))
+            }
+            do {
+                return try await self.answerCeremony(id, response, data, at: now)
+            } catch let answered as Answered {
+                try await self.end(
+                    id, .fail, statusCode: answered.statusCode, audit: answered.audit, context: context, at: now)
+                throw answered
+            }
+        case .open:
+            guard !response.isClientFailure else { return AuthenticationAnswer(response: ServerResponse(.ok)) }
+            return try await self.answerOpenChallenge(response, data, at: now)
+        }
+    }
+
+    private func answerCeremony(
+        _ id: String, _ response: UnverifiedAuthentication, _ data: SealedServerData, at now: Timestamp
+    ) async throws -> AuthenticationAnswer {
+        let (found, credentials) = try await self.material(response, ceremonyID: id)
+        let ceremony = try self.checkAnswerable(found, at: now)
+        let verified = try self.verify(
+            response,
+            expected: ExpectedAuthentication(
+                challenge: data.challenge, appID: self.configuration.appID, policy: self.authenticationPolicy,
+                transaction: ceremony.transaction, serverData: response.serverData, account: ceremony.accountID),
+            credentials: credentials)
+        let continuation = self.random.token()
+        let accepted: CeremonyRecord?
+        do {
+            accepted = try await self.store.change(.id(id)) { record in
+                try self.handle(.accept, &record, at: now)
+                record.accountID = verified.account
+                record.deviceID = verified.deviceRegistration
+                record.uafStatusCode = Int(UAFStatusCode.ok.rawValue)
+                record.authenticators = verified.signatures.map(\.id.aaid.text)
+                record.contentHash = verified.confirmedContentHash
+                if record.phase == .answering {
+                    record.continuationDigest = Sealing.digest(ofSecret: continuation)
+                }
+                var change = CeremonyChange()
+                change.advances = Self.advances(verified, credentials)
+                change.audit = [
+                    AuditEvent(
+                        record.kind == .transaction ? .transactionConfirmed : .authenticated, at: now,
+                        accountID: verified.account, ceremonyID: id, detail: verified.deviceRegistration)
+                ]
+                return change
+            }
+        } catch is RefusedEvent {
+            // Another answer was first.
+            return AuthenticationAnswer(response: ServerResponse(.invalidRequest))
+        } catch let error as StoreError where error.code == .conflict {
+            throw Answered(.unacceptableContent, audit: .counterWentBack)
+        }
+        self.hub.wake(id)
+        var answer = ServerResponse(.ok)
+        if accepted?.phase == .answering {
+            answer.location = "\(self.configuration.issuer)/sign-in/continue?code=\(continuation)"
+        }
+        return AuthenticationAnswer(response: answer)
+    }
+
+    private func answerOpenChallenge(
+        _ response: UnverifiedAuthentication, _ data: SealedServerData, at now: Timestamp
+    ) async throws -> AuthenticationAnswer {
+        let (_, credentials) = try await self.material(response, ceremonyID: nil)
+        let verified = try self.verify(
+            response,
+            expected: ExpectedAuthentication(
+                challenge: data.challenge, appID: self.configuration.appID, policy: self.authenticationPolicy,
+                serverData: response.serverData, account: data.username),
+            credentials: credentials)
+        var change = CeremonyChange()
+        change.advances = Self.advances(verified, credentials)
+        change.audit = [
+            AuditEvent(.authenticated, at: now, accountID: verified.account, detail: verified.deviceRegistration)
+        ]
+        let challenge = AnsweredChallenge(
+            digest: Sealing.digest(ofSecret: data.challenge.text), expiresAt: data.expiresAt)
+        do {
+            guard try await self.store.answer(challenge, change: change, at: now) else {
+                throw Answered(.invalidRequest)
+            }
+        } catch let error as StoreError where error.code == .conflict {
+            throw Answered(.unacceptableContent, audit: .counterWentBack)
+        }
+        return AuthenticationAnswer(response: ServerResponse(.ok), accountID: verified.account)
+    }
+
+    private func material(_ response: UnverifiedAuthentication, ceremonyID: String?) async throws
+        -> (CeremonyRecord?, [StoredCredential])
+    {
+        let found = try await self.store.verificationMaterial(
+            ceremonyID: ceremonyID, keys: response.credentials.map { ($0.aaid.text, $0.keyID.bytes) })
+        return (found.ceremony, found.credentials.compactMap { $0 })
+    }
+
+    /// The standard's rules, and then the server's own: only who holds a key learns that it may not be used.
+    private func verify(
+        _ response: UnverifiedAuthentication, expected: ExpectedAuthentication, credentials: [StoredCredential]
+    ) throws -> VerifiedAuthentication {
+        let keys = try credentials.map { try RegisteredCredential($0.credential) }
+        let verified: VerifiedAuthentication
+        do {
+            verified = try AuthenticationVerifier(self.relyingParty)
+                .verify(response, expected: expected, credentials: keys)
+        } catch { throw Answered(error) }
+        guard credentials.allSatisfy({ $0.credential.isActive && !$0.isAccountLocked }) else {
+            throw Answered(.forbidden)
+        }
+        return verified
+    }
+
+    private static func advances(_ verified: VerifiedAuthentication, _ credentials: [StoredCredential])
+        -> [CounterAdvance]
+    {
+        verified.signatures.compactMap { signature in
+            credentials.first {
+                $0.credential.keyID == signature.id.keyID.bytes && $0.credential.aaid == signature.id.aaid.text
+            }.map { CounterAdvance(credentialID: $0.credential.id, counter: signature.newSignCounter) }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import Ceremony
+import Store
+public import UAF
+import UAFRelyingParty
+import _Primitives
+
+extension CeremonyEngine {
+    /// Judges a phone's registration response.
+    ///
+    /// Out of band the keys stay pending, and the answer (1202) carries the number that the phone shows; in the app,
+    /// where a key of the account has just authenticated, they are active at once (1200). Refusals as in
+    /// ``answerAuthentication(_:)``.
+    public func answerRegistration(_ message: SendUAFResponse) async throws -> ServerResponse {
+        do {
+            return try await self.judgeRegistration(message)
+        } catch let answered as Answered {
+            return ServerResponse(answered.statusCode)
+        }
+    }
+
+    private func judgeRegistration(_ message: SendUAFResponse) async throws -> ServerResponse {
+        let now = self.time.now()
+        let context = try ClientContext(message.context)
+        let response: UnverifiedRegistration
+        do { response = try UnverifiedRegistration(parsing: message.uafResponse.utf8) } catch { throw Answered(error) }
+        let (data, origin) = try self.openServerData(response.serverData, operation: .registration, at: now)
+        switch origin {
+        case .ceremony(let id):
+            if response.isClientFailure {
+                try await self.end(
+                    id, context.isDenial ? .deny : .fail, statusCode: nil,
+                    audit: context.isDenial ? .denied : .failed, context: context, at: now)
+                return ServerResponse(.ok)
+            }
+            do {
+                return try await self.answerActivation(id, response, data, context, at: now)
+            } catch let answered as Answered {
+                try await self.end(
+                    id, .fail, statusCode: answered.statusCode, audit: answered.audit, context: context, at: now)
+                throw answered
+            }
+        case .open:
+            guard !response.isClientFailure else { return ServerResponse(.ok) }
+            return try await self.addDevice(response, data, context, at: now)
+        }
+    }
+
+    private func answerActivation(
+        _ id: String, _ response: UnverifiedRegistration, _ data: SealedServerData, _ context: ClientContext,
+        at now: Timestamp
+    ) async throws -> ServerResponse {
+        let (found, existing) = try await self.material(response, ceremonyID: id)
+        let ceremony = try self.checkAnswerable(found, at: now)
+        guard let accountID = ceremony.accountID else { throw Answered(.invalidRequest) }
+        let verified = try self.verify(response, data, existing: existing)
+        let registration = self.registration(
+            verified, accountID: accountID, name: context.deviceName, isActive: false, at: now)
+        let number = self.confirmationNumber()
+        do {
+            _ = try await self.store.change(.id(id)) { record in
+                try self.handle(.accept, &record, at: now)
+                record.deviceID = registration.device.id
+                record.confirmationCode = self.confirmationCode(number, ceremonyID: id)
+                record.uafStatusCode = Int(UAFStatusCode.accepted.rawValue)
+                record.authenticators = verified.keys.map(\.id.aaid.text)
+                var change = CeremonyChange()
+                change.registration = registration
+                change.audit = [
+                    AuditEvent(
+                        .registrationAnswered, at: now, accountID: accountID, ceremonyID: id,
+                        detail: registration.device.id)
+                ]
+                return change
+            }
+        } catch is RefusedEvent {
+            return ServerResponse(.invalidRequest)
+        } catch let error as StoreError where error.code == .conflict {
+            throw Answered(.unacceptableKey)
+        }
+        self.hub.wake(id)
+        var answer = ServerResponse(.accepted)
+        answer.confirmation = ServerResponse.Confirmation(
+            number: number, expiresInSeconds: Int(self.limits.confirmationLifetime.components.seconds))
+        return answer
+    }
+
+    private func addDevice(
+        _ response: UnverifiedRegistration, _ data: SealedServerData, _ context: ClientContext, at now: Timestamp
+    ) async throws -> ServerResponse {
+        guard let accountID = data.username, let account = try await self.store.account(id: accountID) else {
+            throw Answered(.invalidRequest)
+        }
+        let (_, existing) = try await self.material(response, ceremonyID: nil)
+        let verified = try self.verify(response, data, existing: existing)
+        guard !account.isLocked else { throw Answered(.forbidden) }
+        let registration = self.registration(
+            verified, accountID: accountID, name: context.deviceName, isActive: true, at: now)
+        var change = CeremonyChange()
+        change.registration = registration
+        change.audit = [AuditEvent(.deviceAdded, at: now, accountID: accountID, detail: registration.device.id)]
+        change.notices = [
+            NoticeRecord(
+                id: self.newIdentifier(), accountID: accountID, kind: .deviceAdded, at: now,
+                subject: registration.device.name)
+        ]
+        let challenge = AnsweredChallenge(
+            digest: Sealing.digest(ofSecret: data.challenge.text), expiresAt: data.expiresAt)
+        do {
+            guard try await self.store.answer(challenge, change: change, at: now) else {
+                throw Answered(.invalidRequest)
+            }
+        } catch let error as StoreError where error.code == .conflict {
+            throw Answered(.unacceptableKey)
+        }
+        return ServerResponse(.ok)
+    }
+
+    private func material(_ response: UnverifiedRegistration, ceremonyID: String?) async throws
+        -> (CeremonyRecord?, Set<CredentialID>)
+    {
+        let names = response.credentials
+        let found = try await self.store.verificationMaterial(
+            ceremonyID: ceremonyID, keys: names.map { ($0.aaid.text, $0.keyID.bytes) })
+        let existing = zip(names, found.credentials).filter { $1 != nil }.map(\.0)
+        return (found.ceremony, Set(existing))
+    }
+
+    private func verify(_ response: UnverifiedRegistration, _ data: SealedServerData, existing: Set<CredentialID>)
+        throws -> VerifiedRegistration
+    {
+        do {
+            return try RegistrationVerifier(self.relyingParty).verify(
+                response,
+                expected: ExpectedRegistration(
+                    challenge: data.challenge, appID: self.configuration.appID, username: data.username ?? "",
+                    policy: self.registrationPolicy, serverData: response.serverData),
+                existing: existing)
+        } catch { throw Answered(error) }
+    }
+
+    private func registration(
+        _ verified: VerifiedRegistration, accountID: String, name: String?, isActive: Bool, at now: Timestamp
+    ) -> DeviceRegistration {
+        // The name goes to operators' terminals and to other devices: nothing in it may act there.
+        let shown = DisplayText.line(name ?? "", maximumLength: self.limits.nameCharacters)
+        let device = DeviceRecord(
+            id: self.newIdentifier(), accountID: accountID, name: shown.isEmpty ? "Phone" : shown, isActive: isActive,
+            createdAt: now)
+        let credentials = verified.keys.map { key in
+            CredentialRecord(
+                id: self.newIdentifier(), deviceID: device.id, accountID: accountID, aaid: key.id.aaid.text,
+                keyID: key.id.keyID.bytes, publicKey: key.publicKey, keyFormat: key.publicKeyFormat.rawValue,
+                algorithm: key.signatureAlgorithm.rawValue, counter: key.signCounter,
+                registrationCounter: key.registrationCounter, authenticatorVersion: key.authenticatorVersion,
+                isActive: isActive, createdAt: now)
+        }
+        return DeviceRegistration(device: device, credentials: credentials)
+    }
+
+    private func confirmationNumber() -> String {
+        let bound = (0..<self.limits.confirmationDigits).reduce(UInt64(1)) { value, _ in value * 10 }
+        let digits = String(self.random.number(below: bound))
+        return String(repeating: "0", count: self.limits.confirmationDigits - digits.count) + digits
+    }
+
+    /// What is kept of a number, bound to its ceremony.
+    func confirmationCode(_ number: String, ceremonyID: String) -> [UInt8] {
+        self.sealing.code("\(ceremonyID) \(number)", purpose: .confirmationNumber)
+    }
+}

@@ -1,0 +1,152 @@
+public import Store
+public import UAF
+public import UAFRelyingParty
+public import _Primitives
+
+/// Everything that the engine keeps its state in.
+public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & NoticeStore
+
+/// The engine's names for people as relying parties know them: pairwise, one for each client.
+public struct Subjects: Sendable {
+    let subject: @Sendable (_ accountID: String, _ clientID: String) async throws -> String
+    let accountID: @Sendable (_ subject: String, _ clientID: String) async throws -> String?
+
+    /// `subject` names an account to a client, `accountID` is the way back; `nil` for a name that the client was never
+    /// given.
+    public init(
+        subject: @escaping @Sendable (_ accountID: String, _ clientID: String) async throws -> String,
+        accountID: @escaping @Sendable (_ subject: String, _ clientID: String) async throws -> String?
+    ) {
+        self.subject = subject
+        self.accountID = accountID
+    }
+}
+
+/// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server.
+///
+/// It keeps nothing that another node would lack: every decision is made on a row of the store, inside the step that
+/// changes it. Only the wakes of ``CeremonyEvents`` and the budgets of public challenges live in memory.
+public struct CeremonyEngine: Sendable {
+    /// What a deployment chooses.
+    public struct Configuration: Sendable {
+        /// The server's own address, without a slash at its end. Links begin with it.
+        public var issuer: String
+        /// What phones show as the asking service at an enrolment.
+        public var serviceName: String
+        /// The UAF AppID. Empty: the calling app's facet stands for it, which only a loopback server may use.
+        public var appID: String
+        /// Who may call for the application.
+        public var trustedFacets: [FacetID]
+        /// Which factors a sign-in or a transaction takes.
+        public var factors: FactorMatrix
+        /// Which factors an enrolment makes.
+        public var enrolmentFactors: FactorMatrix
+        /// The models of authenticators.
+        public var metadata: MetadataCatalog
+        public var limits: Limits
+
+        /// A configuration with the product's own authenticators and PIN or fingerprint as factors.
+        public init(
+            issuer: String, serviceName: String, appID: String, trustedFacets: [FacetID],
+            factors: FactorMatrix = [[.pin], [.fingerprint]],
+            enrolmentFactors: FactorMatrix = [[.pin], [.fingerprint]],
+            metadata: MetadataCatalog, limits: Limits = Limits()
+        ) {
+            self.issuer = issuer
+            self.serviceName = serviceName
+            self.appID = appID
+            self.trustedFacets = trustedFacets
+            self.factors = factors
+            self.enrolmentFactors = enrolmentFactors
+            self.metadata = metadata
+            self.limits = limits
+        }
+    }
+
+    public let configuration: Configuration
+    let store: any CeremonyStores
+    let sealing: Sealing
+    let time: TimeSource
+    let random: RandomSource
+    let subjects: Subjects
+    let requests: RequestBuilder
+    let relyingParty: RelyingPartyConfiguration
+    let authenticationPolicy: Policy
+    let registrationPolicy: Policy
+    let hub: CeremonyHub
+    let budget: ChallengeBudget
+
+    /// An engine over a store. Throws `RequestError` where the configured factors make no policy.
+    public init(
+        configuration: Configuration, store: any CeremonyStores, sealing: Sealing, time: TimeSource = .system,
+        random: RandomSource = .system, subjects: Subjects
+    ) throws {
+        self.configuration = configuration
+        self.store = store
+        self.sealing = sealing
+        self.time = time
+        self.random = random
+        self.subjects = subjects
+        self.requests = RequestBuilder(metadata: configuration.metadata, appID: configuration.appID)
+        self.relyingParty = RelyingPartyConfiguration(
+            metadata: configuration.metadata, trustedFacets: Set(configuration.trustedFacets))
+        // Answers are held against the general policies: a key of another account is refused by the account itself.
+        let challenge = Challenge(random: random)
+        self.authenticationPolicy = try self.requests.authenticationRequest(
+            challenge: challenge, factors: configuration.factors, credentials: nil, serverData: nil
+        ).policy
+        self.registrationPolicy = try self.requests.registrationRequest(
+            challenge: challenge, username: "-", factors: configuration.enrolmentFactors, serverData: nil
+        ).policy
+        self.hub = CeremonyHub(watchersPerCeremony: configuration.limits.watchersPerCeremony)
+        self.budget = ChallengeBudget(configuration.limits)
+    }
+
+    var limits: Limits { self.configuration.limits }
+
+    /// Lets the record's machine judge, and turns a refusal into an error.
+    func handle(_ event: CeremonyEvent, _ record: inout CeremonyRecord, at now: Timestamp) throws {
+        switch record.handle(event, at: now, lifetime: PhaseLifetime(record.kind, self.limits)) {
+        case .proceed, .end: return
+        case .refuse(let refusal): throw RefusedEvent(refusal: refusal)
+        }
+    }
+}
+
+/// A machine's refusal on its way out of a step; the caller of the step gives it the name of its own interface.
+struct RefusedEvent: Error {
+    let refusal: CeremonyRefusal
+}
+
+extension SealingPurpose {
+    static let serverData = SealingPurpose("uaf server data")
+    static let typedCode = SealingPurpose("typed code")
+    static let confirmationNumber = SealingPurpose("confirmation number")
+    static let browserIdentifier = SealingPurpose("browser identifier")
+    static let inventedKey = SealingPurpose("invented key")
+}
+
+extension AuditEvent.Kind {
+    static let accountCreated = Self(rawValue: "account-created")
+    static let accountLocked = Self(rawValue: "account-locked")
+    static let accountUnlocked = Self(rawValue: "account-unlocked")
+    static let accountDeleted = Self(rawValue: "account-deleted")
+    static let deviceDeleted = Self(rawValue: "device-deleted")
+    static let deviceAdded = Self(rawValue: "device-added")
+    static let activationCreated = Self(rawValue: "activation-created")
+    static let dispatched = Self(rawValue: "dispatched")
+    static let signInBegun = Self(rawValue: "sign-in-begun")
+    static let registrationAnswered = Self(rawValue: "registration-answered")
+    static let confirmationFailed = Self(rawValue: "confirmation-failed")
+    static let authenticated = Self(rawValue: "authenticated")
+    static let transactionConfirmed = Self(rawValue: "transaction-confirmed")
+    static let denied = Self(rawValue: "denied")
+    static let failed = Self(rawValue: "failed")
+    static let counterWentBack = Self(rawValue: "counter-went-back")
+    static let wrongBrowser = Self(rawValue: "wrong-browser")
+    static let cancelled = Self(rawValue: "cancelled")
+    static let expired = Self(rawValue: "expired")
+    static let signedIn = Self(rawValue: "signed-in")
+    static let administratorLinkCreated = Self(rawValue: "administrator-link-created")
+    static let administratorAdded = Self(rawValue: "administrator-added")
+}

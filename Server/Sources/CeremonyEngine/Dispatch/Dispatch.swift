@@ -1,0 +1,167 @@
+import Ceremony
+public import Store
+public import UAF
+public import _Primitives
+
+/// A relying party's back end, after it has proved who it is.
+public struct DispatchingClient: Sendable, Equatable {
+    public var id: String
+    /// The name that phones show.
+    public var name: String
+    /// The web origin that phones show.
+    public var origin: String?
+
+    public init(id: String, name: String, origin: String?) {
+        self.id = id
+        self.name = name
+        self.origin = origin
+    }
+}
+
+/// What a back end asks a phone for.
+public struct DispatchRequest: Sendable {
+    /// How the token is to travel: `link`, `png-qr-code` or `link-png-qr-code`.
+    public var dispatcher: String
+    /// `op` of the wrapped request; only authentications are dispatched by back ends.
+    public var operation: UAF.Operation?
+    /// `context` of the wrapped request: `subject` for a known person, `transaction` for a text to agree to.
+    public var context: JSONObject?
+
+    public init(dispatcher: String, operation: UAF.Operation?, context: JSONObject?) {
+        self.dispatcher = dispatcher
+        self.operation = operation
+        self.context = context
+    }
+}
+
+/// How a dispatch went (`dispatchResult`).
+public enum DispatchResult: String, Sendable, CaseIterable {
+    case dispatched, dispatchError, dispatcherNotFound, userNotFound, internalError
+}
+
+/// What a dispatch answers. Everything but the result is missing where it is not `dispatched`.
+public struct DispatchAnswer: Sendable, Equatable {
+    public var result: DispatchResult
+    /// The key for the status service.
+    public var sessionID: String?
+    /// The token, which the back end should keep to itself.
+    public var token: String?
+    /// The dispatcher's name as it was asked for.
+    public var dispatcher: String
+    /// The link for the phone; `nil` for a dispatcher that makes none.
+    public var link: String?
+    /// What a QR code must carry; `nil` for a dispatcher that makes none.
+    public var qrContent: String?
+    public var expiresAt: Timestamp?
+    /// The texts as they will be shown and signed: normalised, one form for all.
+    public var transaction: [Transaction]
+
+    init(_ result: DispatchResult, dispatcher: String) {
+        self.result = result
+        self.dispatcher = dispatcher
+        self.transaction = []
+    }
+}
+
+extension CeremonyEngine {
+    /// Starts an authentication or a transaction for a back end.
+    ///
+    /// A subject that the client was never told, or that does not exist, answers `userNotFound`. Throws
+    /// `invalidRequest` for a context that is not understood and for a text that cannot be shown.
+    public func dispatch(_ request: DispatchRequest, client: DispatchingClient) async throws -> DispatchAnswer {
+        guard let channel = Self.channel(of: request.dispatcher) else {
+            return DispatchAnswer(.dispatcherNotFound, dispatcher: request.dispatcher)
+        }
+        guard request.operation == nil || request.operation == .authentication else {
+            throw CeremonyError(.invalidRequest, "only authentications are dispatched")
+        }
+        let context = try Context(request.context ?? [:], limits: self.limits)
+        var accountID: String?
+        if let subject = context.subject {
+            guard let known = try await self.subjects.accountID(subject, client.id),
+                try await self.store.account(id: known) != nil
+            else { return DispatchAnswer(.userNotFound, dispatcher: request.dispatcher) }
+            guard try await self.store.credentials(accountID: known).contains(where: \.isActive) else {
+                return DispatchAnswer(.dispatchError, dispatcher: request.dispatcher)
+            }
+            accountID = known
+        }
+        let now = self.time.now()
+        let expiresAt = now + self.limits.dispatchLifetime
+        let ceremony = CeremonyRecord(
+            id: self.newIdentifier(), kind: context.transaction == nil ? .authentication : .transaction,
+            clientID: client.id, accountID: accountID, createdAt: now, expiresAt: expiresAt,
+            detail: CeremonyDetail(
+                service: client.name, origin: client.origin, contentType: context.transaction?.contentType.rawValue,
+                content: context.transaction?.content))
+        let codes = DispatchCodes(expiresAt: expiresAt, random: self.random, limits: self.limits)
+        try await self.store.createCeremony(
+            ceremony, tokens: codes.records([channel], sealing: self.sealing),
+            audit: AuditEvent(
+                .dispatched, at: now, accountID: accountID, ceremonyID: ceremony.id, actor: client.id,
+                detail: request.dispatcher))
+
+        var answer = DispatchAnswer(.dispatched, dispatcher: request.dispatcher)
+        let token = channel == .link ? codes.linkToken : codes.qrToken
+        let payload = try self.payload(token: token, kind: ceremony.kind)
+        let link = payload.link(base: self.configuration.issuer)
+        answer.sessionID = ceremony.id
+        answer.token = token
+        answer.expiresAt = expiresAt
+        answer.transaction = context.transaction.map { [$0] } ?? []
+        switch request.dispatcher {
+        case "link": answer.link = link
+        case "png-qr-code": answer.qrContent = payload.base64URLEncoded
+        default:
+            answer.link = link
+            answer.qrContent = link
+        }
+        return answer
+    }
+
+    private static func channel(of dispatcher: String) -> CeremonyRecord.Channel? {
+        switch dispatcher {
+        case "link": .link
+        case "png-qr-code", "link-png-qr-code": .qrCode
+        default: nil
+        }
+    }
+
+    /// What a back end may say about the request.
+    private struct Context {
+        let subject: String?
+        let transaction: Transaction?
+
+        init(_ object: JSONObject, limits: Limits) throws {
+            do {
+                guard object.members.allSatisfy({ ["subject", "transaction"].contains($0.name) }) else {
+                    throw CeremonyError(.invalidRequest, "a context member that is not known")
+                }
+                self.subject = try object.string("subject")
+                guard let transactions = try object.array("transaction") else {
+                    self.transaction = nil
+                    return
+                }
+                // One text: what several texts together mean would be for the person to guess.
+                guard transactions.count == 1, case .object(let content) = transactions[0] else {
+                    throw CeremonyError(.invalidRequest, "not exactly one transaction")
+                }
+                let sent = try Transaction(json: content)
+                guard sent.contentType == .textPlain, let text = String(validating: sent.content, as: UTF8.self) else {
+                    throw CeremonyError(.invalidRequest, "a transaction that is not plain text in UTF-8")
+                }
+                let normal = try TransactionText(normalizing: text, maximumLength: limits.transactionCharacters)
+                self.transaction = Transaction(content: normal.bytes)
+            } catch let error as CeremonyError {
+                throw error
+            } catch let error as TransactionTextError {
+                throw CeremonyError(.invalidRequest, "the transaction's text: \(error.code)")
+            } catch {
+                throw CeremonyError(.invalidRequest, "a context that is not understood")
+            }
+            guard self.subject != nil else {
+                throw CeremonyError(.invalidRequest, "a transaction without the person who is to agree")
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Ceremony
+import Foundation
+import Store
+import _Primitives
+
+/// The three forms of an invitation to one ceremony, with the secrets in clear. They are shown once and kept as digests.
+struct DispatchCodes: Sendable {
+    /// A token for a QR code. It may cross devices.
+    let qrToken: String
+    /// A token for a link. It is another one, so that the server knows which of the two a phone used.
+    let linkToken: String
+    /// Letters to type, Crockford's base 32, without the dash.
+    let typedCode: String
+    let expiresAt: Timestamp
+
+    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+
+    init(expiresAt: Timestamp, random: RandomSource, limits: Limits) {
+        self.qrToken = random.token()
+        self.linkToken = random.token()
+        let letters = random.bytes(limits.typedCodeLetters).map { Self.alphabet[Int($0 & 31)] }
+        self.typedCode = String(decoding: letters, as: UTF8.self)
+        self.expiresAt = expiresAt
+    }
+
+    /// The code in two halves with a dash.
+    var typedCodeForDisplay: String {
+        let half = self.typedCode.count / 2
+        return "\(self.typedCode.prefix(half))-\(self.typedCode.dropFirst(half))"
+    }
+
+    /// The records of the channels that are offered.
+    func records(_ channels: Set<CeremonyRecord.Channel>, sealing: Sealing) -> [DispatchTokenRecord] {
+        CeremonyRecord.Channel.allCases.filter(channels.contains).map { channel in
+            let digest =
+                switch channel {
+                case .qrCode: Sealing.digest(ofSecret: self.qrToken)
+                case .link: Sealing.digest(ofSecret: self.linkToken)
+                case .typed: sealing.code(self.typedCode, purpose: .typedCode)
+                }
+            return DispatchTokenRecord(digest: digest, channel: channel, expiresAt: self.expiresAt)
+        }
+    }
+
+    /// The digest by which a token or a typed code is found: a code of the typed code's length is one.
+    static func digest(_ text: String, sealing: Sealing, limits: Limits) -> [UInt8] {
+        let letters = self.canonical(text)
+        guard letters.count == limits.typedCodeLetters else { return Sealing.digest(ofSecret: text) }
+        return sealing.code(letters, purpose: .typedCode)
+    }
+
+    /// The letters of a typed code: case and dashes do not matter, and O, I and L are what they look like.
+    private static func canonical(_ text: String) -> String {
+        var letters: [UInt8] = []
+        for byte in text.utf8.prefix(64) {
+            switch byte {
+            case UInt8(ascii: "-"), UInt8(ascii: " "): continue
+            case UInt8(ascii: "o"), UInt8(ascii: "O"): letters.append(UInt8(ascii: "0"))
+            case UInt8(ascii: "i"), UInt8(ascii: "I"), UInt8(ascii: "l"), UInt8(ascii: "L"):
+                letters.append(UInt8(ascii: "1"))
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): letters.append(byte - 32)
+            default: letters.append(byte)
+            }
+        }
+        return String(decoding: letters, as: UTF8.self)
+    }
+}
+
+extension CeremonyRecord.Kind {
+    /// The operation whose redeem address takes the ceremony's tokens.
+    var redeemPath: String { self == .registration ? "/token/redeem/registration" : "/token/redeem/authentication" }
+}
+
+extension CeremonyEngine {
+    /// The link that carries a token to a phone.
+    func payload(token: String, kind: CeremonyRecord.Kind) throws -> OutOfBandPayload {
+        guard let address = URL(string: self.configuration.issuer + kind.redeemPath),
+            let data = try? OutOfBandPayload.RedeemData(token: token, redeemUrl: address),
+            let payload = try? OutOfBandPayload(redeemData: data)
+        else { throw CeremonyError(.invalidRequest, "the configured issuer makes no address for tokens") }
+        return payload
+    }
+
+    func link(token: String, kind: CeremonyRecord.Kind) throws -> String {
+        try self.payload(token: token, kind: kind).link(base: self.configuration.issuer)
+    }
+
+    /// A new identifier of a row: 16 random bytes.
+    func newIdentifier() -> String { self.random.token(byteCount: 16) }
+}

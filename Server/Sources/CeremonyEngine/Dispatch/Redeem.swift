@@ -1,0 +1,137 @@
+import Store
+public import UAF
+import UAFRelyingParty
+import _Primitives
+
+extension CeremonyEngine {
+    /// Exchanges a one-time token, or a typed code, for the UAF request behind it.
+    ///
+    /// One write step. Of many who try, one gets the request. Throws `tokenUnknown` (also at the address of another
+    /// operation, which uses nothing up), `tokenAlreadyRedeemed`, `tokenExpired`.
+    public func redeem(token: String, operation: UAF.Operation) async throws -> ReturnUAFRequest {
+        let now = self.time.now()
+        let digest = DispatchCodes.digest(token, sealing: self.sealing, limits: self.limits)
+        let redeemed: RedeemedCeremony?
+        do {
+            redeemed = try await self.store.redeem(tokenDigest: digest) { record, token in
+                guard (record.kind == .registration) == (operation == .registration) else {
+                    throw CeremonyError(.tokenUnknown, "a token of another operation")
+                }
+                // A ceremony that ended without ever being claimed has only expired tokens.
+                if record.channel == nil, record.phase == .ended || now >= token.expiresAt || now >= record.expiresAt {
+                    throw CeremonyError(.tokenExpired)
+                }
+                if record.channel != nil { throw CeremonyError(.tokenAlreadyRedeemed) }
+                try self.handle(.redeem(token.channel), &record, at: now)
+                return CeremonyChange()
+            }
+        } catch is RefusedEvent {
+            throw CeremonyError(.tokenAlreadyRedeemed)
+        }
+        guard let redeemed else { throw CeremonyError(.tokenUnknown) }
+        self.hub.wake(redeemed.ceremony.id)
+        return try self.request(for: redeemed, at: now)
+    }
+
+    private func request(for redeemed: RedeemedCeremony, at now: Timestamp) throws -> ReturnUAFRequest {
+        let ceremony = redeemed.ceremony
+        let challenge = Challenge(random: self.random)
+        let isRegistration = ceremony.kind == .registration
+        let operation: UAF.Operation = isRegistration ? .registration : .authentication
+        do {
+            let serverData = try SealedServerData(
+                operation: operation, challenge: challenge, username: nil,
+                policy: ServerDataOrigin.ceremony(ceremony.id).text, expiresAt: ceremony.expiresAt
+            ).sealed(with: self.sealing.key(.serverData), random: self.random)
+            let message: [UInt8]
+            if isRegistration {
+                guard let account = redeemed.account else { throw CeremonyError(.tokenUnknown) }
+                message = try self.requests.registrationRequest(
+                    challenge: challenge, username: account.username, factors: self.configuration.enrolmentFactors,
+                    existing: redeemed.credentials.compactMap { try? RegisteredCredential($0) },
+                    serverData: serverData
+                ).serialized
+            } else {
+                let keys =
+                    ceremony.accountID == nil
+                    ? nil : redeemed.credentials.compactMap { try? RegisteredCredential($0) }
+                message = try self.requests.authenticationRequest(
+                    challenge: challenge, factors: self.configuration.factors, credentials: keys,
+                    transaction: ceremony.transaction, serverData: serverData
+                ).serialized
+            }
+            return ReturnUAFRequest(
+                statusCode: .ok, operation: operation, uafRequest: String(decoding: message, as: UTF8.self),
+                lifetimeMilliseconds: (ceremony.expiresAt - now).milliseconds, requester: ceremony.requester,
+                dispatchChannel: ceremony.channel?.wireName)
+        } catch is RequestError {
+            // The account's last key went between dispatch and redeem.
+            return ReturnUAFRequest(statusCode: .unacceptableAuthenticator, operation: operation)
+        }
+    }
+}
+
+/// For which request a sealed state was made: a ceremony's, or one that anybody may ask for.
+enum ServerDataOrigin: Equatable {
+    case ceremony(String)
+    /// A challenge without a row.
+    case open
+
+    var text: String {
+        switch self {
+        case .ceremony(let id): "ceremony \(id)"
+        case .open: "open"
+        }
+    }
+
+    init?(_ text: String) {
+        if text == "open" {
+            self = .open
+        } else if text.hasPrefix("ceremony ") {
+            self = .ceremony(String(text.dropFirst("ceremony ".count)))
+        } else {
+            return nil
+        }
+    }
+}
+
+extension CeremonyRecord {
+    /// What the person is to agree to, as the message carries it.
+    var transaction: [Transaction] {
+        guard let content = self.detail.content, let contentType = self.detail.contentType else { return [] }
+        return [Transaction(contentType: Transaction.ContentType(rawValue: contentType), content: content)]
+    }
+
+    /// Who asks, as the phone shows it; `nil` where nothing is known.
+    var requester: Requester? {
+        let requester = Requester(
+            service: self.detail.service, origin: self.detail.origin, address: self.detail.address,
+            browser: self.detail.browser, browserID: self.detail.browserID)
+        return requester == Requester() ? nil : requester
+    }
+}
+
+extension CeremonyRecord.Channel {
+    /// `dispatchChannel` in answers to phones.
+    var wireName: String {
+        switch self {
+        case .qrCode: "link-png-qr-code"
+        case .link: "link"
+        case .typed: "typed"
+        }
+    }
+}
+
+extension RegisteredCredential {
+    /// A stored key as the verifier takes it. Throws `corrupt` for names that no standard key has.
+    init(_ record: CredentialRecord) throws {
+        guard let aaid = try? AAID(record.aaid), let keyID = try? KeyID(record.keyID) else {
+            throw StoreError(.corrupt, "a stored key without a proper name")
+        }
+        self.init(
+            id: CredentialID(aaid: aaid, keyID: keyID), publicKey: record.publicKey,
+            publicKeyFormat: PublicKeyFormat(rawValue: record.keyFormat),
+            signatureAlgorithm: SignatureAlgorithm(rawValue: record.algorithm), signCounter: record.counter,
+            account: record.accountID, deviceRegistration: record.deviceID)
+    }
+}

@@ -1,0 +1,69 @@
+import Store
+
+/// Saying who somebody is: by a browser that waits, or for a back end.
+///
+/// A link is for the device that shows it. Where a browser of this server's waits, an approval that came by link is
+/// worth nothing until that browser has continued; a QR code and a typed code may cross devices.
+struct AuthenticationStateMachine: Equatable {
+    private enum State: Equatable {
+        /// Next: `claimed`, `ended`.
+        case offered
+        /// Next: `approvedOnDevice`, `ended`.
+        case claimed
+        /// Next: `ended`.
+        case approvedOnDevice
+        /// Next: none.
+        case ended(CeremonyRecord.Outcome)
+    }
+
+    private var state: State
+    /// Whether the approval must be continued in the starting browser.
+    private let needsContinuation: Bool
+
+    init(_ stage: CeremonyStage, channel: CeremonyRecord.Channel?, isBoundToBrowser: Bool) {
+        switch stage {
+        case .created: self.state = .offered
+        case .claimed: self.state = .claimed
+        case .answering: self.state = .approvedOnDevice
+        case .ended(let outcome): self.state = .ended(outcome)
+        }
+        self.needsContinuation = isBoundToBrowser && channel == .link
+    }
+
+    var stage: CeremonyStage {
+        switch self.state {
+        case .offered: .created
+        case .claimed: .claimed
+        case .approvedOnDevice: .answering
+        case .ended(let outcome): .ended(outcome)
+        }
+    }
+
+    mutating func handle(_ event: CeremonyEvent) -> CeremonyVerdict {
+        switch (self.state, event) {
+        case (.ended, .redeem): return .refuse(.alreadyRedeemed)
+        case (.ended, _): return .refuse(.over)
+        case (_, .expire): self.state = .ended(.expired)
+        case (_, .cancel): self.state = .ended(.cancelled)
+        case (_, .confirm): return .refuse(.notApplicable)
+
+        case (.offered, .redeem): self.state = .claimed
+        case (.offered, .continueInBrowser): return .refuse(.notAnswered)
+        case (.offered, _): return .refuse(.notClaimed)
+
+        case (.claimed, .accept): self.state = self.needsContinuation ? .approvedOnDevice : .ended(.succeeded)
+        case (.claimed, .deny): self.state = .ended(.denied)
+        case (.claimed, .fail): self.state = .ended(.failed)
+        case (.claimed, .continueInBrowser): return .refuse(.notAnswered)
+
+        case (.approvedOnDevice, .continueInBrowser(isStartingBrowser: true)): self.state = .ended(.succeeded)
+        case (.approvedOnDevice, .continueInBrowser(isStartingBrowser: false)):
+            self.state = .ended(.failed)
+            return .end(.wrongBrowser)
+        case (.approvedOnDevice, .accept), (.approvedOnDevice, .deny), (.approvedOnDevice, .fail):
+            return .refuse(.alreadyAnswered)
+        case (.claimed, .redeem), (.approvedOnDevice, .redeem): return .refuse(.alreadyRedeemed)
+        }
+        return .proceed
+    }
+}

@@ -1,0 +1,52 @@
+import Store
+
+/// Agreeing to a text that a back end sent. The verified answer is the end: nobody else has a say.
+struct TransactionStateMachine: Equatable {
+    private enum State: Equatable {
+        /// Next: `claimed`, `ended`.
+        case offered
+        /// Next: `ended`.
+        case claimed
+        /// Next: none.
+        case ended(CeremonyRecord.Outcome)
+    }
+
+    private var state: State
+
+    init(_ stage: CeremonyStage) {
+        switch stage {
+        case .created: self.state = .offered
+        case .claimed: self.state = .claimed
+        // A transaction never stands there; a row that says so is not to be trusted with a success.
+        case .answering: self.state = .ended(.failed)
+        case .ended(let outcome): self.state = .ended(outcome)
+        }
+    }
+
+    var stage: CeremonyStage {
+        switch self.state {
+        case .offered: .created
+        case .claimed: .claimed
+        case .ended(let outcome): .ended(outcome)
+        }
+    }
+
+    mutating func handle(_ event: CeremonyEvent) -> CeremonyVerdict {
+        switch (self.state, event) {
+        case (.ended, .redeem): return .refuse(.alreadyRedeemed)
+        case (.ended, _): return .refuse(.over)
+        case (_, .expire): self.state = .ended(.expired)
+        case (_, .cancel): self.state = .ended(.cancelled)
+        case (_, .confirm), (_, .continueInBrowser): return .refuse(.notApplicable)
+
+        case (.offered, .redeem): self.state = .claimed
+        case (.offered, .accept), (.offered, .deny), (.offered, .fail): return .refuse(.notClaimed)
+
+        case (.claimed, .accept): self.state = .ended(.succeeded)
+        case (.claimed, .deny): self.state = .ended(.denied)
+        case (.claimed, .fail): self.state = .ended(.failed)
+        case (.claimed, .redeem): return .refuse(.alreadyRedeemed)
+        }
+        return .proceed
+    }
+}

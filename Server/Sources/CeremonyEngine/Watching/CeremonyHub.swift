@@ -1,0 +1,94 @@
+import Synchronization
+
+/// Wakes whoever watches a ceremony in this process. A wake is a hint: the row is the authority and is read again.
+final class CeremonyHub: Sendable {
+    private struct Watchers {
+        var streams: [(number: UInt64, continuation: AsyncStream<Void>.Continuation)] = []
+    }
+
+    private let state = Mutex<(next: UInt64, ceremonies: [String: Watchers])>((0, [:]))
+    private let watchersPerCeremony: Int
+
+    init(watchersPerCeremony: Int) { self.watchersPerCeremony = watchersPerCeremony }
+
+    /// A stream of wakes for a ceremony. Wakes that nobody has taken yet are one. Past the limit the oldest watcher's
+    /// stream ends.
+    func watch(_ id: String) -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (number, displaced) = self.state.withLock { state in
+            state.next += 1
+            var watchers = state.ceremonies[id] ?? Watchers()
+            let displaced =
+                watchers.streams.count >= self.watchersPerCeremony ? watchers.streams.removeFirst() : nil
+            watchers.streams.append((state.next, continuation))
+            state.ceremonies[id] = watchers
+            return (state.next, displaced?.continuation)
+        }
+        displaced?.finish()
+        continuation.onTermination = { [weak self] _ in self?.remove(number, of: id) }
+        return stream
+    }
+
+    /// Wakes all watchers of a ceremony.
+    func wake(_ id: String) {
+        let continuations = self.state.withLock { state in
+            state.ceremonies[id]?.streams.map(\.continuation) ?? []
+        }
+        for continuation in continuations { continuation.yield() }
+    }
+
+    /// How many streams there are.
+    var count: Int { self.state.withLock { $0.ceremonies.values.reduce(0) { $0 + $1.streams.count } } }
+
+    private func remove(_ number: UInt64, of id: String) {
+        self.state.withLock { state in
+            state.ceremonies[id]?.streams.removeAll { $0.number == number }
+            if state.ceremonies[id]?.streams.isEmpty == true { state.ceremonies[id] = nil }
+        }
+    }
+}
+
+/// What somebody sees of a ceremony while it runs: first as it is, then after each change, until its last state.
+///
+/// The ceremony is read from the store each time; a state that was skipped is never shown late. The sequence ends after
+/// a final state, and when too many watch the same ceremony.
+public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Sendable {
+    let hub: CeremonyHub
+    let id: String
+    let read: @Sendable () async throws -> (element: Element, isFinal: Bool)
+
+    /// Begins to watch. Dropping the iterator ends it.
+    public func makeAsyncIterator() -> Iterator {
+        // Subscribed before the first read: a change between the two is a wake that waits.
+        Iterator(wakes: self.hub.watch(self.id).makeAsyncIterator(), read: self.read)
+    }
+
+    /// Reads the ceremony again after each wake.
+    public struct Iterator: AsyncIteratorProtocol {
+        var wakes: AsyncStream<Void>.Iterator
+        let read: @Sendable () async throws -> (element: Element, isFinal: Bool)
+        private var last: Element?
+        private var isOver = false
+
+        init(
+            wakes: AsyncStream<Void>.Iterator, read: @escaping @Sendable () async throws -> (Element, Bool)
+        ) {
+            self.wakes = wakes
+            self.read = read
+        }
+
+        /// The next state that differs from the one before; `nil` after the last. Throws what the store throws.
+        public mutating func next() async throws -> Element? {
+            while !self.isOver {
+                if self.last != nil, await self.wakes.next() == nil { break }
+                let (element, isFinal) = try await self.read()
+                self.isOver = isFinal
+                guard element != self.last else { continue }
+                self.last = element
+                return element
+            }
+            self.isOver = true
+            return nil
+        }
+    }
+}
