@@ -31,7 +31,7 @@ struct ClientContext: Sendable {
     }
 
     /// Whether the person said no, as opposed to something going wrong.
-    var isDenial: Bool { self.clientErrorCode == Int(ClientErrorCode.userCancelled.rawValue) }
+    var isDenial: Bool { self.clientErrorCode == ErrorCode.userCancelled.rawValue }
 }
 
 /// An answer that is decided: on its way out of the verification.

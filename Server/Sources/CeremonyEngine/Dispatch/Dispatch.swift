@@ -1,5 +1,5 @@
 import Ceremony
-public import Store
+import Store
 public import UAF
 public import _Primitives
 

@@ -20,8 +20,10 @@ extension Migration {
 extension SQLiteDatabase: AdministrationStore {
     public func createAdministratorLink(digest: [UInt8], expiresAt: Timestamp, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try Row.fetchOne(db, sql: "SELECT 1 FROM administrator WHERE expires_at > ? LIMIT 1",
-                arguments: [audit.at.milliseconds]) == nil
+            guard
+                try Row.fetchOne(
+                    db, sql: "SELECT 1 FROM administrator WHERE expires_at > ? LIMIT 1",
+                    arguments: [audit.at.milliseconds]) == nil
             else { return false }
             try db.execute(
                 sql: "INSERT OR REPLACE INTO administrator_link VALUES (1, ?, ?)",

@@ -122,7 +122,9 @@ extension SQLiteDatabase: CeremonyStore {
 
 extension Database {
     /// Writes what goes with a step.
-    fileprivate func apply(_ change: CeremonyChange, to ceremony: CeremonyRecord?, at now: Timestamp, _ sealing: Sealing)
+    fileprivate func apply(
+        _ change: CeremonyChange, to ceremony: CeremonyRecord?, at now: Timestamp, _ sealing: Sealing
+    )
         throws
     {
         for advance in change.advances { try self.advance(advance, at: now) }

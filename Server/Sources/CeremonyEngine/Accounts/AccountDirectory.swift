@@ -1,0 +1,91 @@
+import Ceremony
+public import Store
+public import _Primitives
+
+/// Accounts and devices, as operators manage them. Every change is in the audit trail under the operator's name.
+public struct AccountDirectory: Sendable {
+    private let store: any AccountStore
+    private let time: TimeSource
+    private let random: RandomSource
+    private let limits: Limits
+
+    public init(
+        store: any AccountStore, time: TimeSource = .system, random: RandomSource = .system, limits: Limits = Limits()
+    ) {
+        self.store = store
+        self.time = time
+        self.random = random
+        self.limits = limits
+    }
+
+    /// Adds an account. Throws `invalidRequest` for a name that cannot be shown on one line or is too long, `conflict`
+    /// where the user name is taken.
+    public func create(username: String, displayName: String?, by operator: String) async throws -> AccountRecord {
+        guard self.isName(username, limit: self.limits.usernameCharacters), !username.contains(" ") else {
+            throw CeremonyError(.invalidRequest, "a user name that is empty, too long or cannot be shown")
+        }
+        if let displayName, !self.isName(displayName, limit: self.limits.nameCharacters) {
+            throw CeremonyError(.invalidRequest, "a display name that is empty, too long or cannot be shown")
+        }
+        let account = AccountRecord(
+            id: self.random.token(byteCount: 16), username: username, displayName: displayName,
+            createdAt: self.time.now())
+        do {
+            try await self.store.createAccount(
+                account,
+                audit: AuditEvent(.accountCreated, at: account.createdAt, accountID: account.id, actor: `operator`))
+        } catch let error as StoreError where error.code == .conflict {
+            throw CeremonyError(.conflict, "the user name is taken")
+        }
+        return account
+    }
+
+    private func isName(_ text: String, limit: Int) -> Bool {
+        (1...limit).contains(text.unicodeScalars.count) && !text.unicodeScalars.contains(where: DisplayText.isForbidden)
+            && text.unicodeScalars.first != " " && text.unicodeScalars.last != " "
+    }
+
+    /// The account of that user name. Throws `notFound`.
+    public func account(username: String) async throws -> AccountRecord {
+        guard let account = try await self.store.account(username: username) else { throw CeremonyError(.notFound) }
+        return account
+    }
+
+    /// The account of that identifier; `nil` where there is none.
+    public func account(id: String) async throws -> AccountRecord? { try await self.store.account(id: id) }
+
+    /// A page of accounts in the order of their creation, after the account with the identifier `after`.
+    public func accounts(after: String? = nil) async throws -> [AccountRecord] {
+        try await self.store.accounts(after: after, limit: self.limits.pageSize)
+    }
+
+    /// Locks or unlocks an account. Throws `notFound`.
+    public func setLocked(_ isLocked: Bool, username: String, by operator: String) async throws -> AccountRecord {
+        var account = try await self.account(username: username)
+        let event = AuditEvent(
+            isLocked ? .accountLocked : .accountUnlocked, at: self.time.now(), accountID: account.id, actor: `operator`)
+        guard try await self.store.setAccountLocked(isLocked, id: account.id, audit: event) else {
+            throw CeremonyError(.notFound)
+        }
+        account.isLocked = isLocked
+        return account
+    }
+
+    /// Deletes an account with everything but its trail. Throws `notFound`.
+    public func delete(username: String, by operator: String) async throws {
+        let account = try await self.account(username: username)
+        let event = AuditEvent(.accountDeleted, at: self.time.now(), accountID: account.id, actor: `operator`)
+        guard try await self.store.deleteAccount(id: account.id, audit: event) else { throw CeremonyError(.notFound) }
+    }
+
+    /// The devices of an account, pending ones included. Throws `notFound`.
+    public func devices(username: String) async throws -> [DeviceRecord] {
+        try await self.store.devices(accountID: try await self.account(username: username).id)
+    }
+
+    /// Deletes a device and its keys. Throws `notFound`.
+    public func deleteDevice(id: String, by operator: String) async throws {
+        let event = AuditEvent(.deviceDeleted, at: self.time.now(), actor: `operator`, detail: id)
+        guard try await self.store.deleteDevice(id: id, audit: event) else { throw CeremonyError(.notFound) }
+    }
+}

@@ -1,0 +1,49 @@
+public import Store
+public import _Primitives
+
+/// Who may administer the server: holders of a token, the first of which comes by a one-time link.
+public struct Administrators: Sendable {
+    private let store: any AdministrationStore
+    private let time: TimeSource
+    private let random: RandomSource
+    private let limits: Limits
+
+    public init(
+        store: any AdministrationStore, time: TimeSource = .system, random: RandomSource = .system,
+        limits: Limits = Limits()
+    ) {
+        self.store = store
+        self.time = time
+        self.random = random
+        self.limits = limits
+    }
+
+    /// The secret of a new one-time link, in place of an earlier one; `nil` where an administrator exists.
+    public func makeLinkIfNone() async throws -> String? {
+        let now = self.time.now()
+        let secret = self.random.token()
+        let isMade = try await self.store.createAdministratorLink(
+            digest: Sealing.digest(ofSecret: secret), expiresAt: now + self.limits.administratorLinkLifetime,
+            audit: AuditEvent(.administratorLinkCreated, at: now))
+        return isMade ? secret : nil
+    }
+
+    /// Exchanges the secret of the link for an administrator's token. Works once. Throws `notFound`.
+    public func redeem(secret: String) async throws -> String {
+        let now = self.time.now()
+        let token = self.random.token()
+        let administrator = AdministratorRecord(
+            id: self.random.token(byteCount: 16), tokenDigest: Sealing.digest(ofSecret: token), createdAt: now,
+            expiresAt: now + self.limits.administratorTokenLifetime)
+        let isRedeemed = try await self.store.redeemAdministratorLink(
+            digest: Sealing.digest(ofSecret: secret), at: now, administrator: administrator,
+            audit: AuditEvent(.administratorAdded, at: now, detail: administrator.id))
+        guard isRedeemed else { throw CeremonyError(.notFound) }
+        return token
+    }
+
+    /// The administrator's identifier, for the audit trail; `nil` for a token that is not valid.
+    public func administrator(token: String) async throws -> String? {
+        try await self.store.administrator(tokenDigest: Sealing.digest(ofSecret: token), at: self.time.now())?.id
+    }
+}

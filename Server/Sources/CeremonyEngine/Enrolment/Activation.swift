@@ -1,0 +1,142 @@
+import Store
+public import _Primitives
+
+/// An invitation to enrol a device, as it is given out once.
+public struct Activation: Sendable, Equatable {
+    public let id: String
+    /// The link for the phone.
+    public let link: String
+    /// What a QR code of it carries.
+    public let qrContent: String
+    public let expiresAt: Timestamp
+}
+
+/// How far an enrolment is.
+public struct ActivationView: Sendable, Equatable {
+    /// The words that operators read.
+    public enum State: String, Sendable, CaseIterable {
+        case created, claimed
+        case pendingConfirmation = "pending-confirmation"
+        case succeeded, denied, failed, expired, cancelled
+    }
+
+    public let id: String
+    public let state: State
+    /// Whose device it will be; `nil` where the account is gone.
+    public let username: String?
+    /// What the phone calls itself, from its answer on.
+    public let deviceName: String?
+    /// When the present state is over.
+    public let expiresAt: Timestamp
+}
+
+extension CeremonyEngine {
+    /// Invites an account to enrol a device. `operator` is the name for the audit trail. Throws `notFound`.
+    public func createActivation(username: String, by operator: String) async throws -> Activation {
+        guard let account = try await self.store.account(username: username) else { throw CeremonyError(.notFound) }
+        let now = self.time.now()
+        let expiresAt = now + self.limits.activationLifetime
+        let codes = DispatchCodes(expiresAt: expiresAt, random: self.random, limits: self.limits)
+        let ceremony = CeremonyRecord(
+            id: self.newIdentifier(), kind: .registration, accountID: account.id, createdAt: now, expiresAt: expiresAt,
+            detail: CeremonyDetail(service: self.configuration.serviceName, origin: self.configuration.issuer))
+        try await self.store.createCeremony(
+            ceremony, tokens: codes.records([.qrCode, .link], sealing: self.sealing),
+            audit: AuditEvent(
+                .activationCreated, at: now, accountID: account.id, ceremonyID: ceremony.id, actor: `operator`))
+        return Activation(
+            id: ceremony.id, link: try self.link(token: codes.linkToken, kind: .registration),
+            qrContent: try self.link(token: codes.qrToken, kind: .registration), expiresAt: expiresAt)
+    }
+
+    /// How far an enrolment is. Throws `notFound`.
+    public func activation(id: String) async throws -> ActivationView {
+        guard let record = try await self.store.ceremony(.id(id)), record.kind == .registration else {
+            throw CeremonyError(.notFound)
+        }
+        return try await self.view(of: record)
+    }
+
+    /// Confirms an enrolment with the number that the phone shows; the device may authenticate from then on, and the
+    /// person's other devices get a notice.
+    ///
+    /// A wrong number ends the enrolment and deletes the pending keys. Throws `wrongNumber`, `wrongState`, `notFound`.
+    public func confirmActivation(id: String, number: String, by operator: String) async throws -> ActivationView {
+        let now = self.time.now()
+        guard let before = try await self.store.ceremony(.id(id)), before.kind == .registration else {
+            throw CeremonyError(.notFound)
+        }
+        let deviceName = try await self.deviceName(of: before)
+        let noticeID = self.newIdentifier()
+        let code = self.confirmationCode(String(number.filter { $0 != " " }), ceremonyID: id)
+        let record: CeremonyRecord?
+        do {
+            record = try await self.store.change(.id(id)) { record in
+                let isRight = constantTimeEqual(code, record.confirmationCode ?? [])
+                try self.handle(.confirm(isRightNumber: isRight), &record, at: now)
+                record.confirmationCode = nil
+                var change = CeremonyChange()
+                change.deviceFate = isRight ? .activate : .discard
+                change.audit = [
+                    AuditEvent(
+                        isRight ? .deviceAdded : .confirmationFailed, at: now, accountID: record.accountID,
+                        ceremonyID: id, actor: `operator`, detail: record.deviceID)
+                ]
+                if isRight, let accountID = record.accountID {
+                    change.notices = [
+                        NoticeRecord(
+                            id: noticeID, accountID: accountID, kind: .deviceAdded, at: now, subject: deviceName ?? "")
+                    ]
+                }
+                return change
+            }
+        } catch is RefusedEvent {
+            throw CeremonyError(.wrongState)
+        } catch let error as StoreError where error.code == .conflict {
+            // The device was deleted while it was pending.
+            throw CeremonyError(.wrongState)
+        }
+        self.hub.wake(id)
+        guard let record else { throw CeremonyError(.notFound) }
+        guard record.outcome == .succeeded else { throw CeremonyError(.wrongNumber) }
+        return try await self.view(of: record)
+    }
+
+    private func view(of record: CeremonyRecord) async throws -> ActivationView {
+        let account = try await record.accountID.asyncFlatMap { try await self.store.account(id: $0) }
+        return ActivationView(
+            id: record.id, state: ActivationView.State(record, at: self.time.now()), username: account?.username,
+            deviceName: try await self.deviceName(of: record), expiresAt: record.expiresAt)
+    }
+
+    private func deviceName(of record: CeremonyRecord) async throws -> String? {
+        guard let accountID = record.accountID, let deviceID = record.deviceID else { return nil }
+        return try await self.store.devices(accountID: accountID).first { $0.id == deviceID }?.name
+    }
+}
+
+extension ActivationView.State {
+    init(_ record: CeremonyRecord, at now: Timestamp) {
+        if record.phase != .ended, now >= record.expiresAt {
+            self = .expired
+            return
+        }
+        switch (record.phase, record.outcome) {
+        case (.created, _): self = .created
+        case (.claimed, _): self = .claimed
+        case (.answering, _): self = .pendingConfirmation
+        case (.ended, .succeeded): self = .succeeded
+        case (.ended, .denied): self = .denied
+        case (.ended, .expired): self = .expired
+        case (.ended, .cancelled): self = .cancelled
+        case (.ended, .failed), (.ended, nil): self = .failed
+        }
+    }
+}
+
+extension Optional where Wrapped: Sendable {
+    fileprivate func asyncFlatMap<Result>(_ transform: (Wrapped) async throws -> Result?) async rethrows -> Result? {
+        guard let self else { return nil }
+        return try await transform(self)
+    }
+}

@@ -1,0 +1,295 @@
+import Store
+import UAF
+import UAFRelyingParty
+public import _Primitives
+
+/// Which browser wants to sign in, as the phone shows it.
+public struct SignInRequester: Sendable, Equatable {
+    /// The relying party's name.
+    public var service: String
+    /// The relying party's web origin.
+    public var origin: String?
+    /// The browser's network address.
+    public var address: String?
+    /// The browser and its system, in words.
+    public var browser: String?
+
+    public init(service: String, origin: String?, address: String?, browser: String?) {
+        self.service = service
+        self.origin = origin
+        self.address = address
+        self.browser = browser
+    }
+}
+
+/// What the waiting page says. The raw values are the words of its channel.
+public enum SignInState: String, Sendable, CaseIterable {
+    /// The codes can be used.
+    case waiting
+    /// A phone asks its owner.
+    case claimed
+    /// Signed in; the browser must complete it.
+    case approved
+    /// Approved on the browser's own device; the link that the phone opens completes it.
+    case approvedOnDevice = "approved-on-device"
+    case denied
+    case expired
+    case failed
+
+    /// Whether nothing follows.
+    public var isFinal: Bool {
+        switch self {
+        case .waiting, .claimed, .approvedOnDevice: false
+        case .approved, .denied, .expired, .failed: true
+        }
+    }
+}
+
+/// The three ways from the page to a phone. Shown once: the server keeps digests.
+public struct SignInCodes: Sendable, Equatable {
+    /// For a phone that shows the page itself.
+    public let link: String
+    /// What the QR code carries: a link with another token.
+    public let qrContent: String
+    /// Letters to type, with a dash.
+    public let typedCode: String
+    public let expiresAt: Timestamp
+}
+
+/// What the page shows.
+public struct SignInView: Sendable, Equatable {
+    public let state: SignInState
+    /// New codes while the state is `waiting`; those shown before are dead.
+    public let codes: SignInCodes?
+    /// When the present state is over.
+    public let expiresAt: Timestamp
+}
+
+/// Who signed in, for the provider that wanted to know.
+public struct SignInOutcome: Sendable, Equatable {
+    public let accountID: String
+    /// When the phone's answer was accepted.
+    public let authTime: Timestamp
+    /// RFC 8176 names of what was used.
+    public let amr: [String]
+    /// The assurance that was reached.
+    public let acr: String
+}
+
+extension CeremonyEngine {
+    /// Shows the sign-in page of a request: begins a ceremony, renews the codes of one that waits, shows the state of
+    /// one that runs, or begins anew after an end that signed nobody in.
+    ///
+    /// `reference` names what is signed in to, `browser` is the value of the browser's cookie. Throws `wrongBrowser`
+    /// where another browser has begun it.
+    public func beginSignIn(reference: String, browser: String, requester: SignInRequester) async throws -> SignInView {
+        let now = self.time.now()
+        if let record = try await self.signIn(reference, browser) {
+            let state = self.state(of: record, at: now)
+            switch state {
+            case .waiting: return try await self.renew(record, at: now)
+            case .claimed, .approvedOnDevice, .approved:
+                return SignInView(state: state, codes: nil, expiresAt: record.expiresAt)
+            case .denied, .expired, .failed: break
+            }
+        }
+        let codes = DispatchCodes(
+            expiresAt: now + self.limits.dispatchLifetime, random: self.random, limits: self.limits)
+        let identifier = self.sealing.code(browser, purpose: .browserIdentifier).prefix(16)
+        let ceremony = CeremonyRecord(
+            id: self.newIdentifier(), kind: .authentication, reference: reference,
+            browserDigest: Sealing.digest(ofSecret: browser), createdAt: now,
+            expiresAt: now + self.limits.ceremonyLifetime,
+            detail: CeremonyDetail(
+                service: requester.service, origin: requester.origin, address: requester.address,
+                browser: requester.browser, browserID: Base64URL.encode(identifier)))
+        do {
+            try await self.store.createCeremony(
+                ceremony, tokens: codes.records(Set(CeremonyRecord.Channel.allCases), sealing: self.sealing),
+                audit: AuditEvent(.signInBegun, at: now, ceremonyID: ceremony.id))
+        } catch let error as StoreError where error.code == .conflict {
+            throw CeremonyError(.wrongBrowser)
+        }
+        return try self.view(codes, expiresAt: ceremony.expiresAt)
+    }
+
+    /// The page as it is now. While it waits it gets new codes, and the ones before die.
+    ///
+    /// Throws `notFound` and `wrongBrowser`.
+    public func renewSignIn(reference: String, browser: String) async throws -> SignInView {
+        let now = self.time.now()
+        let record = try await self.requiredSignIn(reference, browser)
+        let state = self.state(of: record, at: now)
+        guard state == .waiting else { return SignInView(state: state, codes: nil, expiresAt: record.expiresAt) }
+        return try await self.renew(record, at: now)
+    }
+
+    private func renew(_ record: CeremonyRecord, at now: Timestamp) async throws -> SignInView {
+        let codes = DispatchCodes(
+            expiresAt: min(now + self.limits.dispatchLifetime, record.expiresAt), random: self.random,
+            limits: self.limits)
+        let renewed = try await self.store.change(.id(record.id)) { record in
+            // A phone may have been quicker than the page: then its state is shown.
+            guard record.phase == .created, now < record.expiresAt else { return CeremonyChange() }
+            record.changedAt = now
+            var change = CeremonyChange()
+            change.newTokens = codes.records(Set(CeremonyRecord.Channel.allCases), sealing: self.sealing)
+            return change
+        }
+        guard let renewed else { throw CeremonyError(.notFound) }
+        let state = self.state(of: renewed, at: now)
+        guard state == .waiting else { return SignInView(state: state, codes: nil, expiresAt: renewed.expiresAt) }
+        return try self.view(codes, expiresAt: renewed.expiresAt)
+    }
+
+    private func view(_ codes: DispatchCodes, expiresAt: Timestamp) throws -> SignInView {
+        SignInView(
+            state: .waiting,
+            codes: SignInCodes(
+                link: try self.link(token: codes.linkToken, kind: .authentication),
+                qrContent: try self.link(token: codes.qrToken, kind: .authentication),
+                typedCode: codes.typedCodeForDisplay, expiresAt: codes.expiresAt),
+            expiresAt: expiresAt)
+    }
+
+    /// The state alone. Throws `notFound` and `wrongBrowser`.
+    public func signInState(reference: String, browser: String) async throws -> SignInState {
+        self.state(of: try await self.requiredSignIn(reference, browser), at: self.time.now())
+    }
+
+    /// The states from now to the last, for the browser that began. Throws `notFound` and `wrongBrowser`.
+    public func signInEvents(reference: String, browser: String) async throws -> CeremonyEvents<SignInState> {
+        let id = try await self.requiredSignIn(reference, browser).id
+        return CeremonyEvents(hub: self.hub, id: id) {
+            guard let record = try await self.store.ceremony(.id(id)) else { return (.expired, true) }
+            let state = self.state(of: record, at: self.time.now())
+            return (state, state.isFinal)
+        }
+    }
+
+    /// Takes the continuation that the phone opened after an approval by link, and returns the reference to complete.
+    ///
+    /// Works once, and only in the browser that began; in any other the sign-in ends, because its link was carried
+    /// elsewhere. Throws `notFound` and `wrongBrowser`.
+    public func continueSignIn(code: String, browser: String?) async throws -> String {
+        let now = self.time.now()
+        let digest = browser.map { Sealing.digest(ofSecret: $0) }
+        let record: CeremonyRecord?
+        do {
+            record = try await self.store.change(.continuation(Sealing.digest(ofSecret: code))) { record in
+                let isStartingBrowser = digest.map { constantTimeEqual($0, record.browserDigest ?? []) } ?? false
+                try self.handle(.continueInBrowser(isStartingBrowser: isStartingBrowser), &record, at: now)
+                record.continuationDigest = nil
+                var change = CeremonyChange()
+                if !isStartingBrowser {
+                    change.audit = [
+                        AuditEvent(.wrongBrowser, at: now, accountID: record.accountID, ceremonyID: record.id)
+                    ]
+                }
+                return change
+            }
+        } catch is RefusedEvent {
+            throw CeremonyError(.notFound)
+        }
+        guard let record else { throw CeremonyError(.notFound) }
+        self.hub.wake(record.id)
+        guard record.outcome == .succeeded, let reference = record.reference else { throw CeremonyError(.wrongBrowser) }
+        return reference
+    }
+
+    /// Takes up the outcome of a sign-in, once, in the browser that began it; `nil` where there is none (any more).
+    ///
+    /// Leaves the person's devices a notice. Throws `wrongBrowser`.
+    public func consumeSignIn(reference: String, browser: String) async throws -> SignInOutcome? {
+        let now = self.time.now()
+        let digest = Sealing.digest(ofSecret: browser)
+        let noticeID = self.newIdentifier()
+        do {
+            let record = try await self.store.change(.reference(reference)) { record in
+                guard constantTimeEqual(digest, record.browserDigest ?? []) else { throw CeremonyError(.wrongBrowser) }
+                guard record.outcome == .succeeded, !record.isConsumed, let accountID = record.accountID,
+                    now < record.changedAt + self.limits.outcomeLifetime
+                else { throw RefusedEvent(refusal: .over) }
+                record.isConsumed = true
+                var change = CeremonyChange()
+                change.audit = [AuditEvent(.signedIn, at: now, accountID: accountID, ceremonyID: record.id)]
+                change.notices = [
+                    NoticeRecord(
+                        id: noticeID, accountID: accountID, kind: .signedIn, at: now,
+                        subject: record.detail.service ?? "")
+                ]
+                return change
+            }
+            guard let record, let accountID = record.accountID else { return nil }
+            let methods = AuthenticationMethods(record.authenticators)
+            return SignInOutcome(
+                accountID: accountID, authTime: record.changedAt, amr: methods.names, acr: methods.assurance)
+        } catch is RefusedEvent {
+            return nil
+        }
+    }
+
+    /// Gives a sign-in up. One that has ended stays as it is. Throws `notFound` and `wrongBrowser`.
+    public func cancelSignIn(reference: String, browser: String) async throws {
+        let now = self.time.now()
+        let id = try await self.requiredSignIn(reference, browser).id
+        try await self.end(id, .cancel, statusCode: nil, audit: .cancelled, context: nil, at: now)
+    }
+
+    private func requiredSignIn(_ reference: String, _ browser: String) async throws -> CeremonyRecord {
+        guard let record = try await self.signIn(reference, browser) else { throw CeremonyError(.notFound) }
+        return record
+    }
+
+    private func signIn(_ reference: String, _ browser: String) async throws -> CeremonyRecord? {
+        guard let record = try await self.store.ceremony(.reference(reference)) else { return nil }
+        guard constantTimeEqual(Sealing.digest(ofSecret: browser), record.browserDigest ?? []) else {
+            throw CeremonyError(.wrongBrowser)
+        }
+        return record
+    }
+
+    private func state(of record: CeremonyRecord, at now: Timestamp) -> SignInState {
+        if record.phase != .ended, now >= record.expiresAt { return .expired }
+        switch record.phase {
+        case .created: return .waiting
+        case .claimed: return .claimed
+        case .answering: return .approvedOnDevice
+        case .ended: break
+        }
+        switch record.outcome {
+        case .succeeded:
+            let isOpen = !record.isConsumed && now < record.changedAt + self.limits.outcomeLifetime
+            return isOpen ? .approved : .expired
+        case .denied: return .denied
+        case .expired, .cancelled: return .expired
+        case .failed, nil: return .failed
+        }
+    }
+}
+
+/// What was used, in the words that relying parties read.
+struct AuthenticationMethods {
+    /// `amr`: RFC 8176 names, without repetition.
+    let names: [String]
+    /// `acr`: the names below, one assurance for all keys in software.
+    let assurance: String
+
+    init(_ aaids: [String]) {
+        var names: [String] = []
+        for aaid in aaids {
+            switch (try? AAID(aaid)).flatMap({ AuthenticatorModel(aaid: $0) })?.factor {
+            case .pin: names.append("pin")
+            case .fingerprint: names.append("fpt")
+            case .devicePossession, nil: break
+            }
+        }
+        names.append("swk")
+        // Something that is known or inherent, on a device that is had.
+        let isTwofold = names.count > 1
+        if isTwofold { names.append("mfa") }
+        var seen: Set<String> = []
+        self.names = names.filter { seen.insert($0).inserted }
+        self.assurance = isTwofold ? "urn:countersign:acr:two-factor" : "urn:countersign:acr:one-factor"
+    }
+}
