@@ -1,0 +1,288 @@
+public import Store
+import _Primitives
+
+/// What every store keeps for the OpenID provider: the duties of ``ClientStore``, ``AuthorizationStore``,
+/// ``SessionStore`` and ``SigningKeyStore``.
+public enum OAuthConformance {
+    public typealias Subject = any AuthorizationStore & ClientStore & SessionStore & SigningKeyStore
+
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<Subject>] =
+        Self.clients + Self.requests + Self.codes + Self.sessions
+        + Self.subjects + Self.keys
+
+    // MARK: Records of the runs
+
+    private static let start = Timestamp(seconds: 1_800_000_000)
+
+    private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
+
+    private static func client(_ id: String, name: String = "Bank") -> ClientRecord {
+        ClientRecord(
+            id: id, name: name, redirectURIs: ["https://a.example/", "https://b.example/?\"'"],
+            postLogoutRedirectURIs: [], secretDigest: Self.bytes(1), createdAt: Self.start)
+    }
+
+    private static func request(_ id: String, client: String = "c", seconds: Int = 60) -> AuthorizationRequestRecord {
+        AuthorizationRequestRecord(
+            id: id, browserDigest: Self.bytes(2), client: client, redirectURI: "https://a.example/", scope: "openid",
+            state: id == "bare" ? nil : "s", nonce: nil, codeChallenge: Self.bytes(3),
+            expiresAt: Self.start + .seconds(seconds))
+    }
+
+    private static func session(_ id: String, cookie: UInt8, account: String = "a", seconds: Int = 3600)
+        -> SessionRecord
+    {
+        SessionRecord(
+            id: id, cookieDigest: Self.bytes(cookie), account: account, authenticatedAt: Self.start, acr: "urn:x",
+            amr: ["pin", "hwk"], usedAt: Self.start, expiresAt: Self.start + .seconds(seconds))
+    }
+
+    private static func grant(_ id: String, code: UInt8, session: String, client: String = "c", account: String = "a")
+        -> GrantRecord
+    {
+        GrantRecord(
+            id: id, codeDigest: Self.bytes(code), client: client, session: session, account: account,
+            subject: "\(client)-\(account)", redirectURI: "https://a.example/", scope: "openid profile", nonce: "n",
+            codeChallenge: Self.bytes(3), authenticatedAt: Self.start, acr: "urn:x", amr: ["pin"],
+            codeExpiresAt: Self.start + .seconds(60), expiresAt: Self.start + .seconds(360))
+    }
+
+    private static func signIn(
+        _ store: Subject, _ id: String, cookie: UInt8, replacing old: [UInt8]? = nil, account: String = "a"
+    ) async throws {
+        try await store.addRequest(Self.request(id))
+        try await store.complete(
+            request: id, session: Self.session("session-\(id)", cookie: cookie, account: account), replacing: old,
+            grant: Self.grant("grant-\(id)", code: cookie, session: "session-\(id)", account: account))
+    }
+
+    /// How many of `count` calls at once say `true`.
+    private static func winners(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Bool) async throws
+        -> Int
+    {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for index in 0..<count { group.addTask { try await body(index) } }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+    }
+
+    // MARK: Rules
+
+    private static let clients: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a client comes back as it was added") { store in
+            try await store.addClient(Self.client("one"), limit: 2)
+            try expect(try await store.client("one") == Self.client("one"), "the same client")
+            try expect(try await store.client("two") == nil, "no other client")
+            try await store.addClient(Self.client("two", name: "\u{20AC}"), limit: 2)
+            try expect(try await store.clients().map(\.id) == ["one", "two"], "both clients, in order")
+        },
+        ConformanceCheck("an identifier is taken once, and the limit holds") { store in
+            try await store.addClient(Self.client("one"), limit: 2)
+            try await expectError(StoreError(.conflict, "")) {
+                try await store.addClient(Self.client("one"), limit: 2)
+            }
+            try await expectError(StoreError(.conflict, "")) {
+                try await store.addClient(Self.client("two"), limit: 1)
+            }
+            try expect(try await store.clients().count == 1, "one client")
+        },
+        ConformanceCheck("a deleted client takes what it was given with it") { store in
+            try await store.addClient(Self.client("c"), limit: 2)
+            try await Self.signIn(store, "r", cookie: 10)
+            try await store.addRequest(Self.request("open"))
+            try expect(try await store.deleteClient("c"), "deleted")
+            try expect(try await store.deleteClient("c") == false, "deleted once")
+            try expect(try await store.client("c") == nil, "no client")
+            try expect(try await store.request("open") == nil, "no request")
+            try expect(try await store.takeCode(digest: Self.bytes(10), at: Self.start) == .unknown, "no code")
+            try expect(try await store.account(subject: "c-a", client: "c") == nil, "no subject")
+        },
+    ]
+
+    private static let requests: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a request comes back as it was added") { store in
+            for id in ["full", "bare"] {
+                try await store.addRequest(Self.request(id))
+                try expect(try await store.request(id) == Self.request(id), "the same request")
+            }
+            try await expectError(StoreError(.conflict, "")) { try await store.addRequest(Self.request("full")) }
+        },
+        ConformanceCheck("one of 50 removals removes a request") { store in
+            try await store.addRequest(Self.request("r"))
+            let count = try await Self.winners(50) { _ in try await store.removeRequest("r") }
+            try expect(count == 1, "one of 50, not \(count)")
+            try expect(try await store.request("r") == nil, "gone")
+        },
+        ConformanceCheck("one of 50 sign-ins completes a request, and the others leave nothing") { store in
+            try await store.addRequest(Self.request("r"))
+            let count = try await Self.winners(50) { index in
+                let number = UInt8(100 + index)
+                do {
+                    try await store.complete(
+                        request: "r", session: Self.session("s\(index)", cookie: number), replacing: nil,
+                        grant: Self.grant("g\(index)", code: number, session: "s\(index)"))
+                    return true
+                } catch let error as StoreError where error.code == .notFound {
+                    return false
+                }
+            }
+            try expect(count == 1, "one of 50, not \(count)")
+            try expect(try await store.endSessions(account: "a") == 1, "one session")
+            let codes = try await Self.winners(50) { index in
+                try await store.takeCode(digest: Self.bytes(UInt8(100 + index)), at: Self.start) != .unknown
+            }
+            try expect(codes == 0, "the session's end took its code with it")
+        },
+    ]
+
+    private static let codes: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("one of 50 takes gets a code, and the others revoke its grant") { store in
+            try await Self.signIn(store, "r", cookie: 10)
+            let count = try await Self.winners(50) { _ in
+                switch try await store.takeCode(digest: Self.bytes(10), at: Self.start) {
+                case .taken(let grant):
+                    try expect(grant == Self.grant("grant-r", code: 10, session: "session-r"), "the whole grant")
+                    return true
+                case .replayed: return false
+                case .unknown: throw ConformanceFailure(description: "the code is known")
+                }
+            }
+            try expect(count == 1, "one of 50, not \(count)")
+            try expect(try await store.account(grant: "grant-r", at: Self.start) == nil, "revoked")
+        },
+        ConformanceCheck("a grant stands from the taking of its code to its end") { store in
+            try await Self.signIn(store, "r", cookie: 10)
+            try expect(try await store.account(grant: "grant-r", at: Self.start) == nil, "not before")
+            _ = try await store.takeCode(digest: Self.bytes(10), at: Self.start)
+            try expect(try await store.account(grant: "grant-r", at: Self.start + .seconds(359)) == "a", "stands")
+            try expect(try await store.account(grant: "grant-r", at: Self.start + .seconds(360)) == nil, "ended")
+            try expect(try await store.account(grant: "other", at: Self.start) == nil, "unknown")
+        },
+        ConformanceCheck("a code is not given once its session has ended") { store in
+            try await Self.signIn(store, "r", cookie: 10)
+            let later = Self.start + .seconds(3600)
+            try expect(try await store.takeCode(digest: Self.bytes(10), at: later) == .unknown, "session expired")
+            try expect(try await store.endSession("session-r"), "ended")
+            try expect(try await store.takeCode(digest: Self.bytes(10), at: Self.start) == .unknown, "session ended")
+            try expect(try await store.takeCode(digest: Self.bytes(99), at: Self.start) == .unknown, "never was")
+        },
+        ConformanceCheck("a sweep deletes what has ended and nothing else") { store in
+            try await Self.signIn(store, "r", cookie: 10)
+            try await store.addRequest(Self.request("short", seconds: 60))
+            try await store.addRequest(Self.request("long", seconds: 61))
+            let before = Self.start - .seconds(1)
+            let first = try await store.sweepAuthorizations(
+                at: Self.start + .seconds(60), idleSince: before, limit: 10)
+            try expect(first == 1, "one request, not \(first)")
+            try expect(try await store.request("short") == nil, "deleted")
+            try expect(try await store.request("long") != nil, "kept")
+            let second = try await store.sweepAuthorizations(
+                at: Self.start + .seconds(360), idleSince: before, limit: 10)
+            try expect(second == 2, "the other request and the grant, not \(second)")
+            let idle = try await store.sweepAuthorizations(
+                at: Self.start + .seconds(360), idleSince: Self.start, limit: 10)
+            try expect(idle == 1, "the idle session, not \(idle)")
+            try expect(try await store.session(cookieDigest: Self.bytes(10)) == nil, "deleted")
+        },
+        ConformanceCheck("a sweep keeps its limit") { store in
+            for index in 0..<5 { try await store.addRequest(Self.request("r\(index)")) }
+            let later = Self.start + .seconds(60)
+            for expected in [2, 2, 1, 0] {
+                let count = try await store.sweepAuthorizations(at: later, idleSince: Self.start, limit: 2)
+                try expect(count == expected, "\(expected), not \(count)")
+            }
+        },
+    ]
+
+    private static let sessions: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a session is found by its cookie and replaced at the next sign-in") { store in
+            try await Self.signIn(store, "one", cookie: 10)
+            try expect(
+                try await store.session(cookieDigest: Self.bytes(10)) == Self.session("session-one", cookie: 10),
+                "the same session")
+            try await Self.signIn(store, "two", cookie: 11, replacing: Self.bytes(10))
+            try expect(try await store.session(cookieDigest: Self.bytes(10)) == nil, "replaced")
+            try expect(try await store.session(cookieDigest: Self.bytes(11))?.id == "session-two", "the new one")
+        },
+        ConformanceCheck("the end of a session ends its grants") { store in
+            try await Self.signIn(store, "one", cookie: 10)
+            _ = try await store.takeCode(digest: Self.bytes(10), at: Self.start)
+            try expect(try await store.account(grant: "grant-one", at: Self.start) == "a", "stands")
+            try expect(try await store.endSession("session-one"), "ended")
+            try expect(try await store.endSession("session-one") == false, "ended once")
+            try expect(try await store.account(grant: "grant-one", at: Self.start) == nil, "ended with it")
+        },
+        ConformanceCheck("a grant can be added to a session that goes on, and to no other") { store in
+            try await Self.signIn(store, "one", cookie: 10)
+            let later = Self.start + .seconds(5)
+            try await store.addGrant(
+                Self.grant("second", code: 20, session: "session-one", client: "d"), usedAt: later)
+            try expect(try await store.session(cookieDigest: Self.bytes(10))?.usedAt == later, "used")
+            try await expectError(StoreError(.notFound, "")) {
+                try await store.addGrant(Self.grant("third", code: 21, session: "none"), usedAt: later)
+            }
+            try expect(try await store.takeCode(digest: Self.bytes(21), at: later) == .unknown, "left nothing")
+        },
+        ConformanceCheck("all sessions of an account end together, and no others") { store in
+            try await Self.signIn(store, "one", cookie: 10)
+            try await Self.signIn(store, "two", cookie: 11)
+            try await Self.signIn(store, "three", cookie: 12, account: "b")
+            try expect(try await store.endSessions(account: "a") == 2, "two")
+            try expect(try await store.endSessions(account: "a") == 0, "none is left")
+            try expect(try await store.session(cookieDigest: Self.bytes(12)) != nil, "the other person's")
+        },
+    ]
+
+    private static let subjects: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a client finds the accounts that it was given, and no others") { store in
+            try await Self.signIn(store, "one", cookie: 10)
+            try await Self.signIn(store, "again", cookie: 11)
+            try expect(try await store.account(subject: "c-a", client: "c") == "a", "found")
+            try expect(try await store.account(subject: "c-a", client: "d") == nil, "another client's")
+            try expect(try await store.account(subject: "c-b", client: "c") == nil, "never given")
+        }
+    ]
+
+    private static let keys: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("20 first starts at once agree on the keys") { store in
+            let all = try await withThrowingTaskGroup(of: ProviderKeys.self) { group in
+                for index in 0..<20 {
+                    group.addTask {
+                        try await store.providerKeys(
+                            orFirst: ProviderKeys(
+                                subjectSecret: SecretBytes(Self.bytes(UInt8(index))),
+                                signingKeys: [Self.key("k\(index)", UInt8(index))]))
+                    }
+                }
+                return try await group.reduce(into: [ProviderKeys]()) { $0.append($1) }
+            }
+            try expect(all.allSatisfy { $0 == all[0] }, "the same for all")
+            try expect(all[0].signingKeys.count == 1, "one key")
+        },
+        ConformanceCheck("a rotation retires the key in use and forgets the old ones") { store in
+            _ = try await store.providerKeys(
+                orFirst: ProviderKeys(
+                    subjectSecret: SecretBytes(Self.bytes(9)), signingKeys: [Self.key("one", 1)]))
+            var keys = try await store.rotateSigningKey(
+                to: Self.key("two", 2, seconds: 100), forgettingRetiredBefore: Self.start)
+            try expect(keys.signingKeys.map(\.id) == ["two", "one"], "the new one first")
+            try expect(keys.signingKeys[0].retiredAt == nil, "in use")
+            try expect(keys.signingKeys[1].retiredAt == Self.start + .seconds(100), "retired")
+            try expect(keys.signingKeys[1].privateKey == SecretBytes(Self.bytes(1)), "its own bytes")
+            keys = try await store.rotateSigningKey(
+                to: Self.key("three", 3, seconds: 200), forgettingRetiredBefore: Self.start + .seconds(101))
+            try expect(keys.signingKeys.map(\.id) == ["three", "two"], "the oldest is forgotten")
+            let again = try await store.providerKeys(
+                orFirst: ProviderKeys(subjectSecret: SecretBytes(Self.bytes(8)), signingKeys: []))
+            try expect(again == keys, "the same at the next start")
+            try expect(again.subjectSecret == SecretBytes(Self.bytes(9)), "the first secret")
+        },
+    ]
+
+    private static func key(_ id: String, _ number: UInt8, seconds: Int = 0) -> SigningKeyRecord {
+        SigningKeyRecord(
+            id: id, privateKey: SecretBytes(Self.bytes(number)), createdAt: Self.start + .seconds(seconds),
+            retiredAt: nil)
+    }
+}

@@ -1,0 +1,118 @@
+import OAuth
+import OAuthProvider
+import Store
+import Testing
+import _Primitives
+
+@Suite("RFC 6749, section 4.1.2, and RFC 9207: authorization response")
+struct CompletionTests {
+    @Test func theClientGetsCodeStateAndIssuer() async throws {
+        try await ProviderFixture.run { f in
+            let redirect = try await f.signIn().redirect
+            #expect(redirect.hasPrefix(ProviderFixture.address + "?code="))
+            #expect(try ProviderFixture.parameter("code", of: redirect)?.utf8.count == 43)
+            #expect(try ProviderFixture.parameter("state", of: redirect) == "st&te")
+            #expect(try ProviderFixture.parameter("iss", of: redirect) == ProviderFixture.issuer)
+        }
+    }
+
+    @Test func withoutAnOutcomeNobodyIsSignedIn() async throws {
+        try await ProviderFixture.run { f in
+            let request = try await f.begin()
+            let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            #expect(answer == .page(OAuthError(.invalidRequest)))
+            // The page waits on, and the request can still be completed.
+            f.authenticate(request)
+            guard case .signedIn = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            else {
+                Issue.record("not signed in")
+                return
+            }
+        }
+    }
+
+    @Test func anotherBrowserCannotComplete() async throws {
+        try await ProviderFixture.run { f in
+            let request = try await f.begin()
+            f.authenticate(request)
+            let thief = try await f.provider.complete(request: request, browser: BrowserSecret(), session: nil)
+            #expect(thief == .page(OAuthError(.invalidRequest)))
+            guard case .signedIn = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            else {
+                Issue.record("the right browser was shut out")
+                return
+            }
+        }
+    }
+
+    @Test func oneOfFiftyCompletionsSignsIn() async throws {
+        try await ProviderFixture.run { f in
+            let request = try await f.begin()
+            f.authenticate(request)
+            let count = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<50 {
+                    group.addTask {
+                        let answer = try await f.provider.complete(
+                            request: request, browser: f.browser, session: nil)
+                        if case .signedIn = answer { return true }
+                        return false
+                    }
+                }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(count == 1)
+        }
+    }
+
+    @Test func theSessionIsNewAtEachSignIn() async throws {
+        try await ProviderFixture.run { f in
+            let first = try await f.signIn().session
+            let second = try await f.signIn(["prompt": "login"], session: first).session
+            #expect(first != second)
+            #expect(try await f.provider.session(first) == nil)
+            let session = try #require(try await f.provider.session(second))
+            #expect(session.account == "account-a" && session.acr == "urn:x" && session.amr == ["pin", "hwk"])
+            #expect(session.authenticatedAt == f.clock.source.now())
+        }
+    }
+
+    @Test func aSessionThatSomebodyPlantedIsNotTakenOver() async throws {
+        try await ProviderFixture.run { f in
+            let planted = try #require(SessionSecret(cookie: RandomSource.system.token(byteCount: 32)))
+            let signedIn = try await f.signIn(["prompt": "login"], session: planted)
+            #expect(signedIn.session != planted)
+            #expect(try await f.provider.session(planted) == nil)
+        }
+    }
+
+    @Test func aLockedAccountIsNotSignedIn() async throws {
+        try await ProviderFixture.run { f in
+            let request = try await f.begin()
+            f.authenticate(request)
+            f.people.lock("account-a")
+            let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            guard case .redirect(let address) = answer else {
+                Issue.record("not a redirect: \(answer)")
+                return
+            }
+            #expect(try ProviderFixture.parameter("error", of: address) == "access_denied")
+            #expect(try await f.provider.pending(request: request, browser: f.browser) == nil)
+        }
+    }
+
+    @Test("cookies are 32 bytes in base64url", arguments: ["", "x", String(repeating: "=", count: 43)])
+    func cookies(value: String) {
+        #expect(BrowserSecret(cookie: value) == nil)
+        #expect(SessionSecret(cookie: value) == nil)
+    }
+
+    @Test func cookiesComeBackAndAreNotShown() throws {
+        let browser = BrowserSecret()
+        #expect(BrowserSecret(cookie: browser.cookieValue) == browser)
+        #expect(BrowserSecret(cookie: browser.cookieValue)?.digest == browser.digest)
+        #expect(BrowserSecret() != browser)
+        #expect("\(browser)" == "BrowserSecret")
+        let session = try #require(SessionSecret(cookie: browser.cookieValue))
+        #expect("\(session)" == "SessionSecret")
+    }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import JOSE
+import OAuth
+import OAuthProvider
+import SQLiteStore
+import Store
+import Synchronization
+import Testing
+import _Primitives
+
+/// A clock that stands still until it is moved.
+final class MovedClock: Sendable {
+    private let moment = Mutex(Timestamp(seconds: 1_800_000_000))
+    var source: TimeSource { TimeSource { self.moment.withLock { $0 } } }
+    func advance(_ span: Duration) { self.moment.withLock { $0 = $0 + span } }
+}
+
+/// Outcomes that a test has recorded.
+final class RecordedOutcomes: AuthenticationOutcomes {
+    private let outcomes = Mutex<[String: (BrowserSecret, AuthenticationOutcome)]>([:])
+
+    func record(_ outcome: AuthenticationOutcome, request: String, browser: BrowserSecret) {
+        self.outcomes.withLock { $0[request] = (browser, outcome) }
+    }
+
+    func consume(request: String, browser: BrowserSecret) async throws -> AuthenticationOutcome? {
+        self.outcomes.withLock { outcomes in
+            guard outcomes[request]?.0 == browser else { return nil }
+            return outcomes.removeValue(forKey: request)?.1
+        }
+    }
+}
+
+/// People whose accounts can be locked.
+final class ListedPeople: PersonDirectory {
+    private let people = Mutex([
+        "account-a": Person(username: "alice", displayName: "Alice Example"),
+        "account-b": Person(username: "bob", displayName: nil),
+    ])
+    func lock(_ account: String) { self.people.withLock { $0[account] = nil } }
+    func person(account: String) async throws -> Person? { self.people.withLock { $0[account] } }
+}
+
+/// A provider over an empty SQLite store, with one registered client, a browser, and everything else movable.
+struct ProviderFixture: Sendable {
+    static let issuer = "https://id.example"
+    static let address = "https://bank.example/callback"
+    static let afterLogout = "https://bank.example/bye"
+
+    let provider: OpenIDProvider
+    let store: SQLiteDatabase
+    let clock: MovedClock
+    let outcomes: RecordedOutcomes
+    let people: ListedPeople
+    let bank: RegisteredClient
+    let browser = BrowserSecret()
+    let verifier = CodeVerifier(random: .system)
+
+    /// Runs `body` over a fixture of its own.
+    static func run(limits: Limits = Limits(), _ body: (ProviderFixture) async throws -> Void) async throws {
+        let folder = NSTemporaryDirectory() + "provider-" + UUID().uuidString
+        let store = try SQLiteDatabase(folder: folder, key: KeyEncryptionKey())
+        let clock = MovedClock()
+        let outcomes = RecordedOutcomes()
+        let people = ListedPeople()
+        let provider = try await OpenIDProvider.open(
+            OpenIDProvider.Configuration(issuer: self.issuer, limits: limits), store: store, outcomes: outcomes,
+            people: people, time: clock.source)
+        let bank = try await provider.registerClient(
+            name: "Demo Bank", redirectURIs: [self.address], postLogoutRedirectURIs: [self.afterLogout])
+        try await body(
+            ProviderFixture(
+                provider: provider, store: store, clock: clock, outcomes: outcomes, people: people, bank: bank))
+        await store.close()
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    // MARK: Requests
+
+    /// An authorization request that is right but for `changes`; `nil` leaves a parameter out.
+    func query(_ changes: [String: String?] = [:], client: RegisteredClient? = nil) -> String {
+        var values: [String: String?] = [
+            "response_type": "code", "client_id": (client ?? self.bank).client.id, "redirect_uri": Self.address,
+            "scope": "openid profile", "state": "st&te", "nonce": "n-1", "code_challenge": self.verifier.challenge.text,
+            "code_challenge_method": "S256",
+        ]
+        values.merge(changes) { $1 }
+        var parameters: Parameters = [:]
+        for (name, value) in values { if let value { parameters.append(name, value) } }
+        return parameters.encoded
+    }
+
+    /// Starts a sign-in and gives the request's identifier.
+    func begin(_ changes: [String: String?] = [:], session: SessionSecret? = nil) async throws -> String {
+        let answer = try await self.provider.authorize(self.query(changes), browser: self.browser, session: session)
+        guard case .signIn(let request) = answer else {
+            Issue.record("expected a sign-in page, not \(answer)")
+            return ""
+        }
+        return request
+    }
+
+    /// Records that the person authenticated.
+    func authenticate(_ request: String, account: String = "account-a") {
+        self.outcomes.record(
+            AuthenticationOutcome(
+                account: account, authenticatedAt: self.clock.source.now(), acr: "urn:x", amr: ["pin", "hwk"]),
+            request: request, browser: self.browser)
+    }
+
+    struct SignedIn {
+        let redirect: String
+        let session: SessionSecret
+        var code: String { get throws { try #require(try ProviderFixture.parameter("code", of: self.redirect)) } }
+    }
+
+    /// A whole sign-in up to the code.
+    func signIn(
+        _ changes: [String: String?] = [:], account: String = "account-a", session: SessionSecret? = nil
+    ) async throws -> SignedIn {
+        let request = try await self.begin(changes, session: session)
+        self.authenticate(request, account: account)
+        let answer = try await self.provider.complete(request: request, browser: self.browser, session: session)
+        guard case .signedIn(let redirect, let secret) = answer else {
+            throw OAuthError(.serverError, detail: "not signed in: \(answer)")
+        }
+        return SignedIn(redirect: redirect, session: secret)
+    }
+
+    /// A token request that is right but for `changes`.
+    func form(_ code: String, _ changes: [String: String?] = [:]) -> String {
+        var values: [String: String?] = [
+            "grant_type": "authorization_code", "code": code, "redirect_uri": Self.address,
+            "code_verifier": self.verifier.text,
+        ]
+        values.merge(changes) { $1 }
+        var parameters: Parameters = [:]
+        for (name, value) in values { if let value { parameters.append(name, value) } }
+        return parameters.encoded
+    }
+
+    /// The `Authorization` of a client.
+    func basic(_ client: RegisteredClient? = nil, secret: String? = nil) -> String {
+        let client = client ?? self.bank
+        return "Basic " + Data("\(client.client.id):\(secret ?? client.secret)".utf8).base64EncodedString()
+    }
+
+    func token(_ code: String, _ changes: [String: String?] = [:]) async throws -> ProviderAnswer {
+        try await self.provider.token(header: self.basic(), body: self.form(code, changes))
+    }
+
+    /// A whole sign-in up to the tokens.
+    func tokens(_ changes: [String: String?] = [:], account: String = "account-a") async throws
+        -> (access: String, id: String, session: SessionSecret)
+    {
+        let signedIn = try await self.signIn(changes, account: account)
+        let body = try #require(try await self.token(signedIn.code).body)
+        return (
+            try body.requiredString("access_token"), try body.requiredString("id_token"), signedIn.session
+        )
+    }
+
+    // MARK: Answers
+
+    /// A parameter of an address's query.
+    static func parameter(_ name: String, of address: String) throws -> String? {
+        let query = address.split(separator: "?", maxSplits: 1).last.map(String.init) ?? ""
+        return try Parameters(parsing: query)[name]
+    }
+
+    /// Verifies a token with the published keys, as a client would.
+    func claims(_ compact: String, type: String) throws -> JWTClaims {
+        let keys = try JWKSet(parsing: JSON.object(self.provider.keySet).serialized)
+        let token = try UnverifiedJWS(compact: compact).verified(by: keys, allowing: [.es256])
+        #expect(token.header.hasType(type))
+        return try JWTClaims(token)
+    }
+}
+
+extension ProviderAnswer {
+    /// `error` of the body.
+    var error: String? { (try? self.body?.string("error")).flatMap { $0 } }
+    func header(_ name: String) -> String? { self.headers.first { $0.name == name }?.value }
+}

@@ -1,0 +1,123 @@
+import JOSE
+import OAuth
+import OAuthProvider
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@Suite("RFC 7517 and RFC 8725: signing keys and the tokens of this server")
+struct SigningTests {
+    @Test func theKeySetIsPublic() async throws {
+        try await ProviderFixture.run { f in
+            let keys = try #require(try f.provider.keySet.array("keys"))
+            #expect(keys.count == 1)
+            guard case .object(let key) = keys[0] else {
+                Issue.record("not a key")
+                return
+            }
+            #expect(Set(key.members.map(\.name)) == ["kty", "crv", "x", "y", "kid", "use", "alg"])
+            #expect(key["alg"] == .string("ES256") && key["use"] == .string("sig"))
+            #expect(try JWK(json: key).thumbprint == key.requiredString("kid"))
+        }
+    }
+
+    @Test func aRotationKeepsWhatWasSignedValidForAWhile() async throws {
+        try await ProviderFixture.run { f in
+            let before = try await f.tokens()
+            let first = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized).keys[0]
+            try await f.provider.rotateSigningKey()
+            let keys = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized)
+            #expect(keys.keys.count == 2 && keys.keys[1] == first)
+            #expect(try await f.provider.userinfo(header: "Bearer \(before.access)").status == 200)
+            let after = try await f.tokens()
+            #expect(try UnverifiedJWS(compact: after.id).header.keyID == keys.keys[0].keyID)
+            #expect(try UnverifiedJWS(compact: before.id).header.keyID == first.keyID)
+            f.clock.advance(Limits().oauth.retiredKeyRetention)
+            #expect(try JWKSet(parsing: JSON.object(f.provider.keySet).serialized).keys.count == 1)
+            #expect(throws: JOSEError(.unknownKey, "")) { try f.claims(before.id, type: "JWT") }
+        }
+    }
+
+    @Test func retiredKeysAreForgottenAtTheNextRotation() async throws {
+        try await ProviderFixture.run { f in
+            for _ in 0..<4 {
+                try await f.provider.rotateSigningKey()
+                f.clock.advance(Limits().oauth.retiredKeyRetention + .seconds(1))
+            }
+            let keys = try await f.store.providerKeys(
+                orFirst: ProviderKeys(subjectSecret: SecretBytes([0]), signingKeys: []))
+            #expect(keys.signingKeys.count == 2)
+        }
+    }
+
+    @Test func keysOutliveARestart() async throws {
+        try await ProviderFixture.run { f in
+            let access = try await f.tokens().access
+            let again = try await OpenIDProvider.open(
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,
+                people: f.people, time: f.clock.source)
+            #expect(again.keySet == f.provider.keySet)
+            #expect(try await again.userinfo(header: "Bearer \(access)").status == 200)
+        }
+    }
+
+    @Test func statementsAreSignedWithTypeIssuerAndTime() async throws {
+        try await ProviderFixture.run { f in
+            let compact = try f.provider.sign(
+                ["aud": .string("bank"), "iss": .string("forged")], type: "transaction-confirmation+jwt")
+            let claims = try f.claims(compact, type: "transaction-confirmation+jwt")
+            #expect(claims.issuer == ProviderFixture.issuer && claims.audience == ["bank"])
+            #expect(claims.issuedAt == f.clock.source.now())
+        }
+    }
+
+    @Test func aDeviceTokenNamesItsAccountForFiveMinutes() async throws {
+        try await ProviderFixture.run { f in
+            let token = try f.provider.deviceToken(account: "account-a")
+            #expect(try f.provider.account(ofDeviceToken: "Bearer \(token)") == "account-a")
+            f.clock.advance(.milliseconds(299_999))
+            #expect(try f.provider.account(ofDeviceToken: "Bearer \(token)") == "account-a")
+            f.clock.advance(.milliseconds(1))
+            #expect(throws: OAuthError(.invalidToken)) { try f.provider.account(ofDeviceToken: "Bearer \(token)") }
+        }
+    }
+
+    @Test func whatIsNoDeviceTokenIsRefused() async throws {
+        try await ProviderFixture.run { f in
+            let tokens = try await f.tokens()
+            let now = f.clock.source.now()
+            let unscoped = try f.provider.sign(
+                [
+                    "aud": .string(ProviderFixture.issuer), "sub": .string("account-a"),
+                    "exp": .integer((now + .seconds(60)).seconds),
+                ], type: "device+jwt")
+            for header in [
+                nil, "", "Bearer x", f.basic(), "Bearer \(tokens.access)", "Bearer \(tokens.id)", "Bearer \(unscoped)",
+            ] {
+                #expect(throws: OAuthError(.invalidToken)) { try f.provider.account(ofDeviceToken: header) }
+            }
+        }
+    }
+
+    @Test func discoveryNamesThisIssuer() async throws {
+        try await ProviderFixture.run { f in
+            #expect(f.provider.discovery["issuer"] == .string(ProviderFixture.issuer))
+            #expect(f.provider.discovery["scopes_supported"] == .array([.string("openid"), .string("profile")]))
+        }
+    }
+
+    @Test func aStoreWhoseKeysAreNoKeysIsRefused() async throws {
+        try await ProviderFixture.run { f in
+            let key = SigningKeyRecord(
+                id: "broken", privateKey: SecretBytes([UInt8](repeating: 0, count: 32)),
+                createdAt: f.clock.source.now(), retiredAt: nil)
+            _ = try await f.store.rotateSigningKey(to: key, forgettingRetiredBefore: f.clock.source.now())
+            await #expect(throws: StoreError(.corrupt, "")) {
+                try await OpenIDProvider.open(
+                    OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,
+                    people: f.people)
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import GRDB
+import SQLiteStore
+import Store
+import StoreConformance
+import Testing
+import _Primitives
+
+@Suite("The duties of the OpenID provider's stores, kept by SQLite")
+struct OAuthConformanceTests {
+    private let folder = NSTemporaryDirectory() + "oauth-" + UUID().uuidString
+    private let key = KeyEncryptionKey()
+
+    @Test("keeps the rule", arguments: OAuthConformance.checks)
+    func keepsTheRule(check: ConformanceCheck<OAuthConformance.Subject>) async throws {
+        let store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        try await check.run(store)
+        await store.close()
+        try FileManager.default.removeItem(atPath: self.folder)
+    }
+
+    private static let keys = ProviderKeys(
+        subjectSecret: SecretBytes([UInt8](repeating: 0xA5, count: 32)),
+        signingKeys: [
+            SigningKeyRecord(
+                id: "k", privateKey: SecretBytes([UInt8](repeating: 0x5A, count: 32)),
+                createdAt: Timestamp(seconds: 1), retiredAt: nil)
+        ])
+
+    @Test func keysOutliveARestartAndLieSealed() async throws {
+        var store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        #expect(try await store.providerKeys(orFirst: Self.keys) == Self.keys)
+        await store.close()
+        for file in try FileManager.default.contentsOfDirectory(atPath: self.folder) {
+            let data = try #require(FileManager.default.contents(atPath: self.folder + "/" + file))
+            #expect(data.range(of: Data(repeating: 0xA5, count: 32)) == nil)
+            #expect(data.range(of: Data(repeating: 0x5A, count: 32)) == nil)
+        }
+        store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        let other = ProviderKeys(subjectSecret: SecretBytes([1]), signingKeys: [])
+        #expect(try await store.providerKeys(orFirst: other) == Self.keys)
+        await store.close()
+        try FileManager.default.removeItem(atPath: self.folder)
+    }
+
+    @Test func aKeyThatWasMovedToAnotherRowDoesNotOpen() async throws {
+        var store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        _ = try await store.providerKeys(orFirst: Self.keys)
+        await store.close()
+        let queue = try DatabaseQueue(path: self.folder + "/countersign.sqlite")
+        try await queue.write { try $0.execute(sql: "UPDATE oauth_key SET id = 'other'") }
+        try queue.close()
+        store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        await #expect(throws: StoreError(.corrupt, "")) { try await store.providerKeys(orFirst: Self.keys) }
+        await store.close()
+        try FileManager.default.removeItem(atPath: self.folder)
+    }
+}
