@@ -1,0 +1,92 @@
+import Foundation
+import Testing
+import UAF
+import UAFRelyingParty
+
+@Suite("FIDO UAF metadata §16: the server's catalog")
+struct MetadataCatalogTests {
+    @Test(
+        "The built-in statements say of each model what the model says of itself",
+        arguments: AuthenticatorModel.allCases)
+    func builtIn(model: AuthenticatorModel) throws {
+        let catalog = try MetadataCatalog.builtIn()
+        let statement = try #require(catalog[model.aaid])
+        #expect(statement.info == model.info)
+        #expect(statement.publicKeyFormat == AuthenticatorModel.publicKeyFormat)
+        #expect(statement.versions == [.uaf11])
+        #expect(statement.attestationRootCertificates.isEmpty)
+        #expect(!statement.isKeyRestricted)
+        #expect(!catalog.isRevoked(model.aaid))
+    }
+
+    @Test("There are no built-in statements of other models")
+    func noOthers() throws {
+        #expect(try MetadataCatalog.builtIn().aaids == Set(AuthenticatorModel.allCases.map(\.aaid)))
+    }
+
+    private static func folder() throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("metadata-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+
+    private static let statement = """
+        {"aaid":"C516#0001","description":"Replaced","authenticatorVersion":7,"upv":[{"major":1,"minor":1}],
+        "assertionScheme":"UAFV1TLV","authenticationAlgorithm":2,"publicKeyAlgAndEncoding":257,
+        "attestationTypes":[15880],"userVerificationDetails":[[{"userVerification":4}]],"keyProtection":1,
+        "matcherProtection":1,"attachmentHint":1,"isSecondFactorOnly":false,"tcDisplay":0,
+        "attestationRootCertificates":[]}
+        """
+
+    @Test("A folder's statements are added, later ones in place of earlier ones")
+    func addFolder() throws {
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data(Self.statement.utf8).write(to: folder.appendingPathComponent("a.json"))
+        try Data("not read".utf8).write(to: folder.appendingPathComponent("notes.txt"))
+        var catalog = try MetadataCatalog.builtIn()
+        try catalog.add(folder: folder.path)
+        #expect(catalog[Names.pin]?.description == "Replaced")
+        #expect(catalog.info(Names.pin)?.authenticatorVersion == 7)
+        #expect(catalog.aaids.count == 3)
+    }
+
+    @Test("A bad file stops everything and is named")
+    func badFile() throws {
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data("{}".utf8).write(to: folder.appendingPathComponent("bad.json"))
+        #expect {
+            var catalog = MetadataCatalog()
+            try catalog.add(folder: folder.path)
+        } throws: { error in (error as? MetadataFolderError)?.file == "bad.json" }
+        try FileManager.default.removeItem(at: folder.appendingPathComponent("bad.json"))
+        try FileManager.default.createDirectory(
+            at: folder.appendingPathComponent("folder.json"), withIntermediateDirectories: true)
+        #expect(throws: MetadataFolderError.self) {
+            var catalog = MetadataCatalog()
+            try catalog.add(folder: folder.path)
+        }
+    }
+
+    @Test("A folder that is not there is an error, not an empty catalog")
+    func noFolder() {
+        #expect(throws: MetadataFolderError.self) {
+            var catalog = MetadataCatalog()
+            try catalog.add(folder: "/nonexistent")
+        }
+    }
+
+    @Test("Of two statements for one model the later counts, and a model can be revoked")
+    func replaceAndRevoke() throws {
+        let statement = try MetadataStatement(parsing: Self.statement.utf8)
+        var other = statement
+        other.description = "Later"
+        var catalog = MetadataCatalog([statement, other])
+        #expect(catalog[Names.pin]?.description == "Later")
+        #expect(catalog.info(Names.silent) == nil && catalog[Names.silent] == nil)
+        catalog.revoke(Names.pin)
+        #expect(catalog.isRevoked(Names.pin))
+        #expect(MetadataCatalog([], revoked: [Names.pin]).isRevoked(Names.pin))
+    }
+}

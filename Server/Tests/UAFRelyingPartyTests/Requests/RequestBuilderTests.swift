@@ -1,0 +1,188 @@
+import Testing
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+@Suite("FIDO UAF Protocol 1.1 §8.1, §8.3 and §8.5: requests of the server")
+struct RequestBuilderTests {
+    private static let matrix: FactorMatrix = [[.pin, .devicePossession], [.fingerprint, .devicePossession]]
+
+    private static func builder() throws -> RequestBuilder {
+        RequestBuilder(metadata: try MetadataCatalog.builtIn(), appID: Names.appID)
+    }
+
+    private static func credential(_ aaid: AAID, _ key: UInt8, device: String = Names.device) throws
+        -> RegisteredCredential
+    {
+        var credential = try SoftwareKey(aaid, key).credential()
+        credential.deviceRegistration = device
+        return credential
+    }
+
+    private static func challenge() -> Challenge { Challenge(random: RandomSource { bytes($0) }) }
+
+    private static func expect(_ code: RequestError.Code, _ body: () throws -> Void) {
+        #expect {
+            try body()
+        } throws: { error in (error as? RequestError)?.code == code }
+    }
+
+    @Test("A registration offers the factors in their order and nothing that is registered")
+    func registration() throws {
+        let existing = [
+            try Self.credential(Names.pin, 1), try Self.credential(Names.pin, 2), try Self.credential(Names.silent, 3),
+        ]
+        let request = try Self.builder().registrationRequest(
+            challenge: Self.challenge(), username: "alice", factors: Self.matrix, existing: existing,
+            serverData: "state")
+        #expect(
+            request.policy.accepted == [
+                [MatchCriteria(aaid: [Names.pin]), MatchCriteria(aaid: [Names.silent])],
+                [MatchCriteria(aaid: [Names.fingerprint]), MatchCriteria(aaid: [Names.silent])],
+            ])
+        #expect(
+            request.policy.disallowed == [
+                MatchCriteria(aaid: [Names.pin], keyIDs: [try KeyID(bytes(32, 1)), try KeyID(bytes(32, 2))]),
+                MatchCriteria(aaid: [Names.silent], keyIDs: [try KeyID(bytes(32, 3))]),
+            ])
+        #expect(request.header.operation == .registration && request.header.appID == Names.appID)
+        #expect(request.header.serverData == "state" && request.username == "alice")
+        #expect(try RegistrationRequest(parsing: request.serialized) == request)
+        for criteria in request.policy.accepted.joined() { try criteria.checkCombination() }
+        for criteria in request.policy.disallowed { try criteria.checkCombination() }
+    }
+
+    @Test("An authentication names the account's keys, a device an alternative")
+    func authentication() throws {
+        let credentials = [
+            try Self.credential(Names.pin, 1), try Self.credential(Names.silent, 2),
+            try Self.credential(Names.fingerprint, 3, device: "device-2"),
+            try Self.credential(Names.silent, 4, device: "device-2"),
+            try Self.credential(Names.pin, 5, device: "device-3"),
+        ]
+        let request = try Self.builder().authenticationRequest(
+            challenge: Self.challenge(), factors: Self.matrix, credentials: credentials, serverData: nil)
+        func criterion(_ aaid: AAID, _ key: UInt8) throws -> MatchCriteria {
+            MatchCriteria(aaid: [aaid], keyIDs: [try KeyID(bytes(32, key))])
+        }
+        #expect(
+            request.policy.accepted == [
+                [try criterion(Names.pin, 1), try criterion(Names.silent, 2)],
+                [try criterion(Names.fingerprint, 3), try criterion(Names.silent, 4)],
+            ])
+        #expect(try AuthenticationRequest(parsing: request.serialized) == request)
+    }
+
+    @Test("An authentication of whoever answers names no keys")
+    func usernameless() throws {
+        let request = try Self.builder().authenticationRequest(
+            challenge: Self.challenge(), factors: [[.pin]], credentials: nil, serverData: "s")
+        #expect(request.policy.accepted == [[MatchCriteria(aaid: [Names.pin])]])
+    }
+
+    @Test("An account without the keys of any alternative is told apart")
+    func noSuitableCredential() throws {
+        let builder = try Self.builder()
+        for credentials in [[], [try Self.credential(Names.pin, 1)]] {
+            Self.expect(.noSuitableCredential) {
+                _ = try builder.authenticationRequest(
+                    challenge: Self.challenge(), factors: Self.matrix, credentials: credentials, serverData: nil)
+            }
+        }
+    }
+
+    @Test("A policy that silent authenticators could meet alone is refused when built")
+    func silentPolicies() throws {
+        let builder = try Self.builder()
+        let matrices: [FactorMatrix] = [
+            [[.devicePossession]], [[.pin], [.devicePossession]], [[.devicePossession, .devicePossession]],
+        ]
+        for matrix in matrices {
+            Self.expect(.silentPolicy) {
+                _ = try builder.registrationRequest(
+                    challenge: Self.challenge(), username: "a", factors: matrix, serverData: nil)
+            }
+            Self.expect(.silentPolicy) {
+                _ = try builder.authenticationRequest(
+                    challenge: Self.challenge(), factors: matrix, credentials: nil, serverData: nil)
+            }
+        }
+        var open = MatchCriteria()
+        open.authenticationAlgorithms = [.p256Raw]
+        open.assertionSchemes = [.uafV1TLV]
+        Self.expect(.silentPolicy) { try builder.check(Policy(accepted: [[open]])) }
+        open.userVerification = .passcode
+        #expect(throws: Never.self) { try builder.check(Policy(accepted: [[open]])) }
+    }
+
+    @Test("Empty policies and models without metadata are refused")
+    func badPolicies() throws {
+        let builder = try Self.builder()
+        Self.expect(.emptyPolicy) { try builder.check(Policy(accepted: [])) }
+        Self.expect(.emptyPolicy) { try builder.check(Policy(accepted: [[]])) }
+        Self.expect(.unknownModel) {
+            try builder.check(Policy(accepted: [[MatchCriteria(aaid: [try AAID("0000#0000")])]]))
+        }
+        Self.expect(.emptyPolicy) { _ = try builder.deregistrationRequest([]) }
+    }
+
+    @Test("A transaction needs an authenticator in each alternative that can show it")
+    func transactionDisplay() throws {
+        var metadata = try MetadataCatalog.builtIn()
+        var blind = try #require(metadata[Names.pin])
+        blind.tcDisplay = []
+        metadata.add(blind)
+        let builder = RequestBuilder(metadata: metadata, appID: "")
+        let transaction = [Transaction(content: [1])]
+        Self.expect(.noTransactionDisplay) {
+            _ = try builder.authenticationRequest(
+                challenge: Self.challenge(), factors: [[.fingerprint], [.pin]], credentials: nil,
+                transaction: transaction, serverData: nil)
+        }
+        let request = try builder.authenticationRequest(
+            challenge: Self.challenge(), factors: [[.fingerprint, .devicePossession]], credentials: nil,
+            transaction: transaction, serverData: nil)
+        #expect(request.transaction == transaction && request.header.appID.isEmpty)
+    }
+
+    @Test("Limits of the wire are kept when a request is made")
+    func limits() throws {
+        let builder = try Self.builder()
+        for username in ["", String(repeating: "a", count: 129)] {
+            Self.expect(.outOfRange) {
+                _ = try builder.registrationRequest(
+                    challenge: Self.challenge(), username: username, factors: [[.pin]], serverData: nil)
+            }
+        }
+        for serverData in ["", String(repeating: "a", count: 1537)] {
+            Self.expect(.outOfRange) {
+                _ = try builder.authenticationRequest(
+                    challenge: Self.challenge(), factors: [[.pin]], credentials: nil, serverData: serverData)
+            }
+        }
+        let long = RequestBuilder(metadata: builder.metadata, appID: String(repeating: "a", count: 513))
+        Self.expect(.outOfRange) { _ = try long.deregistrationRequest([.everything]) }
+    }
+
+    @Test("A deregistration names the keys")
+    func deregistration() throws {
+        let keys = [DeregisterAuthenticator.key(Names.pin, try KeyID(bytes(32)))]
+        let request = try Self.builder().deregistrationRequest(keys)
+        #expect(try DeregistrationRequest(parsing: request.serialized).authenticators == keys)
+    }
+
+    @Test("What a request says is what its answer is held against")
+    func expectations() throws {
+        let builder = try Self.builder()
+        let registration = try builder.registrationRequest(
+            challenge: Self.challenge(), username: "alice", factors: [[.pin]], serverData: "s")
+        let expectedRegistration = ExpectedRegistration(registration)
+        #expect(expectedRegistration.username == "alice" && expectedRegistration.serverData == "s")
+        #expect(expectedRegistration.policy == registration.policy && expectedRegistration.appID == Names.appID)
+        let authentication = try builder.authenticationRequest(
+            challenge: Self.challenge(), factors: [[.pin]], credentials: nil, transaction: [Transaction(content: [1])],
+            serverData: nil)
+        let expected = ExpectedAuthentication(authentication, account: "x")
+        #expect(expected.challenge == Self.challenge() && expected.account == "x" && expected.transaction.count == 1)
+    }
+}
