@@ -1,0 +1,162 @@
+public import Countersign
+public import Foundation
+public import UAFClient
+
+/// A person in front of a phone: answers the SDK's questions by a script and remembers what was asked.
+// Safe to share: every access to `state` is within `lock`.
+public final class VirtualPerson: @unchecked Sendable {
+    /// What the SDK can ask.
+    public enum Question: Hashable, Sendable, CaseIterable {
+        case account, authenticator, requester, newPin, pin, finger
+    }
+
+    /// How the person answers a question.
+    public enum Reaction: Hashable, Sendable {
+        /// As the script says.
+        case answers
+        /// Gives up.
+        case cancels
+        /// Says nothing.
+        case ignores
+    }
+
+    /// What the person does.
+    public struct Script: Sendable {
+        /// The account that the person chooses; the first one where it is `nil`.
+        public var username: Username?
+        /// The authenticator that the person chooses; the first that meets the policy where it is `nil`.
+        public var kind: AuthenticatorDescriptor.Kind?
+        /// The authenticator that the person chooses, whatever it is.
+        public var aaid: Aaid?
+        /// The PINs that the person enrols with, one for each question; the last one stays.
+        public var newPins = ["135790"]
+        /// The PINs that the person types, one for each question; the last one stays.
+        public var pins = ["135790"]
+        /// How the person reacts; whatever is not here is answered.
+        public var reactions: [Question: Reaction] = [:]
+
+        /// Answers everything.
+        public init() {}
+    }
+
+    /// A question that was asked, with what the person saw.
+    public struct Asked: Sendable {
+        /// Which question.
+        public let question: Question
+        /// What was to be confirmed, where the question shows it.
+        public var transaction: Data?
+        /// Who asked, where the question shows it.
+        public var requester: Requester?
+        /// The accounts to choose from.
+        public var accounts: [Account] = []
+        /// The authenticators to choose from, and those among them that meet the policy.
+        public var authenticators: [AuthenticatorDescriptor] = []
+        /// Those of ``authenticators`` that meet the policy.
+        public var compliant: [AuthenticatorDescriptor.Kind] = []
+        /// How the PIN stands.
+        public var status: PinAuthenticatorProtectionStatus?
+        /// Whether the question is a repetition, and why.
+        public var lastError: String?
+    }
+
+    private struct State {
+        var script: Script
+        var asked: [Asked] = []
+    }
+
+    private let lock = NSLock()
+    private var state: State
+
+    /// A person of that script.
+    public init(_ script: Script = Script()) { self.state = State(script: script) }
+
+    /// What the person does from now on.
+    public var script: Script {
+        get { self.lock.withLock { self.state.script } }
+        set { self.lock.withLock { self.state.script = newValue } }
+    }
+
+    /// Everything that was asked, oldest first.
+    public var asked: [Asked] { self.lock.withLock { self.state.asked } }
+
+    /// Forgets what was asked.
+    public func forget() { self.lock.withLock { self.state.asked = [] } }
+
+    /// Notes the question; answers as the script says.
+    private func react(_ asked: Asked, cancel: () -> Void, answer: (Script) -> Void) {
+        let (script, reaction) = self.lock.withLock {
+            self.state.asked.append(asked)
+            return (self.state.script, self.state.script.reactions[asked.question] ?? .answers)
+        }
+        switch reaction {
+        case .answers: answer(script)
+        case .cancels: cancel()
+        case .ignores: break
+        }
+    }
+
+    private func next(_ list: WritableKeyPath<Script, [String]>) -> String {
+        self.lock.withLock {
+            let first = self.state.script[keyPath: list].first ?? ""
+            if self.state.script[keyPath: list].count > 1 { self.state.script[keyPath: list].removeFirst() }
+            return first
+        }
+    }
+}
+
+extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifier {
+    public func selectAccount(context: AccountSelectionContext, handler: AccountSelectionHandler) {
+        var asked = Asked(question: .account)
+        asked.transaction = context.transactionConfirmationData
+        asked.requester = context.requester
+        asked.accounts = context.accounts
+        asked.authenticators = context.authenticators
+        self.react(asked, cancel: handler.cancel) { script in
+            handler.username(script.username ?? context.accounts.first?.username ?? "")
+        }
+    }
+
+    public func selectAuthenticator(context: AuthenticatorSelectionContext, handler: AuthenticatorSelectionHandler) {
+        let compliant = context.authenticators.filter { context.isPolicyCompliant(authenticatorAaid: $0.aaid) }
+        var asked = Asked(question: .authenticator)
+        asked.transaction = context.transactionConfirmationData
+        asked.requester = context.requester
+        asked.accounts = [context.account]
+        asked.authenticators = context.authenticators
+        asked.compliant = compliant.map(\.kind)
+        self.react(asked, cancel: handler.cancel) { script in
+            let chosen = script.kind.map { kind in context.authenticators.first { $0.kind == kind } } ?? compliant.first
+            handler.aaid(script.aaid ?? chosen?.aaid ?? "")
+        }
+    }
+
+    public func verifyRequester(context: RequesterVerificationContext, handler: RequesterVerificationHandler) {
+        var asked = Asked(question: .requester)
+        asked.requester = context.requester
+        asked.accounts = [context.account]
+        self.react(asked, cancel: handler.cancel) { _ in handler.approve() }
+    }
+}
+
+extension VirtualPerson: PinEnroller, PinUserVerifier, FingerprintUserVerifier {
+    public func enrollPin(context: PinEnrollmentContext, handler: PinEnrollmentHandler) {
+        var asked = Asked(question: .newPin)
+        asked.lastError = context.lastRecoverableError.map { "\($0)" }
+        self.react(asked, cancel: handler.cancel) { _ in handler.pin(self.next(\.newPins)) }
+    }
+
+    public func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler) {
+        var asked = Asked(question: .pin)
+        asked.status = context.authenticatorProtectionStatus
+        asked.lastError = context.lastRecoverableError.map { "\($0)" }
+        self.react(asked, cancel: handler.cancel) { _ in handler.verifyPin(self.next(\.pins)) }
+    }
+
+    public func verifyFingerprint(
+        context: FingerprintUserVerificationContext, handler: FingerprintUserVerificationHandler
+    ) {
+        var asked = Asked(question: .finger)
+        asked.lastError = context.lastRecoverableError?.hint
+        self.react(asked, cancel: handler.cancel) { _ in handler.listenForOsCredentials() }
+    }
+}

@@ -1,0 +1,83 @@
+public import Ceremony
+public import Countersign
+import UAFClient
+
+/// A phone without a screen: the real SDK over a storage in memory, a clock that moves when it is told to, and a person
+/// who answers by a script.
+public struct VirtualPhone: Sendable {
+    /// The SDK.
+    public let client: MobileAuthenticationClient
+    /// Who holds the phone.
+    public let person: VirtualPerson
+    /// The phone's storage.
+    public let storage: InMemoryStorage
+    /// The phone's clock.
+    public let clock: FakeClock
+    /// The phone's fingerprint sensor.
+    public let sensor: ScriptedFingerprintSensor
+
+    /// Switches a phone on. With the storage of another one, it is that phone after a restart of its app.
+    ///
+    /// A try of a PIN costs next to nothing here. Throws ``InitializationError``.
+    public init(
+        configuration: Configuration, transport: any Transport, storage: InMemoryStorage = InMemoryStorage(),
+        clock: FakeClock = FakeClock(), sensor: ScriptedFingerprintSensor = ScriptedFingerprintSensor(),
+        person: VirtualPerson = VirtualPerson()
+    ) async throws {
+        self.storage = storage
+        self.clock = clock
+        self.sensor = sensor
+        self.person = person
+        self.client = try await MobileAuthenticationClientInitializer()
+            .configuration(configuration)
+            .platform(Platform(storage: storage, fingerprintSensor: sensor, clock: clock))
+            .transport(transport)
+            .pinHardening(PinHardening(rounds: 2, blockSize: 1, parallelism: 1))
+            .execute()
+    }
+
+    /// Redeems a payload, as after scanning it. Throws ``OutOfBandOperationError``.
+    public func redeem(_ payload: OutOfBandPayload) async throws -> OutOfBandOperation.Redeemed {
+        try await self.client.operations.outOfBandOperation.payload(payload).execute()
+    }
+
+    /// Redeems a payload and enrols. Throws as the SDK does; `missingInteraction` where it is no registration.
+    public func enroll(_ payload: OutOfBandPayload, deviceName: String = "Virtual phone") async throws
+        -> RegistrationResult
+    {
+        guard case .registration(let operation) = try await self.redeem(payload) else {
+            throw OutOfBandOperationError(.missingInteraction, "not a registration")
+        }
+        return try await self.ready(operation, deviceName: deviceName).execute()
+    }
+
+    /// Redeems a payload and authenticates. Throws as the SDK does; `missingInteraction` where it is no authentication.
+    public func authenticate(_ payload: OutOfBandPayload) async throws -> AuthenticationResult {
+        guard case .authentication(let operation) = try await self.redeem(payload) else {
+            throw OutOfBandOperationError(.missingInteraction, "not an authentication")
+        }
+        return try await self.ready(operation).execute()
+    }
+
+    /// Redeems the payload in a link and does what it stands for.
+    public func scan(_ link: String) async throws {
+        let payload = try OutOfBandPayload(link: link)
+        switch try await self.redeem(payload) {
+        case .registration(let operation): _ = try await self.ready(operation).execute() as RegistrationResult
+        case .authentication(let operation): _ = try await self.ready(operation).execute() as AuthenticationResult
+        }
+    }
+
+    /// The operation with everything that the person can answer.
+    public func ready(_ operation: OutOfBandRegistration, deviceName: String = "Virtual phone") -> OutOfBandRegistration
+    {
+        operation.deviceInformation(DeviceInformation(name: deviceName)).authenticatorSelector(self.person)
+            .pinEnroller(self.person).fingerprintUserVerifier(self.person)
+    }
+
+    /// The operation with everything that the person can answer.
+    public func ready(_ operation: OutOfBandAuthentication) -> OutOfBandAuthentication {
+        operation.accountSelector(self.person).authenticatorSelector(self.person).requesterVerifier(self.person)
+            .pinUserVerifier(self.person).fingerprintUserVerifier(self.person)
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+public import UAFClient
+public import _Primitives
+
+/// A clock that moves when it is told to: wall clock and time since the start apart, as on a device whose owner sets the
+/// wall clock.
+// Safe to share: every access to the state is within `lock`, and continuations are resumed outside of it.
+public final class FakeClock: DeviceClock, @unchecked Sendable {
+    private struct Sleeper {
+        let id: Int
+        let end: Duration
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private let lock = NSLock()
+    private var wall: Timestamp
+    private var running = Duration.seconds(1000)
+    private var boots = 1
+    private var ids = 0
+    private var sleepers: [Sleeper] = []
+    private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    /// A clock that stands at a wall time.
+    public init(wall: Timestamp = Timestamp(seconds: 1_800_000_000)) { self.wall = wall }
+
+    public func now() -> Timestamp { self.lock.withLock { self.wall } }
+    public func uptime() -> Duration { self.lock.withLock { self.running } }
+    public var bootIdentifier: String { self.lock.withLock { "boot-\(self.boots)" } }
+
+    /// The wall clock for a server that lives in the same test.
+    public var timeSource: TimeSource { TimeSource { self.now() } }
+
+    /// Lets time pass on both clocks; who sleeps until then wakes.
+    public func advance(by duration: Duration) {
+        let woken: [Sleeper] = self.lock.withLock {
+            self.wall = self.wall + duration
+            self.running += duration
+            let due = self.sleepers.filter { $0.end <= self.running }
+            self.sleepers.removeAll { $0.end <= self.running }
+            return due
+        }
+        for sleeper in woken { sleeper.continuation.resume() }
+    }
+
+    /// Sets the wall clock alone, as a person can.
+    public func moveWall(by duration: Duration) { self.lock.withLock { self.wall = self.wall + duration } }
+
+    /// The device starts again: another name for the start, and the time since then from nearly nothing.
+    public func restart() {
+        self.lock.withLock {
+            self.boots += 1
+            self.running = .seconds(1)
+        }
+    }
+
+    public func sleep(for duration: Duration) async throws {
+        let id = self.lock.withLock {
+            self.ids += 1
+            return self.ids
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let satisfied = self.lock.withLock { () -> [CheckedContinuation<Void, Never>]? in
+                    guard !Task.isCancelled else { return nil }
+                    self.sleepers.append(
+                        Sleeper(id: id, end: self.running + duration, continuation: continuation))
+                    let count = self.sleepers.count
+                    let satisfied = self.watchers.filter { $0.count <= count }.map(\.continuation)
+                    self.watchers.removeAll { $0.count <= count }
+                    return satisfied
+                }
+                if satisfied == nil { continuation.resume(throwing: CancellationError()) }
+                for watcher in satisfied ?? [] { watcher.resume() }
+            }
+        } onCancel: {
+            let sleeper = self.lock.withLock {
+                self.sleepers.firstIndex { $0.id == id }.map { self.sleepers.remove(at: $0) }
+            }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Returns once at least that many tasks sleep on this clock.
+    public func untilSleeping(_ count: Int = 1) async {
+        await withCheckedContinuation { continuation in
+            let isSatisfied = self.lock.withLock {
+                if self.sleepers.count >= count { return true }
+                self.watchers.append((count, continuation))
+                return false
+            }
+            if isSatisfied { continuation.resume() }
+        }
+    }
+}

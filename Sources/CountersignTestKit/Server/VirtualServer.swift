@@ -1,0 +1,308 @@
+public import Ceremony
+public import Countersign
+import Crypto
+public import Foundation
+public import UAF
+import _Primitives
+
+/// A server in memory, behind a ``Transport``: it issues tokens, makes UAF requests and checks the answers' signatures,
+/// hashes and counters, and can be told to answer otherwise.
+public actor VirtualServer: Transport {
+    /// A key that the server has taken.
+    public struct Credential: Sendable {
+        /// Whose it is.
+        public let username: Username
+        /// The key.
+        public let publicKey: P256Key
+        /// The counter of its last signature.
+        public internal(set) var signCounter: UInt32
+    }
+
+    /// A public key as registered.
+    public struct P256Key: Sendable {
+        let key: P256.Signing.PublicKey
+    }
+
+    /// An answer that was accepted.
+    public struct Accepted: Sendable {
+        /// Whose it was.
+        public let username: Username
+        /// Models and counters of its assertions.
+        public let assertions: [SignedData]
+    }
+
+    private struct Ceremony {
+        var isUsed = false
+        var isExpired = false
+        let answer: ReturnUAFRequest
+    }
+
+    /// The address of the server.
+    public nonisolated let baseUrl: URL
+    /// The AppID of its requests; empty for the caller's facet.
+    public var appID = ""
+    /// The keys that it has taken.
+    public private(set) var credentials: [KeyID: Credential] = [:]
+    /// Every request that reached it.
+    public private(set) var requests: [TransportRequest] = []
+    /// The codes with which clients gave up.
+    public private(set) var clientErrorCodes: [Int] = []
+    /// The ASM's codes with which clients gave up.
+    public private(set) var asmStatusCodes: [Int] = []
+    /// The device names of registrations.
+    public private(set) var deviceNames: [String] = []
+    /// The authentications that it has accepted.
+    public private(set) var accepted: [Accepted] = []
+
+    private var ceremonies: [String: Ceremony] = [:]
+    private var challenges: [Challenge: (username: Username, transaction: [Transaction])] = [:]
+    private var verdicts: [ServerResponse] = []
+    private var overrides: [@Sendable (TransportRequest) async throws -> TransportResponse?] = []
+    private var number = 0
+
+    /// A server at an address.
+    public init(baseUrl: URL) { self.baseUrl = baseUrl }
+
+    // MARK: What a test tells it
+
+    /// The AppID of the requests from now on.
+    public func use(appID: String) { self.appID = appID }
+
+    /// How the server judges the next answer that it finds right, instead of with 1200.
+    public func judge(_ response: ServerResponse) { self.verdicts.append(response) }
+
+    /// Answers a request in the server's place, where `body` gives something.
+    public func intercept(_ body: @escaping @Sendable (TransportRequest) async throws -> TransportResponse?) {
+        self.overrides.append(body)
+    }
+
+    /// Ends all interceptions.
+    public func stopIntercepting() { self.overrides = [] }
+
+    /// Forgets a person's keys.
+    public func forget(_ username: Username) {
+        self.credentials = self.credentials.filter { $0.value.username != username }
+    }
+
+    /// A payload for a registration.
+    public func registration(for username: Username, policy: Policy, version: Version = .uaf11) throws
+        -> OutOfBandPayload
+    {
+        try self.issue(.registration, self.registrationMessage(username, policy, version), "registration")
+    }
+
+    /// A payload for an authentication. Without a policy, every key of this product meets it; with a username, the
+    /// policy names that person's keys.
+    public func authentication(
+        policy: Policy? = nil, username: Username? = nil, transaction: [Transaction] = [],
+        requester: UAF.Requester? = nil, channel: String? = nil, version: Version = .uaf11
+    ) throws -> OutOfBandPayload {
+        let message = self.authenticationMessage(policy, username, transaction, version)
+        return try self.issue(.authentication, message, "authentication", requester: requester, channel: channel)
+    }
+
+    /// A payload for whatever message.
+    public func payload(for operation: UAF.Operation, message: String) throws -> OutOfBandPayload {
+        try self.issue(operation, Array(message.utf8), "authentication")
+    }
+
+    /// A payload's token is too old from now on.
+    public func expire(_ payload: OutOfBandPayload) { self.ceremonies[payload.redeemData.token]?.isExpired = true }
+
+    // MARK: Transport
+
+    public func send(_ request: TransportRequest) async throws -> TransportResponse {
+        self.requests.append(request)
+        for override in self.overrides {
+            if let response = try await override(request) { return response }
+        }
+        let path = request.url.path().split(separator: "/").joined(separator: "/")
+        switch path {
+        case "token/redeem/authentication", "token/redeem/registration": return self.redeem(request)
+        case "uaf/1.1/request/authentication":
+            let context = try GetUAFRequest(parsing: request.body).context
+            let username = try context?.string("username")
+            return self.message(
+                ReturnUAFRequest(
+                    statusCode: .ok, operation: .authentication,
+                    uafRequest: String(
+                        decoding: self.authenticationMessage(nil, username, [], .uaf11), as: UTF8.self)
+                ).serialized)
+        case "uaf/1.1/request/registration":
+            guard request.headers.contains(where: { $0 == ("Authorization", "Bearer virtual-jwt") }) else {
+                return TransportResponse(status: 401, headers: [], body: [])
+            }
+            let username = try GetUAFRequest(parsing: request.body).context?.string("username") ?? ""
+            return self.message(
+                ReturnUAFRequest(
+                    statusCode: .ok, operation: .registration,
+                    uafRequest: String(
+                        decoding: self.registrationMessage(username, Self.anything, .uaf11), as: UTF8.self)
+                ).serialized)
+        case "uaf/1.1/registration": return self.message(self.judgeRegistration(request.body).serialized)
+        case "uaf/1.1/authentication": return self.message(self.judgeAuthentication(request.body).serialized)
+        default: return TransportResponse(status: 404, headers: [], body: [])
+        }
+    }
+
+    /// Each person's authenticator of this product, alone.
+    public static var anything: Policy {
+        Policy(
+            accepted: AuthenticatorModel.allCases.filter { !$0.info.isSilent }.map { [MatchCriteria(aaid: [$0.aaid])] })
+    }
+}
+
+// MARK: - Making requests
+
+extension VirtualServer {
+    private func issue(
+        _ operation: UAF.Operation, _ message: [UInt8], _ path: String, requester: UAF.Requester? = nil,
+        channel: String? = nil
+    ) throws -> OutOfBandPayload {
+        self.number += 1
+        let token = "token-\(self.number)"
+        self.ceremonies[token] = Ceremony(
+            answer: ReturnUAFRequest(
+                statusCode: .ok, operation: operation, uafRequest: String(decoding: message, as: UTF8.self),
+                lifetimeMilliseconds: 180_000, requester: requester, dispatchChannel: channel))
+        return try OutOfBandPayload(
+            redeemData: OutOfBandPayload.RedeemData(
+                token: token, redeemUrl: self.baseUrl.appending(path: "token/redeem/\(path)")))
+    }
+
+    private func registrationMessage(_ username: Username, _ policy: Policy, _ version: Version) -> [UInt8] {
+        RegistrationRequest(
+            header: OperationHeader(version: version, operation: .registration, appID: self.appID),
+            challenge: self.newChallenge(username, []), username: username, policy: policy
+        ).serialized
+    }
+
+    private func authenticationMessage(
+        _ policy: Policy?, _ username: Username?, _ transaction: [Transaction], _ version: Version
+    ) -> [UInt8] {
+        var policy = policy ?? Self.anything
+        if let username {
+            let keys = self.credentials.filter { $0.value.username == username }.map(\.key)
+            policy.accepted = policy.accepted.map { alternative in
+                alternative.map { criteria in
+                    var criteria = criteria
+                    criteria.keyIDs = keys
+                    return criteria
+                }
+            }
+        }
+        return AuthenticationRequest(
+            header: OperationHeader(version: version, operation: .authentication, appID: self.appID),
+            challenge: self.newChallenge("", transaction), transaction: transaction, policy: policy
+        ).serialized
+    }
+
+    private func newChallenge(_ username: Username, _ transaction: [Transaction]) -> Challenge {
+        let challenge = Challenge(random: .system)
+        self.challenges[challenge] = (username, transaction)
+        return challenge
+    }
+
+    private func message(_ body: [UInt8]) -> TransportResponse {
+        TransportResponse(
+            status: 200, headers: [("content-type", "application/fido+uaf; charset=UTF-8")], body: body)
+    }
+}
+
+// MARK: - Judging answers
+
+extension VirtualServer {
+    private func redeem(_ request: TransportRequest) -> TransportResponse {
+        guard case .object(let body)? = try? JSON(parsing: request.body), let token = try? body.string("token"),
+            let ceremony = self.ceremonies[token]
+        else { return self.problem(404) }
+        guard !ceremony.isUsed else { return self.problem(409) }
+        guard !ceremony.isExpired else { return self.problem(410) }
+        self.ceremonies[token]?.isUsed = true
+        return self.message(ceremony.answer.serialized)
+    }
+
+    private func problem(_ status: Int) -> TransportResponse {
+        TransportResponse(
+            status: status, headers: [("Content-Type", "application/problem+json")], body: Array("{}".utf8))
+    }
+
+    private func noteFailure(_ context: JSONObject?) {
+        if let code = try? context?.integer("clientErrorCode", as: Int.self) { self.clientErrorCodes.append(code) }
+        if let code = try? context?.integer("asmStatusCode", as: Int.self) { self.asmStatusCodes.append(code) }
+    }
+
+    private func verdict(_ tokens: [Token] = []) -> ServerResponse {
+        self.verdicts.isEmpty ? ServerResponse(statusCode: .ok, additionalTokens: tokens) : self.verdicts.removeFirst()
+    }
+
+    private func judgeRegistration(_ body: [UInt8]) -> ServerResponse {
+        guard let sent = try? SendUAFResponse(parsing: body),
+            let response = try? RegistrationResponse(parsing: sent.uafResponse.utf8)
+        else { return ServerResponse(statusCode: .badRequest) }
+        guard !response.assertions.isEmpty else {
+            self.noteFailure(sent.context)
+            return ServerResponse(statusCode: .unacceptableContent)
+        }
+        guard let parameters = try? FinalChallengeParams(encoded: response.fcParams),
+            let username = self.challenges.removeValue(forKey: parameters.challenge)?.username
+        else { return ServerResponse(statusCode: .invalidRequest) }
+        var keys: [(KeyID, P256.Signing.PublicKey)] = []
+        for assertion in response.assertions {
+            guard let read = try? RegistrationAssertion(parsing: assertion.bytes),
+                let key = try? P256Encoding.publicKey(
+                    read.keyRegistrationData.publicKey, format: read.keyRegistrationData.publicKeyFormat),
+                let signature = try? P256Encoding.signature(
+                    read.attestation.signature, algorithm: read.keyRegistrationData.signatureAlgorithm),
+                key.isValidSignature(signature, for: read.keyRegistrationData.signedBytes),
+                read.keyRegistrationData.finalChallengeHash == FinalChallengeParams.hash(ofEncoded: response.fcParams)
+            else { return ServerResponse(statusCode: .unacceptableContent) }
+            keys.append((read.keyRegistrationData.keyID, key))
+        }
+        let verdict = self.verdict()
+        if [.ok, .accepted].contains(verdict.statusCode) {
+            if let name = try? sent.context?.string("deviceName") { self.deviceNames.append(name) }
+            for (keyID, key) in keys {
+                self.credentials[keyID] = Credential(username: username, publicKey: P256Key(key: key), signCounter: 0)
+            }
+        }
+        return verdict
+    }
+
+    private func judgeAuthentication(_ body: [UInt8]) -> ServerResponse {
+        guard let sent = try? SendUAFResponse(parsing: body),
+            let response = try? AuthenticationResponse(parsing: sent.uafResponse.utf8)
+        else { return ServerResponse(statusCode: .badRequest) }
+        guard !response.assertions.isEmpty else {
+            self.noteFailure(sent.context)
+            return ServerResponse(statusCode: .unacceptableContent)
+        }
+        guard let parameters = try? FinalChallengeParams(encoded: response.fcParams),
+            let transaction = self.challenges.removeValue(forKey: parameters.challenge)?.transaction
+        else { return ServerResponse(statusCode: .invalidRequest) }
+        var username = ""
+        var read: [SignedData] = []
+        for assertion in response.assertions {
+            guard let data = try? AuthenticationAssertion(parsing: assertion.bytes) else {
+                return ServerResponse(statusCode: .unacceptableContent)
+            }
+            let signed = data.signedData
+            guard let credential = self.credentials[signed.keyID] else {
+                return ServerResponse(statusCode: .unknownKeyID)
+            }
+            let isSilent = AuthenticatorModel(aaid: signed.aaid)?.info.isSilent ?? true
+            let expected = isSilent ? [] : transaction.first?.contentHash ?? []
+            guard let signature = try? P256Encoding.signature(data.signature, algorithm: signed.signatureAlgorithm),
+                credential.publicKey.key.isValidSignature(signature, for: signed.signedBytes),
+                signed.finalChallengeHash == FinalChallengeParams.hash(ofEncoded: response.fcParams),
+                signed.signCounter > credential.signCounter, signed.transactionContentHash == expected,
+                signed.mode == (expected.isEmpty ? .userVerified : .transactionConfirmed)
+            else { return ServerResponse(statusCode: .unacceptableContent) }
+            self.credentials[signed.keyID]?.signCounter = signed.signCounter
+            username = credential.username
+            read.append(signed)
+        }
+        self.accepted.append(Accepted(username: username, assertions: read))
+        return self.verdict([Token(kind: .jwt, value: "virtual-jwt")])
+    }
+}
