@@ -1,0 +1,183 @@
+"""A real browser, and what a person does with it at the bank and at the sign-in page."""
+
+import base64
+import importlib.util
+import json
+import pathlib
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+SECONDS = 20
+ACCESSIBILITY_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+def axe_source():
+    """The text of axe-core, from the Python package that carries it."""
+    package = pathlib.Path(importlib.util.find_spec("axe_playwright_python").origin).parent
+    return (package / "axe.min.js").read_text()
+
+
+class Browser:
+    """One Chromium with cookies of its own."""
+
+    def __init__(self, folder, scripts=True, trusted_keys=()):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        for argument in (
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-dev-shm-usage",
+            "--force-device-scale-factor=1",
+            "--window-size=1200,1000",
+            f"--user-data-dir={self.folder / 'profile'}",
+        ):
+            options.add_argument(argument)
+        if trusted_keys:
+            # Nothing but these public keys is exempt from the check of certificates.
+            options.add_argument(f"--ignore-certificate-errors-spki-list={','.join(trusted_keys)}")
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+        self.scripts = scripts
+        if not scripts:
+            self.command("Emulation.setScriptExecutionDisabled", value=True)
+        self._pictures = 0
+
+    def quit(self):
+        self.driver.quit()
+
+    def command(self, name, **parameters):
+        return self.driver.execute_cdp_cmd(name, parameters)
+
+    # What is on the page
+
+    def get(self, address):
+        self.driver.get(address)
+
+    @property
+    def address(self):
+        return self.driver.current_url
+
+    def all(self, hook):
+        return self.driver.find_elements(By.CSS_SELECTOR, f'[data-testid="{hook}"]')
+
+    def has(self, hook):
+        return bool(self.all(hook))
+
+    def one(self, hook):
+        return self.wait_for(hook)
+
+    def wait_for(self, hook, seconds=SECONDS):
+        self.wait(lambda: self.has(hook), seconds, f"the page has no {hook}")
+        return self.all(hook)[0]
+
+    def wait(self, is_true, seconds=SECONDS, message=""):
+        text = lambda: self.driver.find_element(By.TAG_NAME, "body").text[:800]
+        try:
+            WebDriverWait(self.driver, seconds, poll_frequency=0.05).until(lambda _: is_true())
+        except Exception as error:
+            raise AssertionError(f"{message} at {self.address}:\n{text()}") from error
+
+    def state(self):
+        """The word of the sign-in page for how far the phone is."""
+        return self.one("state").get_attribute("data-state")
+
+    def wait_for_state(self, *states):
+        self.wait(lambda: self.has("state") and self.state() in states, message=f"the state is not {states}")
+
+    def picture(self):
+        """A screenshot of the page, as a PNG file."""
+        self._pictures += 1
+        path = self.folder / f"screen-{self._pictures}.png"
+        self.driver.save_screenshot(str(path))
+        return path
+
+    def full_picture(self, path):
+        """A screenshot of the whole page, also of what is below the window's edge."""
+        data = self.command("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
+        pathlib.Path(path).write_bytes(base64.b64decode(data))
+
+    def complaints(self):
+        """What the browser complained of: scripts that failed, policies that were broken."""
+        return [
+            entry
+            for entry in self.driver.get_log("browser")
+            if entry["level"] == "SEVERE" and entry["source"] != "network"
+        ]
+
+    # What a person does
+
+    def begin_sign_in(self, bank):
+        self.get(bank.origin + "/")
+        self.one("sign-in").click()
+        self.wait_for("qr-code")
+        return self
+
+    def finish_sign_in(self):
+        """Without scripts a person presses the button that loads the page's present state."""
+        if not self.scripts:
+            self.one("refresh").click()
+        self.wait_for("balance")
+        return self
+
+    def sign_in(self, bank, phone):
+        self.begin_sign_in(bank)
+        run = phone.approve(self.picture()).expect(0)
+        self.finish_sign_in()
+        return run
+
+    def begin_transfer(self, amount="120.00"):
+        field = self.one("transfer-form").find_element(By.NAME, "amount")
+        field.clear()
+        field.send_keys(amount)
+        self.one("transfer-form").find_element(By.TAG_NAME, "button").click()
+        self.wait_for("transfer-qr")
+        return self
+
+    def finish_transfer(self):
+        if not self.scripts:
+            self.one("transfer-refresh").click()
+        self.wait(lambda: self.has("receipt") or self.has("refused"), message="the transfer has not ended")
+        return self
+
+    # Appearance
+
+    def appear(self, scheme="light", width=1200, height=1000):
+        self.command(
+            "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
+        )
+        self.command(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+        )
+
+    def evaluate(self, source):
+        """Evaluates an expression in the page.
+
+        Where scripts are switched off they are allowed for its time alone: the page's own were passed over when it was
+        loaded, and are not made up for.
+        """
+        if not self.scripts:
+            self.command("Emulation.setScriptExecutionDisabled", value=False)
+        try:
+            result = self.command("Runtime.evaluate", expression=source, awaitPromise=True, returnByValue=True)
+        finally:
+            if not self.scripts:
+                self.command("Emulation.setScriptExecutionDisabled", value=True)
+        if "exceptionDetails" in result:
+            raise AssertionError(result["exceptionDetails"])
+        return result["result"].get("value")
+
+    def accessibility_violations(self):
+        """What axe-core finds against WCAG 2.2, levels A and AA."""
+        self.evaluate(axe_source() + ";0")
+        options = json.dumps({"runOnly": {"type": "tag", "values": ACCESSIBILITY_RULES}, "resultTypes": ["violations"]})
+        found = self.evaluate(f"axe.run(document, {options}).then(r => JSON.stringify(r.violations))")
+        return [
+            f"{rule['id']}: {rule['help']}: {node['html'][:200]} {node.get('failureSummary', '')[:300]}"
+            for rule in json.loads(found)
+            for node in rule["nodes"]
+        ]

@@ -1,0 +1,85 @@
+"""The programs under test, and the browsers and phones that use them."""
+
+import itertools
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+
+from browser import Browser  # noqa: E402
+from programs import Bank, Phone, Server  # noqa: E402
+
+
+class Deployment:
+    """A server and a bank, and as many people, phones and browsers as a test wants."""
+
+    def __init__(self, folder, **options):
+        self.folder = pathlib.Path(folder)
+        self.server = Server(self.folder, **options).start()
+        self.bank = Bank(self.folder, self.server).start()
+        self.numbers = itertools.count(1)
+
+    def person(self, *options):
+        """A person with an enrolled phone. Every test has its own, so that none disturbs another."""
+        name = f"person{next(self.numbers)}"
+        self.server.admin("account", "add", name, "--display-name", name.capitalize())
+        phone = Phone(self.folder / f"phone-{name}")
+        self.server.enroll(name, phone, *options)
+        phone.username = name
+        return phone
+
+    def stop(self):
+        self.bank.stop()
+        self.server.stop()
+
+
+@pytest.fixture(scope="session")
+def deployment(tmp_path_factory):
+    running = Deployment(tmp_path_factory.mktemp("deployment"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def hasty_deployment(tmp_path_factory):
+    """A server whose codes last two seconds."""
+    running = Deployment(tmp_path_factory.mktemp("hasty"), limits={"dispatchLifetime": 2})
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def bank(deployment):
+    return deployment.bank
+
+
+@pytest.fixture
+def phone(deployment):
+    return deployment.person()
+
+
+@pytest.fixture
+def new_browser(tmp_path):
+    """Makes browsers; they are closed after the test, and must not have complained of scripts or policies."""
+    browsers = []
+
+    def make(**options):
+        browsers.append(Browser(tmp_path / f"browser-{len(browsers)}", **options))
+        return browsers[-1]
+
+    yield make
+    for browser in browsers:
+        browser.quit()
+
+
+@pytest.fixture
+def browser(new_browser):
+    return new_browser()
+
+
+@pytest.fixture
+def plain_browser(new_browser):
+    """A browser that runs no scripts."""
+    return new_browser(scripts=False)

@@ -1,0 +1,76 @@
+"""No page breaks a rule of WCAG 2.2, level A or AA, that axe-core can find: in light and dark, narrow and wide, with
+and without scripts."""
+
+import pytest
+
+APPEARANCES = [(scheme, width) for scheme in ("light", "dark") for width in (360, 1280)]
+
+
+@pytest.fixture(params=["with scripts", "without scripts"])
+def examined(request, new_browser):
+    """A browser, and a check of the page that it shows in every appearance."""
+    browser = new_browser(scripts=request.param == "with scripts")
+    seen = []
+
+    def examine(name):
+        found = []
+        for scheme, width in APPEARANCES:
+            browser.appear(scheme, width)
+            found += [f"{name}, {scheme}, {width}: {text}" for text in browser.accessibility_violations()]
+            overflow = browser.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            if overflow > 0:
+                found.append(f"{name}, {scheme}, {width}: the page is {overflow} pixels wider than the window")
+        browser.appear()
+        assert found == []
+        seen.append(name)
+
+    return browser, examine
+
+
+def test_pages_of_a_sign_in_and_a_transfer(bank, phone, examined):
+    browser, examine = examined
+    browser.get(bank.origin + "/")
+    examine("the bank's home")
+    browser.begin_sign_in(bank)
+    examine("the sign-in page")
+    phone.approve(browser.picture()).expect(0)
+    browser.finish_sign_in()
+    examine("the accounts")
+    form = browser.one("transfer-form")
+    form.find_element("name", "amount").clear()
+    form.find_element("css selector", "button").click()
+    examine("the transfer form with a problem")
+    browser.get(bank.origin + "/accounts")
+    browser.begin_transfer()
+    examine("the transfer")
+    phone.approve(browser.picture()).expect(0)
+    browser.finish_transfer()
+    examine("the receipt")
+    browser.get(bank.origin + "/accounts")
+    browser.one("sign-out").click()
+    browser.wait(lambda: browser.address.startswith(bank.origin), message="not back at the bank")
+    examine("signed out")
+
+
+def test_pages_of_refusals(bank, phone, examined, deployment):
+    browser, examine = examined
+    browser.sign_in(bank, phone)
+    browser.begin_transfer()
+    phone("scan", browser.picture(), "--deny").expect(1)
+    browser.finish_transfer()
+    examine("the refused transfer")
+    browser.get(bank.origin + "/transfers/none")
+    examine("the bank's error")
+    browser.get(deployment.server.issuer + "/sign-in?request=none")
+    examine("the sign-in server's error")
+    browser.get(deployment.server.issuer + "/nothing-here")
+    examine("the sign-in server's missing page")
+    browser.driver.delete_all_cookies()
+    browser.get(bank.origin + "/")
+    browser.driver.delete_all_cookies()
+    browser.begin_sign_in(bank)
+    phone("scan", browser.picture(), "--deny").expect(1)
+    if not browser.scripts:
+        browser.one("refresh").click()
+    browser.wait_for_state("denied")
+    examine("the denied sign-in")

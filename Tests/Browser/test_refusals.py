@@ -1,0 +1,144 @@
+"""Whatever must not sign anybody in, or move money, does not."""
+
+import time
+
+from programs import PIN
+
+
+def assert_not_signed_in(browser, bank):
+    browser.get(bank.origin + "/accounts")
+    assert browser.has("sign-in"), "somebody is signed in"
+
+
+def test_denied_sign_in(bank, phone, browser):
+    browser.begin_sign_in(bank)
+    phone("scan", browser.picture(), "--deny").expect(1)
+    browser.wait_for_state("denied")
+    assert_not_signed_in(browser, bank)
+
+
+def test_denied_transfer(bank, phone, browser):
+    browser.sign_in(bank, phone)
+    before = browser.one("balance").text
+    browser.begin_transfer()
+    phone("scan", browser.picture(), "--deny").expect(1)
+    browser.finish_transfer()
+    assert browser.one("refused").get_attribute("data-reason") == "denied"
+    browser.get(bank.origin + "/accounts")
+    assert browser.one("balance").text == before
+
+
+def test_expired_code(hasty_deployment, browser):
+    phone = hasty_deployment.person()
+    browser.begin_sign_in(hasty_deployment.bank)
+    old = browser.picture()
+    time.sleep(4)  # the time of the code itself; a server's clock cannot be moved from outside
+    run = phone.approve(old).expect(1)
+    assert run["finished"]["reason"] == "token-expired"
+    assert_not_signed_in(browser, hasty_deployment.bank)
+
+
+def test_expired_transfer(hasty_deployment, browser):
+    phone = hasty_deployment.person()
+    browser.begin_sign_in(hasty_deployment.bank)
+    link = browser.one("qr-code")
+    assert link.is_displayed()
+    phone.approve(browser.picture()).expect(0)
+    browser.finish_sign_in()
+    browser.begin_transfer()
+    browser.finish_transfer()
+    assert browser.one("refused").get_attribute("data-reason") == "expired"
+
+
+def test_code_scanned_twice(deployment, bank, phone, browser):
+    other = deployment.person()
+    browser.begin_sign_in(bank)
+    picture = browser.picture()
+    phone.approve(picture).expect(0)
+    run = other.approve(picture).expect(1)
+    assert run["finished"]["reason"] == "token-already-redeemed"
+    browser.wait_for("balance")
+
+
+def test_wrong_pin_until_locked(bank, phone, browser):
+    browser.begin_sign_in(bank)
+    codes = []
+    for _ in range(5):
+        phone("clock", "--skew", "+600").expect(0)
+        browser.begin_sign_in(bank)
+        codes.append(phone.approve(browser.picture(), pin="000000").code)
+    assert codes == [1, 1, 1, 1, 4]
+    browser.begin_sign_in(bank)
+    run = phone.approve(browser.picture(), pin=PIN).expect(4)
+    assert run["finished"]["outcome"] == "locked-out"
+    assert_not_signed_in(browser, bank)
+
+
+def test_second_browser_cannot_take_the_sign_in_over(bank, phone, browser, new_browser):
+    browser.begin_sign_in(bank)
+    request = browser.address
+    thief = new_browser()
+    thief.get(request)
+    assert not thief.has("qr-code")
+    phone.approve(browser.picture()).expect(0)
+    browser.finish_sign_in()
+    thief.get(request.replace("/sign-in?", "/sign-in/complete?"))
+    assert not thief.has("balance")
+    assert_not_signed_in(thief, bank)
+
+
+def test_second_browser_is_not_first_to_complete(bank, phone, plain_browser, new_browser):
+    """The thief is there before the page of the person has noticed anything."""
+    plain_browser.begin_sign_in(bank)
+    request = plain_browser.address
+    phone.approve(plain_browser.picture()).expect(0)
+    thief = new_browser()
+    thief.get(request.replace("/sign-in?", "/sign-in/complete?"))
+    assert not thief.has("balance")
+    assert_not_signed_in(thief, bank)
+    plain_browser.finish_sign_in()
+
+
+def test_forwarded_link_signs_nobody_in(bank, phone, browser, new_browser):
+    """Somebody sends the link of their own page to a person, who opens and approves it."""
+    browser.begin_sign_in(bank)
+    request = browser.address
+    link = browser.one("same-device-link").get_attribute("href")
+    run = phone.approve(link).expect(0)
+    persons_browser = new_browser()
+    persons_browser.get(run["finished"]["continuation"])
+    assert not persons_browser.has("balance")
+    assert_not_signed_in(persons_browser, bank)
+    browser.get(request.replace("/sign-in?", "/sign-in/complete?"))
+    assert not browser.has("balance")
+    assert_not_signed_in(browser, bank)
+
+
+def test_somebody_elses_transfer_is_not_confirmed(deployment, bank, phone, browser):
+    other = deployment.person()
+    browser.sign_in(bank, phone)
+    browser.begin_transfer()
+    other.approve(browser.picture()).expect(1)
+    browser.wait(lambda: browser.has("refused") or browser.has("transfer-state"))
+    assert not browser.has("receipt")
+
+
+def test_finger_that_does_not_match(deployment, bank, browser):
+    phone = deployment.person("--authenticator", "fingerprint")
+    browser.begin_sign_in(bank)
+    phone("sensor", "--fingerprint", "no-match").expect(0)
+    run = phone("scan", browser.picture(), "--approve")
+    assert run.code in (1, 4)
+    assert_not_signed_in(browser, bank)
+
+
+def test_form_of_another_site_moves_nothing(bank, phone, browser):
+    browser.sign_in(bank, phone)
+    page = (
+        f"data:text/html,<form id=f method=post action='{bank.origin}/transfers'>"
+        "<input name=amount value=1><input name=payee value=x><input name=iban value=DE89370400440532013000>"
+        "<input name=reference value=x><input name=form_token value=guess></form><script>f.submit()</script>"
+    )
+    browser.get(page)
+    browser.wait(lambda: browser.address.startswith(bank.origin), message="the form was not sent")
+    assert not browser.has("transfer-qr")

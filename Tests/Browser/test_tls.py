@@ -1,0 +1,100 @@
+"""The whole job over TLS, with a certificate authority of the test's own."""
+
+import base64
+import collections
+import hashlib
+import subprocess
+
+import pytest
+
+from programs import PIN, Bank, Phone, Server
+
+Identity = collections.namedtuple("Identity", "certificate key")
+
+
+def openssl(*arguments, stdin=None):
+    return subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, input=stdin).stdout
+
+
+def key_hash(certificate):
+    """The SHA-256 of a certificate's public key, as the browser's switch wants it."""
+    public = openssl("x509", "-in", certificate, "-pubkey", "-noout")
+    der = openssl("pkey", "-pubin", "-outform", "DER", stdin=public)
+    return base64.b64encode(hashlib.sha256(der).digest()).decode()
+
+
+class Authority:
+    """A certificate authority that lives as long as its test."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.certificate = folder / "authority.pem"
+        self.key = folder / "authority.key"
+        openssl(
+            *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"),
+            *("-keyout", self.key, "-out", self.certificate, "-subj", "/CN=Test authority"),
+            *("-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign"),
+        )
+
+    def issue(self, name, alternatives):
+        key = self.folder / f"{name}.key"
+        request = self.folder / f"{name}.csr"
+        certificate = self.folder / f"{name}.pem"
+        extensions = self.folder / f"{name}.cnf"
+        extensions.write_text(
+            f"subjectAltName={alternatives}\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n"
+        )
+        openssl(
+            *("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key),
+            *("-out", request, "-subj", f"/CN={name}"),
+        )
+        openssl(
+            *("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key, "-CAcreateserial"),
+            *("-days", "2", "-extfile", extensions, "-out", certificate),
+        )
+        key.chmod(0o600)
+        return Identity(certificate, key)
+
+
+@pytest.fixture
+def secure(tmp_path):
+    authority = Authority(tmp_path)
+    identities = {
+        "server": authority.issue("server", "DNS:localhost"),
+        "bank": authority.issue("bank", "IP:127.0.0.1"),
+    }
+    server = Server(tmp_path, tls=identities["server"]).start()
+    bank = Bank(tmp_path, server, tls=identities["bank"], ca_file=authority.certificate).start()
+    server.admin("account", "add", "alice")
+    yield server, bank, authority, [key_hash(identity.certificate) for identity in identities.values()]
+    bank.stop()
+    server.stop()
+
+
+def test_sign_in_and_transfer_over_tls(secure, tmp_path, new_browser):
+    server, bank, authority, trusted_keys = secure
+    phone = Phone(tmp_path / "phone", ca_file=authority.certificate)
+    server.enroll("alice", phone)
+    browser = new_browser(trusted_keys=trusted_keys)
+    browser.sign_in(bank, phone)
+    names = {cookie["name"]: cookie for cookie in browser.driver.get_cookies()}
+    assert names["__Host-bank_session"]["secure"] and names["__Host-bank_session"]["httpOnly"]
+    browser.begin_transfer()
+    phone.approve(browser.picture()).expect(0)
+    browser.finish_transfer()
+    assert browser.has("receipt")
+    assert browser.complaints() == []
+
+
+def test_phone_refuses_a_server_of_an_unknown_authority(secure, tmp_path):
+    server, _, _, _ = secure
+    stranger = Phone(tmp_path / "stranger")
+    activation = server.admin("activation", "create", "alice")
+    stranger("enroll", activation["link"], "--pin-stdin", stdin=f"{PIN}\n").expect(5)
+
+
+def test_pin_is_no_argument_away_from_loopback(secure, tmp_path):
+    """`--pin` is for trying things out on one machine: other programs see a process's arguments."""
+    phone = Phone(tmp_path / "careless")
+    run = phone("enroll", "https://sign-in.example/open?dispatchTokenResponse=e30", "--pin", PIN)
+    assert run.code == 2

@@ -1,0 +1,263 @@
+"""Starts the built programs on this machine: for the demo, for the browser tests, for anybody's experiments.
+
+Everything of a run is in one folder: database, key file, phones, traces, logs.
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import struct
+import subprocess
+import time
+import urllib.error
+import urllib.request
+import zlib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BINARIES = pathlib.Path(os.environ.get("COUNTERSIGN_BINARIES", ROOT / ".build" / "debug"))
+START_SECONDS = 60
+PIN = "258036"
+
+
+class Failed(Exception):
+    """A program did not do what it was started for."""
+
+
+def free_port(wanted=0):
+    """The wanted port where nobody listens at it, else one that the system chooses."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", wanted))
+        except OSError:
+            return free_port()
+        return probe.getsockname()[1]
+
+
+class Process:
+    """A program that stays up, its output in a log file."""
+
+    def __init__(self, name, arguments, log, environment=None):
+        self.name = name
+        self.log = log
+        self._file = open(log, "ab")
+        self._process = subprocess.Popen(
+            [str(BINARIES / name), *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=self._file,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **(environment or {})},
+        )
+
+    def wait_until(self, is_ready):
+        """Waits until `is_ready()`; an end of the program before that is a failure, told with its last words."""
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end:
+            if self._process.poll() is not None:
+                break
+            if is_ready():
+                return
+            time.sleep(0.05)
+        words = self.log.read_text(errors="replace")[-2000:]
+        self.stop()
+        raise Failed(f"{self.name} did not start:\n{words}")
+
+    def stop(self):
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._file.close()
+
+
+def run(name, *arguments, stdin="", environment=None, seconds=90):
+    """Runs a program to its end: its exit code, its output, its errors."""
+    done = subprocess.run(
+        [str(BINARIES / name), *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        env={**os.environ, "NO_COLOR": "1", **(environment or {})},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def answers(url, context=None):
+    """Whether something answers at an address, whatever it says."""
+    try:
+        with urllib.request.urlopen(url, timeout=2, context=context):
+            return True
+    except urllib.error.HTTPError:
+        return True
+    except OSError:
+        return False
+
+
+class Server:
+    """`countersign serve` on SQLite, and its operator."""
+
+    def __init__(self, folder, port=0, operations_port=0, issuer=None, limits=None, tls=None, trace=False):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.port = free_port(port)
+        self.operations_port = free_port(operations_port)
+        scheme = "https" if tls else "http"
+        self.issuer = issuer or f"{scheme}://localhost:{self.port}"
+        self.trace = self.folder / "server.ndjson"
+        self.arguments = [
+            "serve",
+            *("--data", self.folder / "data"),
+            *("--key-file", self.folder / "key"),
+            *("--bind", f"127.0.0.1:{self.port}"),
+            *("--operations-bind", f"127.0.0.1:{self.operations_port}"),
+            *("--issuer", self.issuer),
+        ]
+        if limits:
+            self.arguments += ["--limits", ",".join(f"{name}={seconds}" for name, seconds in limits.items())]
+        if tls:
+            self.arguments += ["--tls-certificate", tls.certificate, "--tls-key", tls.key]
+        if trace:
+            self.arguments += ["--trace", self.trace]
+        self.process = None
+
+    def start(self):
+        self.process = Process("countersign", self.arguments, self.folder / "server.log")
+        self.process.wait_until(lambda: answers(f"http://127.0.0.1:{self.operations_port}/readyz"))
+        return self
+
+    def stop(self):
+        if self.process:
+            self.process.stop()
+
+    def admin(self, *arguments):
+        """An operator's command; its answer as JSON."""
+        code, out, err = run("countersign", "admin", *arguments, "--data", self.folder / "data", "--json")
+        if code != 0:
+            raise Failed(f"countersign admin {' '.join(map(str, arguments))}: exit {code}\n{out}{err}")
+        return json.loads(out) if out.strip() else {}
+
+    def add_client(self, name, redirect_uri, post_logout_redirect_uri=None):
+        """Registers a relying party: its client id and the file with its secret."""
+        secret = self.folder / f"{re.sub('[^a-z0-9]+', '-', name.lower())}.secret"
+        after = ["--post-logout-redirect-uri", post_logout_redirect_uri] if post_logout_redirect_uri else []
+        answer = self.admin("client", "add", name, "--redirect-uri", redirect_uri, *after, "--secret-file", secret)
+        return answer["clientId"], secret
+
+    def enroll(self, username, phone, *options):
+        """Adds nobody: makes a link for `username`, has the phone open it, and confirms the number that it shows."""
+        picture = phone.home / "activation.png"
+        activation = self.admin("activation", "create", username, "--qr-file", picture)
+        events = phone("enroll", picture, "--pin-stdin", *options, stdin=PIN + "\n").expect(0)
+        picture.unlink()
+        self.admin("activation", "confirm", activation["id"], "--number", events["confirmation"]["number"])
+        return events
+
+
+class Bank:
+    """The example relying party."""
+
+    def __init__(self, folder, server, port=0, issuer=None, tls=None, ca_file=None, trace=False):
+        self.folder = pathlib.Path(folder)
+        self.port = free_port(port)
+        self.origin = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+        self.trace = self.folder / "bank.ndjson"
+        client_id, secret = server.add_client(
+            "Lantern Street Bank", f"{self.origin}/callback", f"{self.origin}/signed-out"
+        )
+        self.arguments = [
+            *("--issuer", issuer or server.issuer),
+            *("--client-id", client_id),
+            *("--client-secret-file", secret),
+            *("--bind", f"127.0.0.1:{self.port}"),
+        ]
+        if tls:
+            self.arguments += ["--tls-certificate", tls.certificate, "--tls-key", tls.key]
+        if ca_file:
+            self.arguments += ["--ca-file", ca_file]
+        if trace:
+            self.arguments += ["--trace", self.trace]
+        self.process = None
+
+    def start(self):
+        self.process = Process("bank", self.arguments, self.folder / "bank.log")
+        self.process.wait_until(lambda: socket_is_open(self.port))
+        return self
+
+    def stop(self):
+        if self.process:
+            self.process.stop()
+
+
+def socket_is_open(port):
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class PhoneRun:
+    """What one run of `countersign-phone --json` said: its exit code and its events by name."""
+
+    def __init__(self, arguments, code, out, err):
+        self.arguments = arguments
+        self.code = code
+        self.events = [json.loads(line) for line in out.splitlines() if line.strip()]
+        self.err = err
+
+    def __getitem__(self, name):
+        found = [event for event in self.events if event.get("event") == name]
+        if not found:
+            raise Failed(f"the phone said nothing of {name}: {self.events} {self.err}")
+        return found[-1]
+
+    def __contains__(self, name):
+        return any(event.get("event") == name for event in self.events)
+
+    def expect(self, code):
+        if self.code != code:
+            raise Failed(f"countersign-phone {self.arguments}: exit {self.code}, not {code}: {self.events} {self.err}")
+        return self
+
+
+class Phone:
+    """A terminal phone with a home folder of its own."""
+
+    def __init__(self, home, ca_file=None, trace=None):
+        self.home = pathlib.Path(home)
+        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.common = ["--home", self.home, "--json"]
+        if ca_file:
+            self.common += ["--ca-file", ca_file]
+        if trace:
+            self.common += ["--trace", trace]
+
+    def __call__(self, *arguments, stdin=""):
+        code, out, err = run("countersign-phone", *arguments, *self.common, stdin=stdin)
+        return PhoneRun([str(argument) for argument in arguments], code, out, err)
+
+    def approve(self, code, *options, pin=PIN):
+        """Scans a picture, or takes a link or typed code, and agrees with the PIN."""
+        return self("scan", code, "--approve", "--pin-stdin", *options, stdin=pin + "\n")
+
+
+def png_of_qr_svg(svg, scale=4):
+    """The picture of a QR code that is an SVG path of dark runs, `M<x> <y>h<width>v1…`, as a camera would see it."""
+    side = int(re.search(r'viewBox="0 0 (\d+) \d+"', svg).group(1))
+    rows = [bytearray(b"\xff" * side) for _ in range(side)]
+    for x, y, width in re.findall(r"M(\d+) (\d+)h(\d+)v1", svg):
+        rows[int(y)][int(x) : int(x) + int(width)] = b"\x00" * int(width)
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    lines = b"".join((b"\x00" + bytes(value for value in row for _ in range(scale))) * scale for row in rows)
+    header = struct.pack(">IIBBBBB", side * scale, side * scale, 8, 0, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
+    )
