@@ -121,7 +121,8 @@ let package = Package(
                 hummingbirdTesting, httpTypes, crypto, log, nio,
             ]),
         .testTarget(name: "BankCommandTests", dependencies: ["BankCommand", nio, crypto]),
-        .testTarget(name: "PhoneCommandTests", dependencies: ["PhoneCommand", protocols]),
+        .testTarget(
+            name: "PhoneCommandTests", dependencies: ["PhoneCommand", sdk("Countersign"), protocols]),
         .testTarget(name: "CountersignCommandTests", dependencies: ["CountersignCommand", "Store", protocols]),
     ],
     swiftLanguageModes: [.v6]

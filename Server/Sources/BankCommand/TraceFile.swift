@@ -19,8 +19,10 @@ actor TraceFile {
     /// The steps that the bank sees or takes, by their names in the provider's format.
     enum Step: String {
         case signInWanted = "sign-in-wanted"
+        case codeExchanged = "code-exchanged"
         case signedIn = "signed-in"
         case transferWanted = "transfer-wanted"
+        case transactionDispatched = "transaction-dispatched"
         case transactionCodeShown = "transaction-code-shown"
         case receiptShown = "receipt-shown"
     }

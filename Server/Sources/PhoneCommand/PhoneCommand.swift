@@ -1,6 +1,60 @@
 import ArgumentParser
+import Foundation
 
+/// The program `countersign-phone`: the client SDK with a keyboard, for trying everything out without a phone.
 @main
 struct PhoneCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "countersign-phone")
+    static let configuration = CommandConfiguration(
+        commandName: "countersign-phone",
+        abstract: "A phone in a terminal: enrol it, scan codes with it, confirm what services ask.",
+        discussion: """
+            One folder is one phone (--home). Its keys lie in a store for development, and its fingerprint sensor and \
+            clock are simulated: it is for trying things out, not for secrets that matter.
+
+            Exit codes: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 locked out, 5 server unreachable.
+            """,
+        subcommands: [
+            EnrollCommand.self, ScanCommand.self, AuthenticateCommand.self, AccountsCommand.self,
+            AuthenticatorsCommand.self, SensorCommand.self, ClockCommand.self, WipeCommand.self,
+        ])
+
+    /// Parses and runs, and ends with the exit codes above.
+    static func main() async {
+        do {
+            var command = try Self.parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let ended as Ended {
+            ended.exit()
+        } catch {
+            let code = Self.exitCode(for: error)
+            let text = Self.fullMessage(for: error)
+            let output: FileHandle = code == .success ? .standardOutput : .standardError
+            if !text.isEmpty { try? output.write(contentsOf: Data("\(text)\n".utf8)) }
+            Foundation.exit(code == .success ? 0 : code == .validationFailure ? Ending.usage.rawValue : 1)
+        }
+    }
+}
+
+/// How the program ends.
+enum Ending: Int32 {
+    case done = 0
+    case refused = 1
+    case usage = 2
+    case notFound = 3
+    case lockedOut = 4
+    case unreachable = 5
+}
+
+/// The end of the program, once everything has been said.
+struct Ended: Error {
+    let status: Ending
+
+    func exit() -> Never {
+        Terminal.restoreKeyboard()
+        Foundation.exit(self.status.rawValue)
+    }
 }

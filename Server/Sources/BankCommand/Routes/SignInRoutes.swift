@@ -45,6 +45,7 @@ extension Bank {
             code: query["code"].map(String.init), state: query["state"].map(String.init),
             issuer: query["iss"].map(String.init), error: query["error"].map(String.init))
         do {
+            if callback.code != nil { await self.record(.codeExchanged, attempt.trace) }
             let person = try await self.provider.finish(attempt, callback)
             let signedIn = await self.sessions.signIn(person, replacing: session.id)
             await self.record(.signedIn, attempt.trace)

@@ -67,6 +67,16 @@ struct Terminal: Sendable {
         for line in BoxText.box(title: title, text: text, width: self.width) { self.print(line) }
     }
 
+    /// Counts seconds down on one line. Throws `CancellationError`.
+    func countDown(_ seconds: Int, _ words: String) async throws {
+        guard seconds > 0 else { return }
+        for left in stride(from: seconds, to: 0, by: -1) {
+            self.write("\r\(words) \(left) s ")
+            try await Task.sleep(for: .seconds(1))
+        }
+        self.write("\r\(String(repeating: " ", count: words.count + 12))\r")
+    }
+
     // MARK: - Questions
 
     /// Asks until the answer is yes or no; the end of the input is a no.
@@ -148,20 +158,25 @@ struct Terminal: Sendable {
 
 /// The keyboard letter by letter and without echo, until it is restored.
 private struct RawKeyboard {
-    private var saved = termios()
-    private let isTerminal: Bool
+    /// How the keyboard was when the program started; `nil` where there is none.
+    static let original: termios? = {
+        var attributes = termios()
+        return tcgetattr(0, &attributes) == 0 ? attributes : nil
+    }()
 
     init() {
-        self.isTerminal = tcgetattr(0, &self.saved) == 0
-        guard self.isTerminal else { return }
-        var raw = self.saved
+        guard var raw = Self.original else { return }
         raw.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
         tcsetattr(0, TCSANOW, &raw)
     }
 
-    func restore() {
-        guard self.isTerminal else { return }
-        var saved = self.saved
-        tcsetattr(0, TCSANOW, &saved)
+    func restore() { Terminal.restoreKeyboard() }
+}
+
+extension Terminal {
+    /// Gives the keyboard back as it was, whatever question was open.
+    static func restoreKeyboard() {
+        guard var original = RawKeyboard.original else { return }
+        tcsetattr(0, TCSANOW, &original)
     }
 }

@@ -1,0 +1,75 @@
+import Ceremony
+import Countersign
+import Foundation
+
+/// What a person holds before the phone: a link, a picture with a QR code, or a typed code.
+struct CodeInput: Equatable {
+    enum Form: Equatable {
+        case link(String)
+        /// base64url, as some codes hold it without a link around it.
+        case encoded(String)
+        case typed(String)
+    }
+
+    let form: Form
+
+    /// Takes a command's argument: a link, a typed code, the path of a PNG file, or `-` for the standard input, which
+    /// holds one of these or the file's bytes.
+    init(argument: String) throws {
+        guard argument == "-" else {
+            self =
+                try Self.isPicture(argument)
+                ? Self(text: Picture(pngFile: argument).qrCodeText()) : Self(text: argument)
+            return
+        }
+        let data = try FileHandle.standardInput.readToEnd() ?? Data()
+        self =
+            try Picture.isPNG(data)
+            ? Self(text: Picture(png: Array(data)).qrCodeText()) : Self(text: String(decoding: data, as: UTF8.self))
+    }
+
+    private static func isPicture(_ argument: String) -> Bool {
+        argument.lowercased().hasSuffix(".png")
+            || (!argument.contains("://") && FileManager.default.fileExists(atPath: argument))
+    }
+
+    init(text: String) {
+        let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        if text.contains("://") {
+            self.form = .link(text)
+        } else if text.filter({ $0 != "-" && !$0.isWhitespace }).count == 10 {
+            self.form = .typed(text)
+        } else {
+            self.form = .encoded(text)
+        }
+    }
+
+    /// What the code says, and the server that it leads to.
+    ///
+    /// Throws ``Refusal`` or the SDK's errors. A typed code says nothing of a server: `server` has to.
+    func read(server: ServerAddress?) throws -> (payload: OutOfBandPayload?, server: ServerAddress) {
+        let payload: OutOfBandPayload
+        switch self.form {
+        case .typed:
+            guard let server else { throw Refusal.usage("A typed code needs --server, and which page it is from.") }
+            return (nil, server)
+        case .link(let text): payload = try OutOfBandPayload(link: text)
+        case .encoded(let text): payload = try OutOfBandPayload(base64URLEncoded: text)
+        }
+        guard let address = ServerAddress(payload.redeemData.redeemUrl) else {
+            throw OutOfBandPayloadError(.malformedPayload, "no address")
+        }
+        if let server, server != address {
+            throw Refusal(
+                .refused, "refused", "host-not-allowed", "The code leads to \(address.text), not to \(server.text).")
+        }
+        return (payload, address)
+    }
+
+    /// Reads the code with the SDK.
+    func decoded(_ payload: OutOfBandPayload?, by client: MobileAuthenticationClient) async throws -> OutOfBandPayload {
+        if let payload { return payload }
+        guard case .typed(let code) = self.form else { throw OutOfBandPayloadError(.malformedPayload, "no code") }
+        return try await client.operations.outOfBandPayloadDecode.typedCode(code).execute()
+    }
+}

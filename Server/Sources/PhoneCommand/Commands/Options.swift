@@ -1,0 +1,99 @@
+import ArgumentParser
+import Foundation
+
+/// Which phone, and how it speaks.
+struct PhoneOptions: ParsableArguments {
+    @Option(help: "The folder that holds the phone.")
+    var home = "~/.countersign-phone"
+
+    @Flag(help: "Print one JSON object a line; nothing is asked.")
+    var json = false
+
+    @Option(help: "PEM file of an additional certificate authority to trust.")
+    var caFile: String?
+
+    @Option(help: "The server's address, for a typed code or where the phone knows several.")
+    var server: String?
+
+    @Option(help: "A file to record this phone's steps in, for `countersign trace draw`.")
+    var trace: String?
+
+    var homePath: String { (self.home as NSString).expandingTildeInPath }
+
+    /// The address that was given, without its path.
+    func serverAddress() throws -> ServerAddress? {
+        guard let text = self.server else { return nil }
+        guard let address = ServerAddress(text) else {
+            throw Refusal.usage("--server takes an address such as https://sign-in.example.com.")
+        }
+        return address
+    }
+}
+
+/// What the person answers, given beforehand.
+struct AnswerOptions: ParsableArguments {
+    @Flag(help: "Agree to what is asked.")
+    var approve = false
+
+    @Flag(help: "Deny what is asked.")
+    var deny = false
+
+    @Flag(help: "Read the PIN from the standard input, a line for each time that it is asked for.")
+    var pinStdin = false
+
+    @Option(help: "The PIN, for a server on this machine alone: other programs see a process's arguments.")
+    var pin: String?
+
+    @Option(help: "The account to answer with.")
+    var account: String?
+
+    @Option(help: "pin, fingerprint or device.")
+    var authenticator: AuthenticatorName?
+
+    @Flag(help: "Open the continuation of a sign-in on this same device with xdg-open.")
+    var open = false
+
+    func validate() throws {
+        if self.approve && self.deny { throw ValidationError("--approve and --deny exclude each other.") }
+        if self.pin != nil && self.pinStdin { throw ValidationError("--pin and --pin-stdin exclude each other.") }
+    }
+}
+
+/// An authenticator as the command line names it.
+enum AuthenticatorName: String, ExpressibleByArgument, CaseIterable {
+    case pin, fingerprint, device
+}
+
+/// A server by scheme, host and port.
+struct ServerAddress: Equatable, Sendable {
+    let url: URL
+
+    init?(_ text: String) {
+        guard let parts = URLComponents(string: text) else { return nil }
+        self.init(parts)
+    }
+
+    init?(_ url: URL) {
+        guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
+        self.init(parts)
+    }
+
+    private init?(_ parts: URLComponents) {
+        guard let scheme = parts.scheme?.lowercased(), ["http", "https"].contains(scheme), let host = parts.host,
+            !host.isEmpty
+        else { return nil }
+        var origin = URLComponents()
+        origin.scheme = scheme
+        origin.host = host.lowercased()
+        origin.port = parts.port
+        guard let url = origin.url else { return nil }
+        self.url = url
+    }
+
+    /// Whether nobody but this machine can be meant.
+    var isLoopback: Bool {
+        ["localhost", "127.0.0.1", "::1", "[::1]"].contains(self.url.host() ?? "")
+    }
+
+    var text: String { self.url.absoluteString }
+}

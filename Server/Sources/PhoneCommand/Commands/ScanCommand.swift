@@ -1,0 +1,175 @@
+import ArgumentParser
+import Ceremony
+import Countersign
+import Foundation
+import _Primitives
+
+/// `countersign-phone scan`: reads a code and does what it asks for.
+struct ScanCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "scan", abstract: "Read a code, show what it asks for, and answer.",
+        discussion: """
+            CODE is a link, a PNG file with a QR code in it (a screenshot of the whole page will do), the code that the \
+            page shows for typing, or - for the standard input.
+            """)
+
+    @Argument(help: "A link, a PNG file, a typed code, or -.")
+    var code: String
+
+    @OptionGroup var answers: AnswerOptions
+    @OptionGroup var phone: PhoneOptions
+
+    func run() async throws {
+        try await OutOfBandRun(code: self.code, deviceName: nil, answers: self.answers, phone: self.phone).run()
+    }
+}
+
+/// `countersign-phone enroll`: makes the phone a person's.
+struct EnrollCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enroll", abstract: "Enrol this phone with a link from the service's operator.",
+        discussion: """
+            The phone then shows a number. It is a person's phone once the operator has typed that number where the \
+            link was made.
+            """)
+
+    @Argument(help: "The link, a PNG file with its QR code, or -.")
+    var code: String
+
+    @Option(help: "What the phone is called at the server.")
+    var name: String?
+
+    @OptionGroup var answers: AnswerOptions
+    @OptionGroup var phone: PhoneOptions
+
+    func run() async throws {
+        let name = self.name ?? "Terminal phone on \(ProcessInfo.processInfo.hostName)"
+        try await OutOfBandRun(code: self.code, deviceName: name, answers: self.answers, phone: self.phone).run()
+    }
+}
+
+/// One code from its reading to the server's answer.
+struct OutOfBandRun {
+    let code: String
+    /// There when the phone is to be enrolled.
+    let deviceName: String?
+    let answers: AnswerOptions
+    let phone: PhoneOptions
+
+    private var isEnrolment: Bool { self.deviceName != nil }
+
+    func run() async throws {
+        let report = Report(isJSON: self.phone.json)
+        try await report.running {
+            if self.code == "-" && self.answers.pinStdin {
+                throw Refusal.usage("The code and the PIN cannot both come on the standard input.")
+            }
+            if !self.isEnrolment, !report.terminal.isInteractive, !self.answers.approve, !self.answers.deny {
+                throw Refusal.usage("Without a terminal, say --approve or --deny.")
+            }
+            let input = try CodeInput(argument: self.code)
+            try await PhoneDevice.with(self.phone) { try await self.answer(input, on: $0, report) }
+        }
+    }
+
+    private func answer(_ input: CodeInput, on device: PhoneDevice, _ report: Report) async throws {
+        let (read, server) = try input.read(server: try await self.server(for: input, on: device))
+        if self.answers.pin != nil, !server.isLoopback {
+            throw Refusal.usage("--pin is for a server on this machine alone; use --pin-stdin.")
+        }
+        if !self.isEnrolment, self.phone.server == nil, try await !device.knownServers().contains(server) {
+            throw Refusal(
+                .refused, "refused", "unknown-server",
+                "This phone is not enrolled at \(server.text). Nothing was sent.")
+        }
+        let client = try await device.client(server)
+        let payload = try await input.decoded(read, by: client)
+        var script = ScriptedAnswers(self.answers)
+        if self.isEnrolment, !report.terminal.isInteractive { script.approveEnrolment() }
+        let person = Person(report: report, script: script)
+        do {
+            switch try await client.operations.outOfBandOperation.payload(payload).execute() {
+            case .registration(let registration):
+                try await self.register(registration, person, report)
+            case .authentication(let authentication):
+                guard !self.isEnrolment else {
+                    throw Refusal.usage("This code is a request, not an enrolment: use `scan`.")
+                }
+                try await self.authenticate(authentication, person, report)
+            }
+        } catch {
+            // The SDK knows only that somebody gave up; the person knows why.
+            throw await person.gaveUp ?? error
+        }
+    }
+
+    /// The server that was named, or, for a typed code, the only one that the phone knows.
+    private func server(for input: CodeInput, on device: PhoneDevice) async throws -> ServerAddress? {
+        if let named = try self.phone.serverAddress() { return named }
+        guard case .typed = input.form else { return nil }
+        let known = try await device.knownServers()
+        return known.count == 1 ? known[0] : nil
+    }
+
+    private func register(_ registration: OutOfBandRegistration, _ person: Person, _ report: Report) async throws {
+        let interaction = PersonInteraction(person: person, isRegistration: true)
+        let name = self.deviceName ?? "Terminal phone on \(ProcessInfo.processInfo.hostName)"
+        let result: RegistrationResult = try await registration.deviceInformation(DeviceInformation(name: name))
+            .authenticatorSelector(interaction).pinEnroller(interaction).fingerprintUserVerifier(interaction).execute()
+        let account = DisplayText.line(result.account.username)
+        if result.isDevelopmentStore {
+            report.say(["event": .string("notice"), "notice": .string("development-store")]) { terminal in
+                terminal.notice("The key is in a store for development: who reads this disk can take it.")
+            }
+        }
+        if let confirmation = result.confirmation {
+            let minutes = (confirmation.expiresInSeconds + 59) / 60
+            report.say([
+                "event": .string("confirmation"), "number": .string(confirmation.number),
+                "expiresInSeconds": .integer(Int64(confirmation.expiresInSeconds)),
+            ]) { terminal in
+                terminal.print()
+                terminal.box(title: "Type this number where the link was made", text: confirmation.number)
+                terminal.print("It is good for \(minutes) minutes. Until then the phone cannot sign in.")
+            }
+        }
+        report.say([
+            "event": .string("finished"), "outcome": .string("enrolled"), "account": .string(result.account.username),
+            "server": .string(result.account.server.baseUrl.absoluteString),
+            "isPending": .bool(result.confirmation != nil), "developmentStore": .bool(result.isDevelopmentStore),
+        ]) { $0.success("This phone is enrolled for \(account).") }
+    }
+
+    private func authenticate(_ authentication: OutOfBandAuthentication, _ person: Person, _ report: Report)
+        async throws
+    {
+        let interaction = PersonInteraction(person: person, isRegistration: false)
+        let result: AuthenticationResult = try await authentication.accountSelector(interaction)
+            .authenticatorSelector(interaction).requesterVerifier(interaction).pinUserVerifier(interaction)
+            .fingerprintUserVerifier(interaction).execute()
+        var members: JSONObject = [
+            "event": .string("finished"), "outcome": .string("approved"), "account": .string(result.account.username),
+        ]
+        members.set("continuation", result.location?.absoluteString)
+        report.say(members) { terminal in
+            terminal.success("Approved.")
+            guard let location = result.location, !self.answers.open else { return }
+            terminal.print("Go on in the browser that you started from, on this device:")
+            terminal.print("  \(DisplayText.line(location.absoluteString, maximumLength: 2000))")
+        }
+        if let location = result.location, self.answers.open { try Self.openInBrowser(location) }
+    }
+
+    private static func openInBrowser(_ address: URL) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["xdg-open", address.absoluteString]
+        do {
+            try process.run()
+        } catch {
+            throw Refusal.failed("no-browser", "xdg-open cannot be started.")
+        }
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Refusal.failed("no-browser", "xdg-open opened nothing.") }
+    }
+}

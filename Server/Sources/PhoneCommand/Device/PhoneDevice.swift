@@ -1,0 +1,76 @@
+import Ceremony
+import Countersign
+import CountersignLinux
+import Foundation
+import UAFClient
+
+/// One phone: a folder with keys, a sensor and a clock, and the network.
+struct PhoneDevice: Sendable {
+    let home: String
+    let storage: EncryptedFileStorage
+    let sensor: SimulatedSensor
+    private let platform: Platform
+    private let network: HTTPTransport
+    private let transport: any Transport
+
+    /// The program's name in the server's list of apps, whatever the file is called.
+    static let facetID = "linux:program:countersign-phone"
+    /// Names no server: for looking at what is on the phone, where nothing is sent.
+    private static let nowhere = URL(string: "https://localhost")
+
+    /// Switches the phone on. Throws ``StorageError`` and what a missing certificate file throws.
+    init(_ options: PhoneOptions) throws {
+        let home = options.homePath
+        try FileManager.default.createDirectory(
+            atPath: home, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        self.home = home
+        self.storage = try EncryptedFileStorage(directory: "\(home)/store")
+        self.sensor = SimulatedSensor(home: home)
+        self.platform = Platform(
+            storage: self.storage, fingerprintSensor: self.sensor, clock: try SimulatedClock(home: home))
+        do {
+            self.network = try HTTPTransport(caFile: options.caFile)
+        } catch {
+            throw Refusal.notFound("no-such-file", "There is no certificate authority in \(options.caFile ?? "").")
+        }
+        if let path = options.trace {
+            do {
+                let recorder = try TraceRecorder(path: path)
+                self.transport = RecordedTransport(transport: self.network, recorder: recorder)
+            } catch {
+                throw Refusal.failed("trace", "\(path) cannot be written (\(error.reason)).")
+            }
+        } else {
+            self.transport = self.network
+        }
+    }
+
+    /// Runs `body` with the phone, and closes its connections.
+    static func with(_ options: PhoneOptions, _ body: (PhoneDevice) async throws -> Void) async throws {
+        let device = try PhoneDevice(options)
+        do {
+            try await body(device)
+        } catch {
+            try? await device.network.shutDown()
+            throw error
+        }
+        try? await device.network.shutDown()
+    }
+
+    /// The SDK, for a server; without one, for what is on the phone.
+    func client(_ server: ServerAddress?) async throws -> MobileAuthenticationClient {
+        guard let address = server?.url ?? Self.nowhere else { throw Refusal.usage("no server") }
+        var configuration = Configuration(baseUrl: address)
+        configuration.facetId = Self.facetID
+        return try await MobileAuthenticationClientInitializer()
+            .configuration(configuration).platform(self.platform).transport(self.transport).execute()
+    }
+
+    /// The servers that the phone is enrolled at.
+    func knownServers() async throws -> [ServerAddress] {
+        try await self.client(nil).localData.accounts.compactMap { ServerAddress($0.server.baseUrl) }
+            .reduce(into: []) { known, server in
+                if !known.contains(server) { known.append(server) }
+            }
+    }
+}

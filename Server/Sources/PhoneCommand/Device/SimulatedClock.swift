@@ -1,0 +1,42 @@
+import CountersignLinux
+import Foundation
+import UAFClient
+import _Primitives
+
+/// The machine's clocks, moved by what a file in the phone's folder says: both the wall clock and the time since the
+/// device was started, as though that time had gone by. For trying things out.
+struct SimulatedClock: DeviceClock {
+    private struct State: Codable {
+        var skewSeconds: Int
+    }
+
+    /// More would move the wall clock out of certificates' and messages' time altogether.
+    static let maximumSkew = 86_400
+
+    private let machine: LinuxDeviceClock
+    private let skew: Duration
+
+    init(home: String) throws {
+        self.machine = try LinuxDeviceClock()
+        self.skew = .seconds(Self.skew(home: home))
+    }
+
+    private static func path(_ home: String) -> String { "\(home)/clock.json" }
+
+    /// By how many seconds the clocks are moved.
+    static func skew(home: String) -> Int {
+        FileManager.default.contents(atPath: self.path(home))
+            .flatMap { try? JSONDecoder().decode(State.self, from: $0) }?.skewSeconds ?? 0
+    }
+
+    /// Moves the clocks from now on.
+    static func set(skew seconds: Int, home: String) throws {
+        try JSONEncoder().encode(State(skewSeconds: seconds))
+            .write(to: URL(fileURLWithPath: self.path(home)), options: .atomic)
+    }
+
+    func now() -> Timestamp { self.machine.now() + self.skew }
+    func uptime() -> Duration { self.machine.uptime() + self.skew }
+    var bootIdentifier: String { self.machine.bootIdentifier }
+    func sleep(for duration: Duration) async throws { try await self.machine.sleep(for: duration) }
+}

@@ -1,0 +1,43 @@
+import Countersign
+
+/// The SDK's screens, each of which asks the ``Person``: the call returns at once, the answer comes later.
+struct PersonInteraction: Sendable {
+    let person: Person
+    let isRegistration: Bool
+}
+
+extension PersonInteraction: AccountSelector {
+    func selectAccount(context: AccountSelectionContext, handler: AccountSelectionHandler) {
+        Task { await self.person.selectAccount(context, handler) }
+    }
+}
+
+extension PersonInteraction: AuthenticatorSelector {
+    func selectAuthenticator(context: AuthenticatorSelectionContext, handler: AuthenticatorSelectionHandler) {
+        Task { await self.person.selectAuthenticator(context, isRegistration: self.isRegistration, handler) }
+    }
+}
+
+extension PersonInteraction: RequesterVerifier {
+    func verifyRequester(context: RequesterVerificationContext, handler: RequesterVerificationHandler) {
+        Task { await self.person.verifyRequester(context, handler) }
+    }
+}
+
+extension PersonInteraction: PinEnroller {
+    func enrollPin(context: PinEnrollmentContext, handler: PinEnrollmentHandler) {
+        Task { await self.person.enrollPIN(context, self.pinPolicy(), handler) }
+    }
+}
+
+extension PersonInteraction: PinUserVerifier {
+    func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler) {
+        Task { await self.person.verifyPIN(context, handler) }
+    }
+}
+
+extension PersonInteraction: FingerprintUserVerifier {
+    func verifyFingerprint(context: FingerprintUserVerificationContext, handler: FingerprintUserVerificationHandler) {
+        Task { await self.person.verifyFingerprint(context, handler) }
+    }
+}

@@ -1,0 +1,232 @@
+import Ceremony
+import Countersign
+import Foundation
+import UAFClient
+import _Primitives
+
+/// Who holds the phone: somebody at the keyboard, or a script that has given its answers beforehand.
+///
+/// The SDK asks on any thread and wants its call back at once, so each question is a task of its own; it asks one at a
+/// time.
+actor Person {
+    private let report: Report
+    private var script: ScriptedAnswers
+    private var hasDecided = false
+    /// Why the script gave up, where that was not a denial.
+    private(set) var gaveUp: Refusal?
+
+    init(report: Report, script: ScriptedAnswers) {
+        self.report = report
+        self.script = script
+    }
+
+    private var terminal: Terminal { self.report.terminal }
+
+    // MARK: - Who asks, and for what
+
+    /// Shows the request, once, before anything is answered.
+    private func show(_ requester: Requester?, account: Account?, transaction: Data?, operation: String) {
+        let text = transaction.map { String(decoding: $0, as: UTF8.self) }
+        var members: JSONObject = ["event": .string("request"), "operation": .string(operation)]
+        members.set("account", account?.username)
+        members.set("service", requester?.service)
+        members.set("origin", requester?.origin)
+        members.set("address", requester?.address)
+        members.set("browser", requester?.browser)
+        members.set("channel", requester?.channel)
+        if let requester { members["browserIsNew"] = .bool(requester.isNewBrowser) }
+        members.set("transaction", text)
+        self.report.say(members) { terminal in
+            terminal.print()
+            let what =
+                operation == "registration"
+                ? "wants to enrol this phone" : text == nil ? "asks you to sign in" : "asks you to confirm"
+            terminal.print(terminal.styled("\(requester?.service ?? "A service") \(what)", .bold))
+            var rows: [(name: String, value: String)] = []
+            if let origin = requester?.origin { rows.append(("Origin", origin)) }
+            if let browser = requester?.browser { rows.append(("Browser", browser)) }
+            if let address = requester?.address { rows.append(("From", address)) }
+            if let account {
+                rows.append(("Account", "\(DisplayText.line(account.username)) at \(account.server.baseUrl)"))
+            }
+            terminal.list(rows)
+            if let text {
+                terminal.print()
+                terminal.box(title: "You are about to sign", text: DisplayText.lines(text).joined(separator: "\n"))
+            }
+            terminal.print()
+        }
+    }
+
+    /// Whether the person agrees to what is shown. Asked once; a script without an answer counts as a no.
+    private func decide(_ question: String) async -> Bool {
+        if self.hasDecided { return true }
+        switch self.script.decision {
+        case .approve: self.hasDecided = true
+        case .deny: self.hasDecided = false
+        case nil:
+            guard self.terminal.isInteractive else { return false }
+            self.hasDecided = (try? await self.terminal.confirm(question)) ?? false
+        }
+        return self.hasDecided
+    }
+
+    func selectAccount(_ context: AccountSelectionContext, _ handler: AccountSelectionHandler) async {
+        let accounts = context.accounts.filter { self.script.account.map($0.username.elementsEqual) ?? true }
+        guard !accounts.isEmpty else {
+            return self.giveUp(.notFound("no-such-account", "This phone has no such account."), handler.cancel)
+        }
+        let account = accounts.count == 1 ? accounts[0] : nil
+        self.show(
+            context.requester, account: account, transaction: context.transactionConfirmationData,
+            operation: "authentication")
+        guard let chosen = await self.choose(account, among: accounts) else {
+            return self.report.terminal.isInteractive
+                ? handler.cancel()
+                : self.giveUp(.usage("Several accounts can answer: name one with --account."), handler.cancel)
+        }
+        guard await self.decide("Approve?") else { return handler.cancel() }
+        handler.username(chosen.username)
+    }
+
+    private func choose(_ only: Account?, among accounts: [Account]) async -> Account? {
+        if let only { return only }
+        guard self.terminal.isInteractive else { return nil }
+        let names = accounts.map { "\(DisplayText.line($0.username)) at \($0.server.baseUrl)" }
+        return (try? await self.terminal.choose("Which account?", names)).flatMap { $0 }.map { accounts[$0] }
+    }
+
+    func selectAuthenticator(
+        _ context: AuthenticatorSelectionContext, isRegistration: Bool, _ handler: AuthenticatorSelectionHandler
+    ) async {
+        if !self.hasDecided {
+            if let wanted = self.script.account, wanted != context.account.username {
+                return self.giveUp(.notFound("no-such-account", "The request is for another account."), handler.cancel)
+            }
+            self.show(
+                context.requester, account: context.account, transaction: context.transactionConfirmationData,
+                operation: isRegistration ? "registration" : "authentication")
+            guard await self.decide(isRegistration ? "Enrol this phone?" : "Approve?") else { return handler.cancel() }
+        }
+        let usable = context.authenticators.filter { authenticator in
+            context.isPolicyCompliant(authenticatorAaid: authenticator.aaid)
+                && self.script.authenticator.map { $0 == AuthenticatorName(authenticator.kind) } ?? true
+        }
+        guard let first = usable.first else {
+            let reason = "There is no such authenticator, or it may not be used for this."
+            return self.giveUp(.notFound("no-such-authenticator", reason), handler.cancel)
+        }
+        guard usable.count > 1, self.terminal.isInteractive else {
+            let preferred = self.script.hasPIN ? usable.first { $0.kind == .pin } : nil
+            return handler.aaid((preferred ?? first).aaid)
+        }
+        let names = usable.map { AuthenticatorName($0.kind).title }
+        guard let chosen = (try? await self.terminal.choose("With what?", names)).flatMap({ $0 }) else {
+            return handler.cancel()
+        }
+        handler.aaid(usable[chosen].aaid)
+    }
+
+    func verifyRequester(_ context: RequesterVerificationContext, _ handler: RequesterVerificationHandler) async {
+        guard self.script.decision == nil, self.terminal.isInteractive else { return handler.approve() }
+        self.terminal.notice("You have not used this browser before: \(context.requester.browser ?? "unknown").")
+        let isOwn = (try? await self.terminal.confirm("Is it yours, and in front of you?")) ?? false
+        isOwn ? handler.approve() : handler.cancel()
+    }
+
+    /// Ends the operation for a cause that is not the person's no.
+    private func giveUp(_ refusal: Refusal, _ cancel: () -> Void) {
+        self.gaveUp = refusal
+        cancel()
+    }
+
+    // MARK: - PIN and finger
+
+    func enrollPIN(_ context: PinEnrollmentContext, _ policy: PinPolicy, _ handler: PinEnrollmentHandler) async {
+        let rule =
+            "A PIN has \(policy.minLength == policy.maxLength ? "" : "\(policy.minLength) to ")\(policy.maxLength) digits."
+        if self.script.hasPIN || !self.terminal.isInteractive {
+            guard let pin = self.script.nextPIN() else {
+                let isBad = context.lastRecoverableError != nil
+                return self.giveUp(
+                    isBad ? .failed("invalid-pin-format", rule) : .usage("A PIN is wanted: give it with --pin-stdin."),
+                    handler.cancel)
+            }
+            return handler.pin(pin)
+        }
+        if context.lastRecoverableError != nil { self.terminal.notice(rule) }
+        while true {
+            guard let pin = try? await self.terminal.readSecret("Choose a PIN:  "),
+                let again = try? await self.terminal.readSecret("And once more: ")
+            else { return handler.cancel() }
+            if pin == again { return handler.pin(pin) }
+            self.terminal.notice("These were two different PINs.")
+        }
+    }
+
+    func verifyPIN(_ context: PinUserVerificationContext, _ handler: PinUserVerificationHandler) async {
+        if self.script.hasPIN || !self.terminal.isInteractive {
+            self.answerPIN(context, handler)
+            return
+        }
+        if context.lastRecoverableError == .invalidPin { self.terminal.failure("That is not the PIN.") }
+        if case .lastAttemptFailed(let tries, let seconds) = context.authenticatorProtectionStatus {
+            self.terminal.notice("\(tries) \(tries == 1 ? "try" : "tries") left.")
+            guard (try? await self.terminal.countDown(seconds, "You can try again in")) != nil else {
+                return handler.cancel()
+            }
+        }
+        guard let pin = try? await self.terminal.readSecret("PIN: ") else { return handler.cancel() }
+        handler.verifyPin(pin)
+    }
+
+    /// A script does not wait: a cool-down ends its operation.
+    private func answerPIN(_ context: PinUserVerificationContext, _ handler: PinUserVerificationHandler) {
+        var tries: Int?
+        var seconds = 0
+        if case .lastAttemptFailed(let remaining, let coolDown) = context.authenticatorProtectionStatus {
+            (tries, seconds) = (remaining, coolDown)
+        }
+        if context.lastRecoverableError != nil || tries != nil {
+            var members: JSONObject = ["event": .string("pin"), "coolDownSeconds": .integer(Int64(seconds))]
+            if let tries { members["remainingTries"] = .integer(Int64(tries)) }
+            self.report.say(members) { terminal in
+                terminal.notice("\(tries.map(String.init) ?? "No") tries left; the next in \(seconds) seconds.")
+            }
+        }
+        if seconds == 0, let pin = self.script.nextPIN() { return handler.verifyPin(pin) }
+        if context.lastRecoverableError == .invalidPin {
+            return self.giveUp(.failed("wrong-pin", "That is not the PIN."), handler.cancel)
+        }
+        self.giveUp(
+            seconds > 0
+                ? .failed("cooling-down", "No PIN is taken for another \(seconds) seconds.")
+                : .usage("A PIN is wanted: give it with --pin-stdin."), handler.cancel)
+    }
+
+    func verifyFingerprint(_ context: FingerprintUserVerificationContext, _ handler: FingerprintUserVerificationHandler)
+    {
+        let hint = context.lastRecoverableError?.hint
+        var members: JSONObject = ["event": .string("sensor"), "simulated": .bool(true)]
+        members.set("hint", hint)
+        self.report.say(members) { terminal in
+            if let hint { terminal.notice(DisplayText.line(hint)) }
+            terminal.print("Touch the sensor (simulated: it feels what `sensor --fingerprint` told it).")
+        }
+        handler.listenForOsCredentials()
+    }
+}
+
+extension AuthenticatorName {
+    init(_ kind: AuthenticatorDescriptor.Kind) {
+        self = kind == .pin ? .pin : kind == .fingerprint ? .fingerprint : .device
+    }
+
+    var title: String {
+        switch self {
+        case .pin: "PIN"
+        case .fingerprint: "Fingerprint (simulated sensor)"
+        case .device: "This device"
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import _Primitives
+
+/// What a command says: an object of JSON a line for scripts, words for people.
+struct Report: Sendable {
+    let isJSON: Bool
+    let terminal: Terminal
+
+    init(isJSON: Bool) {
+        self.isJSON = isJSON
+        self.terminal = Terminal(machineReadable: isJSON)
+    }
+
+    /// Says one thing: `members` as a line of JSON, or else what `words` prints.
+    func say(_ members: JSONObject, _ words: (Terminal) -> Void) {
+        guard self.isJSON else { return words(self.terminal) }
+        try? FileHandle.standardOutput.write(contentsOf: Data(JSON.object(members).serialized + [0x0A]))
+    }
+
+    /// Runs a command's work; a failure is said, and ends the program with its status.
+    func running(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch {
+            let refusal = Refusal(error)
+            self.say([
+                "event": .string("finished"), "outcome": .string(refusal.outcome), "reason": .string(refusal.reason),
+                "message": .string(refusal.sentence),
+            ]) { $0.failure(refusal.sentence) }
+            throw Ended(status: refusal.status)
+        }
+    }
+}
+
+extension JSONObject {
+    /// Sets a member to a text, or leaves it out.
+    mutating func set(_ name: String, _ text: String?) {
+        if let text { self[name] = .string(text) }
+    }
+}

@@ -1,0 +1,116 @@
+import Ceremony
+import Countersign
+import Foundation
+import Testing
+
+@testable import PhoneCommand
+
+@Suite("What a person holds before the phone is read once, and leads to one server")
+struct CodeInputTests {
+    private func payload(_ redeemURL: String = "https://id.example/token/redeem/authentication") throws
+        -> OutOfBandPayload
+    {
+        try OutOfBandPayload(
+            redeemData: .init(
+                token: "b2YgdGhpcnR5LXR3byBieXRlcywgbW9yZSBvciBsZXNz", redeemUrl: try #require(URL(string: redeemURL))))
+    }
+
+    @Test("A link, bare base64url and a typed code are told apart")
+    func forms() {
+        #expect(CodeInput(text: " https://id.example/open?x=1\n").form == .link("https://id.example/open?x=1"))
+        #expect(CodeInput(text: "abcde-fgh1k").form == .typed("abcde-fgh1k"))
+        #expect(CodeInput(text: "eyJubWFfZGF0YSI6e30").form == .encoded("eyJubWFfZGF0YSI6e30"))
+    }
+
+    @Test("A link leads to the server that redeems it, and to no other one")
+    func server() throws {
+        let input = CodeInput(text: try self.payload().link(base: "https://id.example"))
+        #expect(try input.read(server: nil).server.text == "https://id.example")
+        #expect(try input.read(server: ServerAddress("https://ID.example/")).server.text == "https://id.example")
+        #expect {
+            try input.read(server: ServerAddress("https://other.example"))
+        } throws: {
+            ($0 as? Refusal)?.reason == "host-not-allowed"
+        }
+    }
+
+    @Test("Bare base64url is read like a link")
+    func encoded() throws {
+        let input = CodeInput(
+            text: try self.payload("http://127.0.0.1:8080/token/redeem/authentication").base64URLEncoded)
+        #expect(try input.read(server: nil).server.text == "http://127.0.0.1:8080")
+    }
+
+    @Test("A typed code says nothing of a server, so that somebody has to")
+    func typedCode() throws {
+        let input = CodeInput(text: "ABCDE-12345")
+        #expect(try input.read(server: ServerAddress("https://id.example")).payload == nil)
+        #expect { try input.read(server: nil) } throws: { ($0 as? Refusal)?.status == .usage }
+    }
+
+    @Test(
+        "A link of something else is refused",
+        arguments: ["https://id.example/", "https://id.example/open?dispatchTokenResponse=e30", "x"])
+    func otherLinks(text: String) {
+        #expect(throws: OutOfBandPayloadError(.malformedPayload, "")) { try CodeInput(text: text).read(server: nil) }
+    }
+
+    @Test("A file that is not there is not taken for a code")
+    func missingFile() {
+        #expect(throws: PictureError.unreadable("/nowhere/code.png")) { try CodeInput(argument: "/nowhere/code.png") }
+    }
+
+    @Test(
+        "A server is scheme, host and port",
+        arguments: [
+            ("https://ID.example/path?x#y", "https://id.example"), ("http://localhost:8080/", "http://localhost:8080"),
+        ])
+    func addresses(text: String, origin: String) {
+        #expect(ServerAddress(text)?.text == origin)
+    }
+
+    @Test("What is no server is refused", arguments: ["ftp://id.example", "id.example", "https://", ""])
+    func noAddresses(text: String) {
+        #expect(ServerAddress(text) == nil)
+    }
+
+    @Test("Only loopback counts as this machine")
+    func loopback() {
+        for (text, isLoopback) in [
+            ("http://localhost:1", true), ("http://127.0.0.1", true), ("http://[::1]:1", true),
+            ("https://localhost.example", false), ("http://127.0.0.1.example", false),
+        ] {
+            #expect(ServerAddress(text)?.isLoopback == isLoopback, "\(text)")
+        }
+    }
+}
+
+@Suite("Exit codes say what came of a command")
+struct RefusalTests {
+    private static let cases: [(any Error & Sendable, Ending, String)] = [
+        (OutOfBandOperationError(.tokenExpired), .refused, "token-expired"),
+        (OutOfBandOperationError(.tokenAlreadyRedeemed), .refused, "token-already-redeemed"),
+        (OutOfBandOperationError(.tokenUnknown), .notFound, "token-unknown"),
+        (OutOfBandOperationError(.networkError), .unreachable, "unreachable"),
+        (OutOfBandOperationError(.hostNotAllowed), .refused, "host-not-allowed"),
+        (OperationError.fido(.userCanceled), .refused, "denied"),
+        (OperationError.fido(.userLockout), .lockedOut, "locked-out"),
+        (OperationError.fido(.protocolError, serverStatusCode: 1403), .refused, "not-allowed"),
+        (OperationError(.networkError), .unreachable, "unreachable"),
+        (AuthenticationError(.fidoError, fidoErrorCode: .userLockout), .lockedOut, "locked-out"),
+        (InitializationError(.storageInUse), .refused, "storage-in-use"),
+        (OutOfBandPayloadError(.unsupportedVersion, ""), .refused, "unsupported-version"),
+        (PictureError.noCode, .notFound, "no-code"),
+        (PictureError.severalCodes, .refused, "several-codes"),
+        (Refusal.usage("x"), .usage, "usage"),
+    ]
+
+    @Test("Each error has its exit code and its word", arguments: cases.indices)
+    func codes(index: Int) {
+        let (error, status, reason) = Self.cases[index]
+        let refusal = Refusal(error)
+        #expect(refusal.status == status)
+        #expect(refusal.reason == reason)
+        #expect(!refusal.sentence.isEmpty)
+    }
+}

@@ -1,0 +1,100 @@
+import Ceremony
+import Countersign
+import Foundation
+import Testing
+import UAFClient
+import _Primitives
+
+@testable import PhoneCommand
+
+/// A folder for the time of one test.
+private func withHome(_ body: (String) async throws -> Void) async throws {
+    let home = NSTemporaryDirectory() + "phone-" + RandomSource.system.token(byteCount: 8)
+    try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: home) }
+    try await body(home)
+}
+
+@Suite("The simulated sensor and clock do as they are told")
+struct SimulatedDeviceTests {
+    @Test(
+        "The sensor feels what it was told, also in the next process",
+        arguments: [
+            (SimulatedSensor.Finger.match, FingerprintReading.match), (.cancel, .cancelled), (.lockout, .lockedOut),
+            (.changed, .match),
+        ])
+    func feels(finger: SimulatedSensor.Finger, reading: FingerprintReading) async throws {
+        try await withHome { home in
+            #expect(try await SimulatedSensor(home: home).readFinger() == .match)
+            try SimulatedSensor(home: home).set(finger)
+            #expect(try await SimulatedSensor(home: home).readFinger() == reading)
+        }
+    }
+
+    @Test("The fifth wrong finger in a row locks the sensor, until it is told otherwise")
+    func lockout() async throws {
+        try await withHome { home in
+            let sensor = SimulatedSensor(home: home)
+            try sensor.set(.noMatch)
+            for _ in 1...4 {
+                guard case .noMatch = try await sensor.readFinger() else {
+                    Issue.record("locked too early")
+                    return
+                }
+            }
+            #expect(try await sensor.readFinger() == .lockedOut)
+            #expect(try await sensor.readFinger() == .lockedOut)
+            try sensor.set(.match)
+            #expect(try await sensor.readFinger() == .match)
+        }
+    }
+
+    @Test("Only a changed set of fingers has another name")
+    func enrolledFingers() async throws {
+        try await withHome { home in
+            let sensor = SimulatedSensor(home: home)
+            let before = await sensor.enrolledFingers()
+            try sensor.set(.noMatch)
+            #expect(await sensor.enrolledFingers() == before)
+            try sensor.set(.changed)
+            #expect(await sensor.enrolledFingers() != before)
+        }
+    }
+
+    @Test("The clock is moved, and the time since the start with it", arguments: [600, -600])
+    func clock(skew: Int) async throws {
+        try await withHome { home in
+            let before = try SimulatedClock(home: home)
+            try SimulatedClock.set(skew: skew, home: home)
+            let after = try SimulatedClock(home: home)
+            #expect(abs((after.now() - before.now()).components.seconds - Int64(skew)) <= 5)
+            #expect(abs((after.uptime() - before.uptime()).components.seconds - Int64(skew)) <= 5)
+            #expect(after.bootIdentifier == before.bootIdentifier)
+        }
+    }
+}
+
+@Suite("The phone records its steps from the messages that it sends")
+struct RecordedTransportTests {
+    private func request(_ path: String, body: String = "{}") throws -> TransportRequest {
+        TransportRequest(
+            method: "POST", url: try #require(URL(string: "https://id.example\(path)")), headers: [],
+            body: Array(body.utf8),
+            timeout: .seconds(1))
+    }
+
+    @Test("An answer counts, a report that there will be none does not")
+    func events() throws {
+        #expect(RecordedTransport.events(of: try self.request("/token/redeem/authentication")) == [.tokenRedeemed])
+        #expect(
+            RecordedTransport.events(of: try self.request("/uaf/1.1/authentication/"))
+                == [.personVerified, .authenticationSent])
+        #expect(
+            RecordedTransport.events(of: try self.request("/uaf/1.1/registration/"))
+                == [.personVerified, .registrationSent])
+        let report = #"{"uafResponse":"[]","context":"{\"clientErrorCode\":3}"}"#
+        #expect(RecordedTransport.events(of: try self.request("/uaf/1.1/authentication/", body: report)).isEmpty)
+        #expect(RecordedTransport.events(of: try self.request("/uaf/1.1/request/authentication/")).isEmpty)
+        #expect(RecordedTransport.events(of: try self.request("/uaf/1.1/facets")).isEmpty)
+    }
+}
