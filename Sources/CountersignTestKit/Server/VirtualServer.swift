@@ -182,7 +182,9 @@ extension VirtualServer {
     ) -> [UInt8] {
         var policy = policy ?? Self.anything
         if let username {
-            let keys = self.credentials.filter { $0.value.username == username }.map(\.key)
+            var keys = self.credentials.filter { $0.value.username == username }.map(\.key)
+            // Nobody learns from a request whether the server knows a name.
+            if keys.isEmpty, let invented = try? KeyID(RandomSource.system.bytes(32)) { keys = [invented] }
             policy.accepted = policy.accepted.map { alternative in
                 alternative.map { criteria in
                     var criteria = criteria

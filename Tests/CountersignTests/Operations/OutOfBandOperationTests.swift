@@ -1,0 +1,300 @@
+import Ceremony
+import Countersign
+import CountersignTestKit
+import Foundation
+import Testing
+import UAF
+import UAFClient
+
+@Suite("Operations parity 2.4 and 2.5: reading a payload and redeeming its token")
+struct OutOfBandOperationTests {
+    private func redeemError(_ world: World, _ payload: OutOfBandPayload) async -> OutOfBandOperationError.Code? {
+        do {
+            _ = try await world.phone.redeem(payload)
+            return nil
+        } catch {
+            return (error as? OutOfBandOperationError)?.code
+        }
+    }
+
+    private func payload(_ address: String) throws -> OutOfBandPayload {
+        try OutOfBandPayload(
+            redeemData: OutOfBandPayload.RedeemData(token: "s3cret", redeemUrl: try #require(URL(string: address))))
+    }
+
+    @Test("Expired, used and unknown tokens are three different errors")
+    func tokens() async throws {
+        let world = try await World()
+        let used = try await world.server.authentication()
+        _ = try await world.phone.redeem(used)
+        #expect(await self.redeemError(world, used) == .tokenAlreadyRedeemed)
+        let old = try await world.server.authentication()
+        await world.server.expire(old)
+        #expect(await self.redeemError(world, old) == .tokenExpired)
+        let unknown = try self.payload("https://id.example.com/token/redeem/authentication")
+        #expect(await self.redeemError(world, unknown) == .tokenUnknown)
+    }
+
+    @Test("Of many that redeem one token at once exactly one wins")
+    func oneWinner() async throws {
+        let world = try await World()
+        let payload = try await world.server.authentication()
+        let codes = await withTaskGroup(of: OutOfBandOperationError.Code?.self) { group in
+            for _ in 0..<50 { group.addTask { await self.redeemError(world, payload) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes.filter { $0 == nil }.count == 1)
+        #expect(codes.filter { $0 == .tokenAlreadyRedeemed }.count == 49)
+    }
+
+    @Test(
+        "The token goes to the configured host alone; nothing is sent to another one",
+        arguments: [
+            "https://evil.example/token/redeem/authentication", "https://id.example.com.evil.example/x",
+            "https://example.com/x", "https://id.example.com:8443/token/redeem/authentication", "https://127.0.0.1/x",
+        ])
+    func foreignHost(address: String) async throws {
+        let world = try await World()
+        #expect(await self.redeemError(world, try self.payload(address)) == .hostNotAllowed)
+        #expect(await world.server.requests.isEmpty)
+    }
+
+    @Test(
+        "An address that is not https is refused before any byte",
+        arguments: [
+            "http://id.example.com/token/redeem/authentication", "http://127.0.0.1.example.com/x", "http://10.0.0.1/x",
+        ])
+    func insecure(address: String) async throws {
+        let world = try await World()
+        #expect(await self.redeemError(world, try self.payload(address)) == .insecureTransport)
+        #expect(await world.server.requests.isEmpty)
+    }
+
+    @Test("Further hosts can be configured, in any case and with their usual port")
+    func configuredHosts() async throws {
+        let world = try await World { $0.redeemHosts.insert("backup.example.com") }
+        let payload = try self.payload("https://BACKUP.example.com:443/token/redeem/authentication")
+        #expect(await self.redeemError(world, payload) == .tokenUnknown)
+        #expect(await world.server.requests.count == 1)
+    }
+
+    @Test("The request carries the token once, in its body, and no cookie")
+    func request() async throws {
+        let world = try await World()
+        let payload = try await world.server.authentication()
+        _ = try await world.phone.redeem(payload)
+        let request = try #require(await world.server.requests.first)
+        #expect(request.method == "POST")
+        #expect(String(decoding: request.body, as: UTF8.self) == #"{"token":"\#(payload.redeemData.token)"}"#)
+        #expect(Set(request.headers.map(\.name)) == ["Content-Type", "Accept"])
+        #expect(request.timeout == .seconds(60))
+    }
+
+    @Test(
+        "An answer that is not a UAF request is a typed error",
+        arguments: [
+            (200, "application/json", "{}", OutOfBandOperationError.Code.protocolError),
+            (200, "application/fido+uaf", "", .protocolError), (200, "application/fido+uaf", "{}", .protocolError),
+            (200, "application/fido+uaf", #"{"statusCode":1200,"op":"Auth"}"#, .protocolError),
+            (200, "application/fido+uaf", #"{"statusCode":1500,"op":"Auth","uafRequest":"[]"}"#, .protocolError),
+            (200, "application/fido+uaf", #"{"statusCode":1200,"op":"Dereg","uafRequest":"[]"}"#, .protocolError),
+            (301, "", "", .protocolError), (400, "", "", .protocolError), (429, "", "", .networkError),
+            (500, "", "", .networkError), (503, "", "", .networkError),
+        ])
+    func strangeAnswers(status: Int, type: String, body: String, expected: OutOfBandOperationError.Code) async throws {
+        let world = try await World()
+        await world.server.intercept { _ in
+            TransportResponse(status: status, headers: [("Content-Type", type)], body: Array(body.utf8))
+        }
+        let payload = try await world.server.authentication()
+        #expect(await self.redeemError(world, payload) == expected)
+    }
+
+    @Test("A network without an answer, an answer that is too long and a cancelled task are typed errors")
+    func network() async throws {
+        let world = try await World()
+        for (error, expected) in [
+            (TransportError(.unreachable, ""), OutOfBandOperationError.Code.networkError),
+            (TransportError(.timedOut, ""), .networkError), (TransportError(.untrustedServer, ""), .networkError),
+        ] {
+            await world.server.stopIntercepting()
+            await world.server.intercept { _ in throw error }
+            #expect(await self.redeemError(world, try await world.server.authentication()) == expected)
+        }
+        await world.server.stopIntercepting()
+        await world.server.intercept { request in
+            TransportResponse(
+                status: 200, headers: [], body: [UInt8](repeating: 32, count: request.maximumResponseLength + 1))
+        }
+        #expect(await self.redeemError(world, try await world.server.authentication()) == .networkError)
+        await world.server.stopIntercepting()
+        await world.server.intercept { _ in throw CancellationError() }
+        #expect(await self.redeemError(world, try await world.server.authentication()) == .userCanceled)
+    }
+
+    @Test("An operation without a payload, and one that is executed twice, are mistakes that are told")
+    func usage() async throws {
+        let world = try await World()
+        let operation = world.phone.client.operations.outOfBandOperation
+        await #expect(throws: OutOfBandOperationError(.missingInteraction)) {
+            _ = try await operation.execute() as OutOfBandOperation.Redeemed
+        }
+        await #expect(throws: OutOfBandOperationError(.operationReused)) {
+            _ = try await operation.execute() as OutOfBandOperation.Redeemed
+        }
+    }
+
+    @Test("The payload's forms give equal payloads; none or two are a mistake before any work")
+    func decode() async throws {
+        let world = try await World()
+        let payload = try self.payload("https://id.example.com/token/redeem/authentication")
+        func decode() -> OutOfBandPayloadDecode { world.phone.client.operations.outOfBandPayloadDecode }
+        #expect(try await decode().json(payload.json).execute() as OutOfBandPayload == payload)
+        #expect(try await decode().base64UrlEncoded(payload.base64URLEncoded).execute() as OutOfBandPayload == payload)
+        #expect(
+            try await decode().link(payload.link(base: "https://x.example")).execute() as OutOfBandPayload == payload)
+        for operation in [decode(), decode().json(payload.json).link("x"), decode().json("x").json("y")] {
+            await #expect(throws: OutOfBandPayloadError(.operationReused, "")) {
+                _ = try await operation.execute() as OutOfBandPayload
+            }
+        }
+        let once = decode().json(payload.json)
+        _ = try await once.execute() as OutOfBandPayload
+        await #expect(throws: OutOfBandPayloadError(.operationReused, "")) {
+            _ = try await once.execute() as OutOfBandPayload
+        }
+        await #expect(throws: OutOfBandPayloadError(.malformedPayload, "")) {
+            _ = try await decode().json("{}").execute() as OutOfBandPayload
+        }
+        #expect(await world.server.requests.isEmpty)
+    }
+
+    @Test(
+        "A typed code is a token for the configured server, however it is written",
+        arguments: [
+            "ABCDE-FGHJK", "abcdefghjk", " abcde fghjk ", "AbCdE--FgHjK",
+        ])
+    func typedCode(text: String) async throws {
+        let world = try await World()
+        let payload =
+            try await world.phone.client.operations.outOfBandPayloadDecode.typedCode(text).execute()
+            as OutOfBandPayload
+        #expect(payload.redeemData.token == "ABCDEFGHJK")
+        #expect(payload.redeemData.redeemUrl.absoluteString == "https://id.example.com/token/redeem/authentication")
+    }
+
+    @Test("Letters that look like digits are read as these; what is no code is refused")
+    func typedCodeLetters() async throws {
+        let world = try await World()
+        func decode(_ text: String) async throws -> OutOfBandPayload {
+            try await world.phone.client.operations.outOfBandPayloadDecode.typedCode(text).execute()
+        }
+        #expect(try await decode("oOiIlL-2222").redeemData.token == "0011112222")
+        for text in ["", "ABCDE", "ABCDE-FGHJKM", "ABCDU-FGHJK", "ABCDÉ-FGHJK", "ABCDE_FGHJK", "１BCDEFGHJK"] {
+            await #expect(throws: OutOfBandPayloadError(.malformedPayload, "")) { _ = try await decode(text) }
+        }
+    }
+}
+
+@Suite("Operations parity 1.2: the callback form")
+struct CallbackTests {
+    /// What was called.
+    private actor Calls {
+        var names: [String] = []
+        private var watchers: [(Int, CheckedContinuation<Void, Never>)] = []
+        func call(_ name: String) {
+            self.names.append(name)
+            for (count, watcher) in self.watchers where self.names.count >= count { watcher.resume() }
+            self.watchers.removeAll { self.names.count >= $0.0 }
+        }
+        func until(_ count: Int) async {
+            if self.names.count >= count { return }
+            await withCheckedContinuation { self.watchers.append((count, $0)) }
+        }
+    }
+
+    /// Starts an operation from a synchronous function, where `execute()` is the callback form.
+    private func start(_ operation: OutOfBandOperation) { operation.execute() }
+
+    private func run(
+        _ world: World, _ payload: OutOfBandPayload?, registers: Bool = true, authenticates: Bool = true
+    ) async -> [String] {
+        let calls = Calls()
+        let phone = world.phone
+        var operation = phone.client.operations.outOfBandOperation.onError { error in
+            Task { await calls.call("error \(error.code)") }
+        }
+        if let payload { operation = operation.payload(payload) }
+        if registers {
+            operation = operation.onRegistration { registration in
+                phone.ready(registration).onSuccess { _ in Task { await calls.call("registered") } }
+                    .onError { error in Task { await calls.call("registration error \(error.code)") } }.execute()
+            }
+        }
+        if authenticates {
+            operation = operation.onAuthentication { authentication in
+                phone.ready(authentication).onSuccess { _ in Task { await calls.call("authenticated") } }
+                    .onError { error in Task { await calls.call("authentication error \(error.code)") } }.execute()
+            }
+        }
+        self.start(operation)
+        await calls.until(1)
+        return await calls.names
+    }
+
+    @Test("A token for a registration or an authentication calls its closure, and that ends in one call")
+    func chain() async throws {
+        let world = try await World()
+        let registration = try await world.server.registration(for: "alice", policy: World.policy([[World.pin]]))
+        #expect(await self.run(world, registration) == ["registered"])
+        #expect(await self.run(world, try await world.server.authentication()) == ["authenticated"])
+        world.phone.person.script.reactions[.pin] = .cancels
+        #expect(await self.run(world, try await world.server.authentication()) == ["authentication error fidoError"])
+    }
+
+    @Test("A missing closure is a typed error, after which the token is used up")
+    func missingClosures() async throws {
+        let world = try await World()
+        let payload = try await world.server.authentication()
+        #expect(await self.run(world, payload, authenticates: false) == ["error missingInteraction"])
+        #expect(await self.run(world, payload) == ["error tokenAlreadyRedeemed"])
+        let registration = try await world.server.registration(for: "alice", policy: World.policy([[World.pin]]))
+        #expect(await self.run(world, registration, registers: false) == ["error missingInteraction"])
+        #expect(await self.run(world, nil) == ["error missingInteraction"])
+    }
+
+    @Test("The decoder, the client's initializer and the operations in the app call back once as well")
+    func others() async throws {
+        let world = try await World()
+        try await world.enroll()
+        let phone = world.phone
+        let calls = Calls()
+        func start() {
+            phone.client.operations.outOfBandPayloadDecode.json("{}")
+                .onSuccess { _ in Task { await calls.call("payload") } }
+                .onError { error in Task { await calls.call("\(error.code)") } }.execute()
+            phone.client.operations.outOfBandPayloadDecode.typedCode("ABCDEFGHJK")
+                .onSuccess { _ in Task { await calls.call("payload") } }.execute()
+            MobileAuthenticationClientInitializer()
+                .onSuccess { _ in Task { await calls.call("client") } }
+                .onError { error in Task { await calls.call("\(error.code)") } }.execute()
+            MobileAuthenticationClientInitializer().configuration(phone.client.configuration)
+                .platform(Platform(storage: InMemoryStorage(), clock: phone.clock))
+                .onSuccess { _ in Task { await calls.call("client") } }.execute()
+            phone.client.operations.authentication.username("alice").authenticatorSelector(phone.person)
+                .pinUserVerifier(phone.person).onSuccess { _ in Task { await calls.call("authenticated") } }
+                .onError { error in Task { await calls.call("\(error.code)") } }.execute()
+            phone.client.operations.authentication.onError { error in Task { await calls.call("no name") } }.execute()
+            phone.client.operations.registration.username("alice")
+                .onSuccess { _ in Task { await calls.call("registered") } }
+                .onError { error in Task { await calls.call("\(error.code)") } }.execute()
+        }
+        start()
+        await calls.until(7)
+        let expected = [
+            "authenticated", "client", "invalidConfiguration", "malformedPayload", "no name", "notAuthorized",
+            "payload",
+        ]
+        #expect(await calls.names.sorted() == expected)
+    }
+}

@@ -1,0 +1,84 @@
+import Ceremony
+import Countersign
+import CountersignTestKit
+import Foundation
+import UAF
+import UAFClient
+
+/// A phone and a server, in one test.
+struct World: Sendable {
+    let server: VirtualServer
+    let phone: VirtualPhone
+
+    static let pin = AuthenticatorModel(factor: .pin, keyStore: .file)
+    static let fingerprint = AuthenticatorModel(factor: .fingerprint, keyStore: .file)
+    static let possession = AuthenticatorModel(factor: .devicePossession, keyStore: .file)
+
+    init(configuration change: (inout Configuration) -> Void = { _ in }) async throws {
+        let address = URL(string: "https://id.example.com")!
+        self.server = VirtualServer(baseUrl: address)
+        var configuration = Configuration(baseUrl: address)
+        configuration.facetId = "linux:program:test"
+        change(&configuration)
+        self.phone = try await VirtualPhone(configuration: configuration, transport: self.server)
+    }
+
+    private init(server: VirtualServer, phone: VirtualPhone) {
+        self.server = server
+        self.phone = phone
+    }
+
+    /// The same phone after its app was started again, with what its storage holds now.
+    func restarted() async throws -> World {
+        World(
+            server: self.server,
+            phone: try await VirtualPhone(
+                configuration: self.phone.client.configuration, transport: self.server,
+                storage: InMemoryStorage(self.phone.storage.snapshot), clock: self.phone.clock,
+                sensor: self.phone.sensor, person: self.phone.person))
+    }
+
+    static func policy(_ alternatives: [[AuthenticatorModel]]) -> Policy {
+        Policy(accepted: alternatives.map { $0.map { MatchCriteria(aaid: [$0.aaid]) } })
+    }
+
+    /// Enrols an account, by default with a PIN.
+    @discardableResult
+    func enroll(_ username: Username = "alice", _ models: [AuthenticatorModel] = [Self.pin]) async throws
+        -> RegistrationResult
+    {
+        if models.contains(Self.fingerprint) { self.phone.sensor.feel(.match) }
+        let result = try await self.phone.enroll(
+            try await self.server.registration(for: username, policy: Self.policy([models])))
+        self.phone.person.forget()
+        return result
+    }
+
+    /// Redeems a payload for an authentication.
+    func operation(_ payload: OutOfBandPayload) async throws -> OutOfBandAuthentication {
+        guard case .authentication(let operation) = try await self.phone.redeem(payload) else {
+            throw OutOfBandOperationError(.missingInteraction, "not an authentication")
+        }
+        return operation
+    }
+
+    /// Everything that the phone keeps: keys and accounts.
+    func isEmpty() async -> Bool {
+        let accounts = await self.phone.client.localData.accounts
+        let hasTries = self.phone.storage.snapshot.keys.contains { $0.hasPrefix("attempts-") }
+        return accounts.isEmpty && !hasTries
+    }
+}
+
+/// A text to confirm.
+func text(_ text: String) -> Transaction { Transaction(content: Array(text.utf8)) }
+
+/// How an operation ended.
+func operationError(_ body: () async throws -> Void) async -> OperationError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? OperationError
+    }
+}
