@@ -1,0 +1,110 @@
+import Countersign
+import CountersignTestKit
+import Foundation
+import Testing
+import UAF
+import UAFClient
+
+@Suite("Operations parity 1.1: configuration")
+struct ConfigurationTests {
+    @Test("The defaults are those of the table")
+    func defaults() throws {
+        let configuration = Configuration(baseUrl: try #require(URL(string: "https://id.example.com")))
+        #expect(configuration.registrationRequestPath == "/uaf/1.1/request/registration/")
+        #expect(configuration.registrationResponsePath == "/uaf/1.1/registration/")
+        #expect(configuration.authenticationRequestPath == "/uaf/1.1/request/authentication/")
+        #expect(configuration.authenticationResponsePath == "/uaf/1.1/authentication/")
+        #expect(configuration.networkTimeoutInSeconds == 60)
+        #expect(configuration.userInteractionTimeoutInSeconds == 240)
+        #expect(configuration.redeemHosts == ["id.example.com"])
+    }
+
+    @Test(
+        "The redeem host is that of the base address, with a port that is not the usual one",
+        arguments: [
+            ("https://id.example.com:443/x", "id.example.com"), ("http://localhost:8080", "localhost:8080"),
+            ("https://ID.example.com:8443", "id.example.com:8443"), ("http://127.0.0.1:80", "127.0.0.1"),
+        ])
+    func redeemHosts(address: String, host: String) throws {
+        #expect(Configuration(baseUrl: try #require(URL(string: address))).redeemHosts == [host])
+    }
+
+    @Test("It is read from JSON, unknown members ignored, and written again the same")
+    func json() throws {
+        let text = """
+            {"baseUrl":"https://id.example.com","networkTimeoutInSeconds":5,"redeemHosts":["a.example"],"later":{"x":1},
+            "facetId":"linux:program:x","authenticationResponsePath":"/auth/fidouaf/authenticationresponse/"}
+            """
+        let configuration = try JSONDecoder().decode(Configuration.self, from: Data(text.utf8))
+        #expect(configuration.networkTimeoutInSeconds == 5 && configuration.redeemHosts == ["a.example"])
+        #expect(configuration.facetId == "linux:program:x")
+        #expect(configuration.authenticationResponsePath == "/auth/fidouaf/authenticationresponse/")
+        #expect(configuration.userInteractionTimeoutInSeconds == 240)
+        let again = try JSONDecoder().decode(Configuration.self, from: try JSONEncoder().encode(configuration))
+        #expect(again == configuration)
+    }
+
+    @Test(
+        "A base address that is missing or none is a typed error",
+        arguments: [
+            "{}", #"{"baseUrl":""}"#, #"{"baseUrl":"/path"}"#, #"{"baseUrl":"no address"}"#,
+        ])
+    func missing(text: String) {
+        #expect(throws: InitializationError(.invalidConfiguration)) {
+            try JSONDecoder().decode(Configuration.self, from: Data(text.utf8))
+        }
+    }
+
+    @Test("The configured paths are under scheme, host and port of the base address alone")
+    func paths() async throws {
+        let world = try await World {
+            $0.authenticationRequestPath = "auth/fidouaf"
+            $0.baseUrl = URL(string: "https://id.example.com:8443/ignored?x=1#y")!
+        }
+        let person = world.phone.person
+        _ =
+            try? await world.phone.client.operations.authentication.username("alice").authenticatorSelector(person)
+            .pinUserVerifier(person).execute() as AuthenticationResult
+        #expect(await world.server.requests.map(\.url.absoluteString) == ["https://id.example.com:8443/auth/fidouaf"])
+    }
+
+    @Test(
+        "A base address without TLS sends nothing",
+        arguments: [
+            "http://id.example.com", "http://10.0.0.1", "http://127.0.0.1.example.com", "http://127.1",
+            "ftp://id.example.com",
+            "http://127.0.0.256", "http://localhost.example.com",
+        ])
+    func insecure(address: String) async throws {
+        let url = try #require(URL(string: address))
+        let world = try await World { $0.baseUrl = url }
+        let person = world.phone.person
+        let operations = world.phone.client.operations
+        await #expect(throws: AuthenticationError(.fidoError, fidoErrorCode: .insecureTransport)) {
+            _ =
+                try await operations.authentication.username("alice").authenticatorSelector(person)
+                .pinUserVerifier(person).execute() as AuthenticationResult
+        }
+        let error = await operationError {
+            _ = try await operations.registration.username("alice").execute() as RegistrationResult
+        }
+        #expect(error == .fido(.insecureTransport))
+        #expect(await world.server.requests.isEmpty)
+    }
+
+    @Test(
+        "A literal loopback address may go without TLS",
+        arguments: [
+            "http://localhost:8080", "http://127.0.0.1:8080", "http://127.9.9.9", "http://[::1]:8080",
+            "http://LOCALHOST",
+        ])
+    func loopback(address: String) async throws {
+        let url = try #require(URL(string: address))
+        let world = try await World { $0.baseUrl = url }
+        let person = world.phone.person
+        _ =
+            try? await world.phone.client.operations.authentication.username("alice").authenticatorSelector(person)
+            .pinUserVerifier(person).execute() as AuthenticationResult
+        #expect(await world.server.requests.first?.url.host()?.isEmpty == false)
+    }
+}

@@ -1,0 +1,169 @@
+import Countersign
+import CountersignTestKit
+import Foundation
+import Testing
+import UAF
+import UAFClient
+
+@Suite("Operations parity 1.3: local data")
+struct LocalDataTests {
+    @Test("Accounts and authenticators follow each registration and deletion, also after a restart")
+    func follows() async throws {
+        var world = try await World()
+        #expect(await world.phone.client.localData.accounts.isEmpty)
+        try await world.enroll("alice")
+        try await world.enroll("alice", [World.fingerprint])
+        try await world.enroll("bob")
+        world = try await world.restarted()
+        func registered(_ kind: AuthenticatorDescriptor.Kind) async -> [Username]? {
+            await world.phone.client.localData.authenticators.first { $0.kind == kind }?
+                .registration.registeredAccounts.map(\.username)
+        }
+        #expect(await world.phone.client.localData.accounts.map(\.username) == ["alice", "bob"])
+        #expect(await registered(.pin) == ["alice", "bob"])
+        #expect(await registered(.fingerprint) == ["alice"])
+        try await world.phone.client.localData.deleteAuthenticator(username: "alice", aaid: World.pin.aaid.text)
+        #expect(await registered(.pin) == ["bob"])
+        #expect(await world.phone.client.localData.accounts.map(\.username) == ["alice", "bob"])
+        try await world.phone.client.localData.deleteAuthenticator(username: "alice")
+        world = try await world.restarted()
+        #expect(await registered(.fingerprint) == [])
+        #expect(await world.phone.client.localData.accounts.map(\.username) == ["bob"])
+    }
+
+    @Test("Deleting sends nothing, and the deleted authenticator answers nothing any more")
+    func offline() async throws {
+        let world = try await World()
+        try await world.enroll("alice", [World.pin, World.possession])
+        let before = await world.server.requests.count
+        try await world.phone.client.localData.deleteAuthenticator(username: "alice", aaid: World.pin.aaid.text)
+        #expect(await world.server.requests.count == before)
+        // A silent key alone is no account.
+        #expect(await world.isEmpty())
+        let payload = try await world.server.authentication()
+        #expect(
+            await operationError { _ = try await world.phone.authenticate(payload) } == .fido(.noSuitableAuthenticator))
+    }
+
+    @Test("A wrong model and a wrong name are typed errors that delete nothing")
+    func wrongNames() async throws {
+        let world = try await World()
+        try await world.enroll("alice")
+        let data = world.phone.client.localData
+        for aaid in [World.fingerprint.aaid.text, "", "C516#9999", "x"] {
+            await #expect(throws: DeleteAuthenticatorError(.invalidAaid)) {
+                try await data.deleteAuthenticator(username: "alice", aaid: aaid)
+            }
+        }
+        await #expect(throws: DeleteAuthenticatorError(.unknownUsername)) {
+            try await data.deleteAuthenticator(username: "bob")
+        }
+        #expect(await data.accounts.count == 1)
+    }
+
+    @Test("A full disk is a typed error, and everything is still there")
+    func fullDisk() async throws {
+        let world = try await World()
+        try await world.enroll("alice")
+        world.phone.storage.refuseWrites(true)
+        await #expect(throws: DeleteAuthenticatorError(.storageError)) {
+            try await world.phone.client.localData.deleteAuthenticator(username: "alice")
+        }
+        let payload = try await world.server.authentication()
+        #expect(await operationError { _ = try await world.phone.authenticate(payload) }?.code == .storageError)
+        world.phone.storage.refuseWrites(false)
+        _ = try await world.phone.authenticate(try await world.server.authentication())
+    }
+
+    @Test("The PIN's standing is shown for accounts that have one")
+    func pinStatus() async throws {
+        let world = try await World()
+        try await world.enroll("alice")
+        try await world.enroll("bob", [World.fingerprint])
+        let data = world.phone.client.localData
+        #expect(try await data.pinProtectionStatus(username: "alice") == .unlocked)
+        #expect(try await data.pinProtectionStatus(username: "bob") == nil)
+        #expect(try await data.pinProtectionStatus(username: "carol") == nil)
+    }
+}
+
+@Suite("Operations parity 1.1: initialisation")
+struct InitializationTests {
+    private func initialize(_ storage: InMemoryStorage, _ change: (inout Configuration) -> Void = { _ in }) async
+        -> InitializationError?
+    {
+        var configuration = Configuration(baseUrl: URL(string: "https://id.example.com")!)
+        change(&configuration)
+        do {
+            _ =
+                try await MobileAuthenticationClientInitializer().configuration(configuration)
+                .platform(Platform(storage: storage, clock: FakeClock())).execute() as MobileAuthenticationClient
+            return nil
+        } catch {
+            return error as? InitializationError
+        }
+    }
+
+    @Test("A configuration and a platform give a client, which says what store it has")
+    func client() async throws {
+        for isDevelopmentStore in [true, false] {
+            let client =
+                try await MobileAuthenticationClientInitializer()
+                .configuration(Configuration(baseUrl: URL(string: "https://id.example.com")!))
+                .platform(
+                    Platform(storage: InMemoryStorage(isDevelopmentStore: isDevelopmentStore), clock: FakeClock())
+                ).execute() as MobileAuthenticationClient
+            #expect(client.isDevelopmentStore == isDevelopmentStore)
+            #expect(client.configuration.baseUrl.absoluteString == "https://id.example.com")
+        }
+    }
+
+    @Test("A missing part, a wrong facet and a second execution are typed errors")
+    func mistakes() async throws {
+        let clock = FakeClock()
+        let configuration = Configuration(baseUrl: URL(string: "https://id.example.com")!)
+        let platform = Platform(storage: InMemoryStorage(), clock: clock)
+        for initializer in [
+            MobileAuthenticationClientInitializer(), MobileAuthenticationClientInitializer().platform(platform),
+            MobileAuthenticationClientInitializer().configuration(configuration),
+            MobileAuthenticationClientInitializer().configuration(Configuration(baseUrl: URL(string: "/x")!))
+                .platform(platform),
+        ] {
+            await #expect(throws: InitializationError(.invalidConfiguration)) {
+                _ = try await initializer.execute() as MobileAuthenticationClient
+            }
+            await #expect(throws: InitializationError(.operationReused)) {
+                _ = try await initializer.execute() as MobileAuthenticationClient
+            }
+        }
+        #expect(
+            await self.initialize(InMemoryStorage()) { $0.facetId = "" } == InitializationError(.invalidConfiguration))
+    }
+
+    @Test("A storage that is corrupt or fails is a typed error", arguments: ["accounts", "authenticators", "module"])
+    func corrupt(name: String) async {
+        for value in [
+            "", "[]", "{}", #"{"version":2}"#,
+            #"{"version":1,"accounts":[{"username":"x"}],"registrationCounter":0.5}"#,
+        ] {
+            let error = await self.initialize(InMemoryStorage([name: Array(value.utf8)]))
+            #expect(error == InitializationError(.storageCorrupt))
+        }
+    }
+
+    @Test("A disk that takes nothing is a typed error")
+    func unavailable() async {
+        let storage = InMemoryStorage()
+        storage.refuseWrites(true)
+        #expect(await self.initialize(storage) == InitializationError(.storageUnavailable))
+    }
+
+    @Test("The SDK tells its version and the app's facet")
+    func metaData() {
+        #expect(!MetaData.mobileAuthenticationVersion.isEmpty)
+        #expect(
+            MetaData.applicationFacetId.hasPrefix("linux:program:")
+                || MetaData.applicationFacetId.hasPrefix("ios:bundle-id:"))
+        #expect(Configuration(baseUrl: URL(string: "https://x.example")!).facetId == MetaData.applicationFacetId)
+    }
+}
