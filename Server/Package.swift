@@ -21,6 +21,8 @@ let httpClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "
 let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+let system: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let mustache: Target.Dependency = .product(name: "Mustache", package: "swift-mustache")
@@ -46,6 +48,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
@@ -82,7 +85,7 @@ let package = Package(
             dependencies: [
                 "CountersignServer", "CeremonyEngine", "OAuthProvider", "Pages", "SQLiteStore", "Store",
                 "UAFRelyingParty", protocols, arguments, configuration, hummingbird, hummingbirdTLS, httpClient,
-                lifecycle, log, nio, nioPosix, nioSSL, crypto,
+                lifecycle, log, nio, nioHTTP1, nioSSL, system, unixSignals,
             ]),
         .executableTarget(
             name: "PhoneCommand",

@@ -15,13 +15,13 @@ public struct PageRenderer: Sendable {
     /// - Parameters:
     ///   - serviceName: What the deployment is called.
     ///   - host: The issuer's host, with its port where it is not the scheme's own.
-    /// - Throws: The template reader's error; a test shows that there is none.
-    public init(serviceName: String = "Countersign", host: String) throws {
+    public init(serviceName: String = "Countersign", host: String) {
         self.serviceName = serviceName
         self.host = host
         self.assets = PageAssets()
+        // None is left out: a test renders every page.
         self.library = MustacheLibrary(
-            templates: try PageTemplates.all.mapValues { try MustacheTemplate(string: $0) })
+            templates: PageTemplates.all.compactMapValues { try? MustacheTemplate(string: $0) })
     }
 
     /// What every page has around its own content.

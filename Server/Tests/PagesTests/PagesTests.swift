@@ -3,9 +3,7 @@ import Testing
 
 @Suite("Pages for people")
 struct PagesTests {
-    let renderer: PageRenderer
-
-    init() throws { self.renderer = try PageRenderer(serviceName: "Example ID", host: "id.example.com") }
+    let renderer = PageRenderer(serviceName: "Example ID", host: "id.example.com")
 
     static func signIn(_ state: SignInPage.State, clientName: String = "Demo Bank") -> SignInPage {
         SignInPage(
@@ -118,7 +116,7 @@ struct PagesTests {
                 ResultPage(outcome: .refused, headline: hostile, explanation: hostile, link: (hostile, hostile))
             ).html,
             self.renderer.html(SignedOutPage(returnLink: hostile)).html,
-            try PageRenderer(serviceName: hostile, host: hostile).html(OpenInAppPage()).html,
+            PageRenderer(serviceName: hostile, host: hostile).html(OpenInAppPage()).html,
         ]
         for html in pages {
             #expect(!html.contains("<script>"))

@@ -1,3 +1,4 @@
+import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -20,9 +21,10 @@ struct ErrorMiddleware: RouterMiddleware {
         }
     }
 
-    private func problem(_ error: any Error, _ context: ServerContext) -> Problem {
+    func problem(_ error: any Error, _ context: ServerContext) -> Problem {
         switch error {
         case let problem as Problem: return problem
+        case let error as CeremonyError: return self.problem(error)
         case let error as JSONError:
             return Problem(.badRequest, "malformed-body", "The body is not the JSON that is asked for: \(error.reason).")
         case let error as StoreError where error.code == .unavailable:
@@ -38,5 +40,25 @@ struct ErrorMiddleware: RouterMiddleware {
             context.logger.error("A request failed", metadata: ["reason": "\(error)"])
             return Problem(.internalServerError, "internal")
         }
+    }
+
+    private func problem(_ error: CeremonyError) -> Problem {
+        var headers: HTTPFields = [:]
+        headers[.retryAfter] = error.retryAfterSeconds.map(String.init)
+        let (status, detail): (HTTPResponse.Status, String) =
+            switch error.code {
+            case .tokenUnknown: (.notFound, "There is no such token.")
+            case .tokenAlreadyRedeemed: (.conflict, "The token has been redeemed before.")
+            case .tokenExpired: (.gone, "The token's time is over. Ask for a new one.")
+            case .notFound: (.notFound, "There is no such thing.")
+            case .conflict: (.conflict, "The name is taken.")
+            case .wrongBrowser: (.forbidden, "This browser did not start the sign-in.")
+            case .tooManyRequests: (.tooManyRequests, "Too many requests from this address.")
+            case .wrongNumber: (.unprocessableContent, "That is not the number. The activation has ended.")
+            case .wrongState: (.conflict, "Nothing waits for this now.")
+            case .locked: (HTTPResponse.Status(code: 403, reasonPhrase: "Forbidden"), "The account is locked.")
+            default: (.badRequest, error.reason)
+            }
+        return Problem(status, error.code.name, detail, headers: headers)
     }
 }

@@ -17,10 +17,10 @@ extension Response {
     ///   - events: What is told. A slow reader loses the oldest of more than 64 untold events, which only name states.
     ///   - heartbeat: How long the connection may be quiet.
     ///   - document: The data of one event.
-    static func serverSentEvents<Element: Sendable>(
-        name: String, to request: Request, _ events: AsyncThrowingStream<Element, any Error>,
-        heartbeat: Duration = .seconds(15), _ document: @escaping @Sendable (Element) throws -> JSONObject
-    ) -> Response {
+    static func serverSentEvents<Events: AsyncSequence & Sendable>(
+        name: String, to request: Request, _ events: Events, heartbeat: Duration = .seconds(15),
+        _ document: @escaping @Sendable (Events.Element) throws -> JSONObject
+    ) -> Response where Events.Element: Sendable {
         let body = ResponseBody { writer in
             // Sent at once, so that the reader knows that it is connected.
             try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))

@@ -18,14 +18,12 @@ extension PageAssets {
             function refresh() {
               if (busy || isFinal()) { return; }
               busy = true;
-              fetch(card.dataset.wait, { credentials: "same-origin", cache: "no-store" })
+              // A redirection means that the sign-in is approved: only a navigation may follow it, because it ends at the
+              // service.
+              fetch(card.dataset.wait, { credentials: "same-origin", cache: "no-store", redirect: "manual" })
                 .then(function (answer) {
-                  var location = answer.redirected ? new URL(answer.url) : null;
-                  if (location && location.pathname !== new URL(card.dataset.wait, document.baseURI).pathname) {
-                    window.location.reload();
-                    return null;
-                  }
-                  return answer.text();
+                  if (answer.type === "opaqueredirect") { stop(); window.location.replace(card.dataset.complete); return null; }
+                  return answer.status < 500 ? answer.text() : null;
                 })
                 .then(function (text) {
                   busy = false;

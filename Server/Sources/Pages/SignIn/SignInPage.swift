@@ -95,7 +95,8 @@ extension PageRenderer {
         var codes: SignInView.Codes?
         if page.state == .waiting, let shown = page.codes {
             codes = SignInView.Codes(
-                qr: try QRCode(text: shown.qrLink).svg(label: "QR code to scan with the authenticator app on your phone"),
+                qr: try QRCode(text: shown.qrLink).svg(
+                    label: "QR code to scan with the authenticator app on your phone"),
                 sameDeviceLink: shown.sameDeviceLink, typedCode: shown.typedCode,
                 secondsLeft: max(0, shown.secondsLeft))
         }
@@ -105,8 +106,9 @@ extension PageRenderer {
         let endedWithoutSuccess = [.denied, .expired, .failed].contains(page.state)
         let view = SignInView(
             requestID: page.requestID, clientName: page.clientName, state: page.state.rawValue, stateText: words.state,
-            ended: codes == nil, wait: "/sign-in/wait" + query, events: "/sign-in/wait/events" + query,
-            complete: "/sign-in/complete" + query, codes: codes, tone: words.tone, emblem: words.emblem,
+            ended: codes == nil, wait: "/sign-in/wait" + query,
+            events: "/sign-in/wait/events" + query, complete: "/sign-in/complete" + query, codes: codes,
+            tone: words.tone, emblem: words.emblem,
             headline: words.headline, explanation: words.explanation,
             continueLink: page.state == .approved ? "/sign-in/complete" + query : nil,
             retryLink: endedWithoutSuccess ? "/sign-in" + query : nil,

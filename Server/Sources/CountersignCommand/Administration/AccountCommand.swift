@@ -1,0 +1,122 @@
+import ArgumentParser
+import _Primitives
+
+/// `countersign admin account`: who can sign in.
+struct AccountCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "account",
+        abstract: "Who can sign in.",
+        subcommands: [Add.self, Show.self, List.self, Lock.self, Unlock.self, Delete.self]
+    )
+
+    /// A person's row as text.
+    static func text(_ account: JSONObject) throws -> String {
+        let name = try account.string("displayName").map { " (\($0))" } ?? ""
+        let lock = try account.bool("locked") ?? false ? ", locked" : ""
+        return Terminal.table([["\(try account.requiredString("username"))\(name)\(lock)"]])
+    }
+
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Add a person.")
+
+        @Argument(help: "The name to sign in with: 1 to 128 characters.")
+        var username: String
+
+        @Option(name: .long, help: "The name to show.")
+        var displayName: String?
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            var body: JSONObject = ["username": .string(self.username)]
+            body["displayName"] = self.displayName.map(JSON.string)
+            let answer = try await self.options.withConnection { try await $0.call("POST", "/accounts", body) }
+            try self.options.show(answer) { "Added \(try AccountCommand.text($0))." }
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show a person and their devices.")
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let path = "/accounts/\(self.username.pathSegment)"
+            let (account, devices) = try await self.options.withConnection {
+                (try await $0.call("GET", path), try await $0.call("GET", path + "/devices"))
+            }
+            guard case .object(var object) = account, case .object(let list) = devices else { return }
+            object["devices"] = list["devices"] ?? .array([])
+            try self.options.show(.object(object)) {
+                try AccountCommand.text($0) + "\n" + DeviceCommand.text(try list.array("devices") ?? [])
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List everybody.")
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection { try await $0.call("GET", "/accounts") }
+            try self.options.show(answer) { object in
+                try (object.array("accounts") ?? []).compactMap { account in
+                    guard case .object(let account) = account else { return nil }
+                    return try AccountCommand.text(account)
+                }.joined(separator: "\n")
+            }
+        }
+    }
+
+    struct Lock: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Keep a person from signing in.")
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection {
+                try await $0.call("POST", "/accounts/\(self.username.pathSegment)/lock")
+            }
+            self.options.show(answer) { _ in "Locked." }
+        }
+    }
+
+    struct Unlock: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Let a locked person sign in again.")
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection {
+                try await $0.call("POST", "/accounts/\(self.username.pathSegment)/unlock")
+            }
+            self.options.show(answer) { _ in "Unlocked." }
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Delete a person with their devices and sessions.")
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection {
+                try await $0.call("DELETE", "/accounts/\(self.username.pathSegment)")
+            }
+            self.options.show(answer) { _ in "Deleted." }
+        }
+    }
+}

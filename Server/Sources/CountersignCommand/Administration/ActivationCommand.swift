@@ -1,0 +1,133 @@
+import ArgumentParser
+import Foundation
+import Pages
+import _Primitives
+
+/// `countersign admin activation`: links that enrol a phone.
+struct ActivationCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "activation",
+        abstract: "Links that enrol a phone.",
+        discussion: """
+            A phone that has answered a link stays pending until the number that it shows is given here: so a link \
+            that somebody else opened enrols nobody. One wrong number ends the activation.
+            """,
+        subcommands: [Create.self, Show.self, Confirm.self]
+    )
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Make a link for a person's new phone.")
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @Flag(name: .long, help: "Wait for the phone, then ask for the number that it shows.")
+        var wait = false
+
+        @Option(name: .long, help: "A PNG file for the QR code.")
+        var qrFile: String?
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            try await self.options.withConnection { connection in
+                let answer = try await connection.call("POST", "/activations", ["username": .string(self.username)])
+                guard case .object(let object) = answer else { return }
+                let link = try object.requiredString("link")
+                if let file = self.qrFile {
+                    do {
+                        try Data(QRCode(text: link).png()).write(to: URL(fileURLWithPath: file))
+                    } catch {
+                        throw CommandFailure(.failed, "\(file) cannot be written")
+                    }
+                }
+                try self.options.show(answer) {
+                    """
+                    \(try QRCode(text: link).terminalText)
+                    Open this on \(self.username)'s phone, or scan the code above:
+
+                      \(link)
+
+                    Activation \(try $0.requiredString("id")), until \(try $0.string("expiresAt") ?? "its end").
+                    """
+                }
+                guard self.wait else { return }
+                try await self.finish(try object.requiredString("id"), over: connection)
+            }
+        }
+
+        /// Follows the activation until its end, asking for the number in between.
+        private func finish(_ id: String, over connection: AdminConnection) async throws {
+            var shown = ""
+            while true {
+                let answer = try await connection.call("GET", "/activations/\(id.pathSegment)")
+                guard case .object(let object) = answer else { return }
+                let state = try object.requiredString("state")
+                switch state {
+                case "pending-confirmation":
+                    let device = Terminal.table([[try object.string("deviceName") ?? "a phone"]])
+                    let question = "\(device) has answered. The number that it shows: "
+                    guard let number = Terminal.ask(question) else {
+                        throw CommandFailure(.usage, "nothing came on standard input")
+                    }
+                    let end = try await connection.call(
+                        "POST", "/activations/\(id.pathSegment)/confirm", ["number": .string(number)])
+                    self.options.show(end) { _ in "Confirmed: \(device) is enrolled." }
+                    return
+                case "succeeded":
+                    self.options.show(answer) { _ in "Enrolled." }
+                    return
+                case "failed", "expired":
+                    throw CommandFailure(.failed, "the activation ended: \(state)")
+                default:
+                    if state != shown, !self.options.json { Terminal.standardError("… \(state)") }
+                    shown = state
+                    try await Task.sleep(for: .milliseconds(500))
+                }
+            }
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show how far an activation is.")
+
+        @Argument(help: "The activation's id.")
+        var id: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection {
+                try await $0.call("GET", "/activations/\(self.id.pathSegment)")
+            }
+            try self.options.show(answer) {
+                Terminal.table([[try $0.requiredString("state"), try $0.string("deviceName") ?? ""]])
+            }
+        }
+    }
+
+    struct Confirm: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Confirm a pending phone with the number that it shows.",
+            discussion: "A wrong number ends the activation; the phone then has to start again with a new link."
+        )
+
+        @Argument(help: "The activation's id.")
+        var id: String
+
+        @Option(name: .long, help: "The six digits that the phone shows; asked for where left out.")
+        var number: String?
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            guard let number = self.number ?? Terminal.ask("The number that the phone shows: ") else {
+                throw CommandFailure(.usage, "nothing came on standard input")
+            }
+            let answer = try await self.options.withConnection {
+                try await $0.call("POST", "/activations/\(self.id.pathSegment)/confirm", ["number": .string(number)])
+            }
+            self.options.show(answer) { _ in "Confirmed." }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import Foundation
+import _Primitives
+
+/// `countersign admin`: accounts, clients, devices and enrolment links.
+struct AdminCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "admin",
+        abstract: "Manage accounts, clients, devices and enrolment links.",
+        discussion: """
+            On the server's machine nothing else is needed: the data folder is found by --data or its default. \
+            From elsewhere set COUNTERSIGN_ADMIN_URL and COUNTERSIGN_ADMIN_TOKEN.
+            """,
+        subcommands: [
+            AccountCommand.self, ActivationCommand.self, ClientCommand.self, DeviceCommand.self, LoginCommand.self,
+        ]
+    )
+}
+
+/// `countersign admin login`: a token for the one-time administrator link.
+struct LoginCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "login",
+        abstract: "Exchange the one-time administrator link for an admin token.",
+        discussion: """
+            The link comes on standard input, as it opens the server to whoever has it:
+
+              countersign admin login < data/administrator-link
+            """
+    )
+
+    @Flag(name: .long, help: "Print one JSON object instead of text.")
+    var json = false
+
+    func run() async throws {
+        let link = try Terminal.secretFromStandardInput()
+        guard let parts = URLComponents(string: link), let secret = parts.fragment, let scheme = parts.scheme,
+            let host = parts.host
+        else {
+            throw CommandFailure(.usage, "that is not an administrator link")
+        }
+        let address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)" + (parts.port.map { ":\($0)" } ?? "")
+        let connection = AdminConnection(place: .network(address: address, token: ""))
+        let answer = try await connection.call("POST", "/tokens", ["secret": .string(secret)])
+        guard case .object(let object) = answer, let token = try object.string("token") else {
+            throw CommandFailure(.failed, "the server's answer holds no token")
+        }
+        if self.json {
+            print(answer.text)
+        } else {
+            print("export COUNTERSIGN_ADMIN_URL=\(address)\nexport COUNTERSIGN_ADMIN_TOKEN=\(token)")
+        }
+    }
+}

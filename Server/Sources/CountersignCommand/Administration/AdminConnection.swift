@@ -1,0 +1,134 @@
+import ArgumentParser
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import _Primitives
+
+/// Where an administration command finds its server.
+struct AdminOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: "The data folder of a server on this machine; its socket is used while it runs, else its database directly.")
+    var data: String?
+
+    @Option(name: .long, help: "The key file that goes with --data, where no server runs.")
+    var keyFile: String?
+
+    @Flag(name: .long, help: "Print one JSON object instead of text.")
+    var json = false
+
+    /// Calls `body` with a connection, over the socket or the network.
+    func withConnection<Result: Sendable>(
+        _ body: (AdminConnection) async throws -> Result
+    ) async throws -> Result {
+        let environment = ProcessInfo.processInfo.environment
+        if let address = environment["COUNTERSIGN_ADMIN_URL"], self.data == nil {
+            guard let token = environment["COUNTERSIGN_ADMIN_TOKEN"], !token.isEmpty else {
+                throw CommandFailure(
+                    .usage, "COUNTERSIGN_ADMIN_URL is set, but COUNTERSIGN_ADMIN_TOKEN is not",
+                    remedy: "The one-time link that `countersign serve` prints gives a token.")
+            }
+            return try await body(AdminConnection(place: .network(address: address, token: token)))
+        }
+        let folder = DataFolder(path: self.data ?? DataFolder.defaultPath(environment))
+        let keyFile = KeyFile(path: self.keyFile ?? DataFolder.defaultKeyPath(environment))
+        return try await LocalAdministration(folder: folder, keyFile: keyFile).withConnection(body)
+    }
+
+    /// Prints an answer: as JSON where that was asked for, else as `text` puts it.
+    func show(_ answer: JSON, _ text: (JSONObject) throws -> String) rethrows {
+        if self.json {
+            print(answer.text)
+        } else if case .object(let object) = answer {
+            print(try text(object))
+        }
+    }
+}
+
+/// Calls of the administration interface.
+struct AdminConnection: Sendable {
+    enum Place: Sendable {
+        case network(address: String, token: String)
+        case socket(path: String)
+    }
+
+    let place: Place
+
+    /// Sends a request and returns the answer's body; an empty object where there is none.
+    ///
+    /// A refusal becomes a ``CommandFailure`` with the server's own words and the exit code that fits.
+    func call(_ method: String, _ path: String, _ body: JSONObject? = nil) async throws -> JSON {
+        var request: HTTPClientRequest
+        switch self.place {
+        case .network(let address, let token):
+            request = HTTPClientRequest(url: address.trimmingSuffix("/") + "/admin/v1" + path)
+            request.headers.add(name: "Authorization", value: "Bearer \(token)")
+        case .socket(let socket):
+            guard let url = URL(httpURLWithSocketPath: socket, uri: "/admin/v1" + path) else {
+                throw CommandFailure(.usage, "no socket can have the path \(socket)")
+            }
+            request = HTTPClientRequest(url: url.absoluteString)
+        }
+        request.method = .init(rawValue: method)
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: JSON.object(body).serialized))
+        }
+        let response: HTTPClientResponse
+        let bytes: ByteBuffer
+        do {
+            response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+            bytes = try await response.body.collect(upTo: 1 << 20)
+        } catch {
+            throw CommandFailure(.unreachable, "the server does not answer: \(error)", remedy: self.remedy)
+        }
+        let answer = bytes.readableBytes == 0 ? JSON.object([:]) : try Self.parse(bytes)
+        guard (200..<300).contains(response.status.code) else { throw Self.failure(response.status.code, answer) }
+        return answer
+    }
+
+    private var remedy: String {
+        switch self.place {
+        case .network(let address, _): "Is it running at \(address)? COUNTERSIGN_ADMIN_URL says so."
+        case .socket: "Is `countersign serve` running with this data folder?"
+        }
+    }
+
+    private static func parse(_ bytes: ByteBuffer) throws -> JSON {
+        do {
+            return try JSON(parsing: Array(bytes.readableBytesView), limits: JSONLimits(bytes: 1 << 20, values: 200_000))
+        } catch {
+            throw CommandFailure(.failed, "the server's answer is not JSON (\(error.code))")
+        }
+    }
+
+    private static func failure(_ status: UInt, _ answer: JSON) -> CommandFailure {
+        var problem = "the server answers \(status)"
+        if case .object(let object) = answer {
+            if let title = try? object.string("title") { problem = title }
+            if let detail = try? object.string("detail") { problem += ": \(detail)" }
+        }
+        switch status {
+        case 401:
+            return CommandFailure(.failed, problem, remedy: "COUNTERSIGN_ADMIN_TOKEN is not a token of this server.")
+        case 404: return CommandFailure(.notFound, problem)
+        case 423, 429: return CommandFailure(.lockedOut, problem)
+        case 503: return CommandFailure(.unreachable, problem)
+        default: return CommandFailure(.failed, problem)
+        }
+    }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ suffix: String) -> String {
+        self.hasSuffix(suffix) ? String(self.dropLast(suffix.count)) : self
+    }
+
+    /// The text as one segment of a path.
+    var pathSegment: String {
+        var allowed = CharacterSet.alphanumerics
+        allowed.insert(charactersIn: "-._~")
+        return self.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
+    }
+}

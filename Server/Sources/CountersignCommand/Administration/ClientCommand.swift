@@ -1,0 +1,109 @@
+import ArgumentParser
+import Foundation
+import _Primitives
+
+/// `countersign admin client`: the services that people sign in to.
+struct ClientCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "client",
+        abstract: "The services that people sign in to (OpenID relying parties).",
+        subcommands: [Add.self, List.self, Delete.self]
+    )
+
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Register a service; its secret is shown this once.",
+            discussion: """
+                With --secret-file the secret goes into a file of mode 0600 and is not printed:
+
+                  countersign admin client add "Demo Bank" --redirect-uri http://127.0.0.1:8081/callback \\
+                    --secret-file bank.secret
+                """
+        )
+
+        @Argument(help: "The name that people see on their phones.")
+        var name: String
+
+        @Option(name: .long, help: "An address that a sign-in may return to; compared letter by letter. Repeatable.")
+        var redirectURI: [String]
+
+        @Option(name: .long, help: "An address that a sign-out may return to. Repeatable.")
+        var postLogoutRedirectURI: [String] = []
+
+        @Option(name: .long, help: "A new file for the secret.")
+        var secretFile: String?
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let body: JSONObject = [
+                "name": .string(self.name), "redirectUris": .array(self.redirectURI.map(JSON.string)),
+                "postLogoutRedirectUris": .array(self.postLogoutRedirectURI.map(JSON.string)),
+            ]
+            let answer = try await self.options.withConnection { try await $0.call("POST", "/clients", body) }
+            guard case .object(var object) = answer else { return }
+            if let file = self.secretFile, let secret = try object.string("clientSecret") {
+                try SecretFile(path: file).write(secret)
+                object["clientSecret"] = nil
+                object["clientSecretFile"] = .string(file)
+            }
+            try self.options.show(.object(object)) {
+                var lines = ["client id      \(try $0.requiredString("clientId"))"]
+                if let secret = try $0.string("clientSecret") { lines.append("client secret  \(secret)   (shown this once)") }
+                if let file = self.secretFile { lines.append("client secret  in \(file)") }
+                return lines.joined(separator: "\n")
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the services.")
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection { try await $0.call("GET", "/clients") }
+            try self.options.show(answer) { object in
+                Terminal.table(
+                    try (object.array("clients") ?? []).compactMap { client in
+                        guard case .object(let client) = client else { return nil }
+                        return [
+                            try client.requiredString("clientId"), try client.requiredString("name"),
+                            (try client.strings("redirectUris") ?? []).joined(separator: " "),
+                        ]
+                    })
+            }
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Delete a service; its tokens end at once.")
+
+        @Argument(help: "The client id.")
+        var id: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection {
+                try await $0.call("DELETE", "/clients/\(self.id.pathSegment)")
+            }
+            self.options.show(answer) { _ in "Deleted." }
+        }
+    }
+}
+
+/// A new file of mode 0600 for one secret.
+struct SecretFile {
+    let path: String
+
+    func write(_ secret: String) throws {
+        let descriptor = open(self.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw CommandFailure(.failed, "\(self.path) cannot be made: \(String(cString: strerror(errno)))")
+        }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try handle.write(contentsOf: Data((secret + "\n").utf8))
+        try handle.synchronize()
+    }
+}

@@ -1,0 +1,56 @@
+import ArgumentParser
+import _Primitives
+
+/// `countersign admin device`: what people have enrolled.
+struct DeviceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "device",
+        abstract: "What people have enrolled.",
+        subcommands: [List.self, Revoke.self]
+    )
+
+    /// Devices as a table.
+    static func text(_ devices: [JSON]) throws -> String {
+        guard !devices.isEmpty else { return "no devices" }
+        return Terminal.table(
+            try devices.compactMap { device in
+                guard case .object(let device) = device else { return nil }
+                return [
+                    try device.requiredString("id"), try device.string("name") ?? "",
+                    try device.string("state") ?? "", try device.string("createdAt") ?? "",
+                ]
+            })
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List a person's devices.")
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection {
+                try await $0.call("GET", "/accounts/\(self.username.pathSegment)/devices")
+            }
+            try self.options.show(answer) { try DeviceCommand.text(try $0.array("devices") ?? []) }
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Take a device's keys away; it can sign nothing more.")
+
+        @Argument(help: "The device's id.")
+        var id: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection {
+                try await $0.call("DELETE", "/devices/\(self.id.pathSegment)")
+            }
+            self.options.show(answer) { _ in "Revoked." }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import CountersignServer
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import SQLiteStore
+import ServiceLifecycle
+import Store
+
+/// Administration on the server's own machine: the socket in the data folder while a server runs, else the same routes,
+/// served for the one command by the command itself.
+struct LocalAdministration {
+    let folder: DataFolder
+    let keyFile: KeyFile
+
+    func withConnection<Result: Sendable>(
+        _ body: (AdminConnection) async throws -> Result
+    ) async throws -> Result {
+        let connection = AdminConnection(place: .socket(path: self.folder.socketPath))
+        if self.isServed { return try await body(connection) }
+        guard self.folder.holdsDatabase else {
+            throw CommandFailure(
+                .notFound, "there is no server's data in \(self.folder.path)",
+                remedy: "Start one with `countersign serve`, or name its folder (--data).")
+        }
+        let opened = try OpenStore(folder: self.folder, keyFile: self.keyFile, limits: Limits())
+        let assembly = try await opened.assembly(
+            issuer: "http://localhost:8080", facets: [], trustedProxies: [], trace: nil)
+        var logger = Logger(label: "countersign")
+        logger.logLevel = .error
+        let (started, continuation) = AsyncStream.makeStream(of: Void.self)
+        let application = Self.socketApplication(assembly, folder: self.folder, logger) { continuation.finish() }
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(services: [application], logger: logger))
+        defer { unlink(self.folder.socketPath) }
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            for await _ in started {}
+            let result: Swift.Result<Result, any Error>
+            do { result = .success(try await body(connection)) } catch { result = .failure(error) }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            await opened.database.close()
+            return try result.get()
+        }
+    }
+
+    /// Whether a server listens at the socket now; a dead one's socket file counts for nothing.
+    private var isServed: Bool {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let path = Array(self.folder.socketPath.utf8)
+        guard path.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
+    }
+
+    /// The application at the socket. The data folder is its owner's alone, and the socket's mode is 0600.
+    static func socketApplication(
+        _ assembly: ServerAssembly, folder: DataFolder, _ logger: Logger,
+        onRunning: @escaping @Sendable () -> Void = {}
+    ) -> any Service {
+        let path = folder.socketPath
+        unlink(path)
+        var quiet = logger
+        quiet.logLevel = max(logger.logLevel, .notice)
+        return Application(
+            router: assembly.socketRouter(),
+            configuration: .init(address: .unixDomainSocket(path: path), serverName: nil),
+            onServerRunning: { _ in
+                chmod(path, 0o600)
+                onRunning()
+            }, logger: quiet)
+    }
+}

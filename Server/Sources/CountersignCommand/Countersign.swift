@@ -1,0 +1,67 @@
+import ArgumentParser
+
+/// The program `countersign`.
+@main
+struct Countersign: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "countersign",
+        abstract: "Self-hosted mobile authentication: the server, and the commands to run it.",
+        discussion: """
+            Start a server on this machine, then enrol somebody:
+
+              countersign serve
+              countersign admin account add alice
+              countersign admin activation create alice --wait
+
+            Exit codes: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 locked out, 5 unreachable.
+            """,
+        version: "0.1.0",
+        subcommands: [ServeCommand.self, AdminCommand.self, TraceCommand.self]
+    )
+
+    static func main() async {
+        do {
+            var command = try Self.parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as CommandFailure {
+            Terminal.standardError(failure.description)
+            Self.exit(withError: ExitCode(failure.status.rawValue))
+        } catch {
+            // ArgumentParser's own code for a misuse is 64; ours is 2, as `--help` says.
+            if Self.exitCode(for: error) == .validationFailure {
+                Terminal.standardError(Self.fullMessage(for: error))
+                Self.exit(withError: ExitCode(CommandFailure.Status.usage.rawValue))
+            }
+            Self.exit(withError: error)
+        }
+    }
+}
+
+/// Why a command ends without having done what it was asked: what is wrong, what to do about it, and the exit code.
+struct CommandFailure: Error, CustomStringConvertible {
+    /// The exit codes of every command.
+    enum Status: Int32 {
+        case failed = 1
+        case usage = 2
+        case notFound = 3
+        case lockedOut = 4
+        case unreachable = 5
+    }
+
+    let status: Status
+    let problem: String
+    /// What the reader can do.
+    let remedy: String?
+
+    init(_ status: Status, _ problem: String, remedy: String? = nil) {
+        self.status = status
+        self.problem = problem
+        self.remedy = remedy
+    }
+
+    var description: String { "Error: \(self.problem)" + (self.remedy.map { "\n  \($0)" } ?? "") }
+}

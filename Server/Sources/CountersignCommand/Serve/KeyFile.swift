@@ -1,0 +1,122 @@
+import Foundation
+import _Primitives
+
+/// The file that holds the key-encryption key: 32 random bytes as one line of base64url, readable by its owner alone.
+///
+/// Without it nothing in the data folder can be opened, so it never lies there and never goes into a backup of it.
+struct KeyFile {
+    let path: String
+
+    /// Reads the key, or makes it where `mayCreate` says that nothing is sealed under another one yet.
+    func key(mayCreate: Bool, dataFolder: String, random: RandomSource = .system) throws -> SecretBytes {
+        let folder = URL(fileURLWithPath: dataFolder).resolvingSymlinksInPath().path + "/"
+        let file = URL(fileURLWithPath: self.path).resolvingSymlinksInPath().path
+        guard !file.hasPrefix(folder) else {
+            throw CommandFailure(
+                .failed, "the key file \(self.path) lies in the data folder",
+                remedy: "Keep it elsewhere (--key-file): a stolen or backed-up data folder must open nothing.")
+        }
+        if FileManager.default.fileExists(atPath: self.path) { return try self.read() }
+        guard mayCreate else {
+            throw CommandFailure(
+                .failed, "the key file \(self.path) is not there, but \(dataFolder) holds a database sealed under a key",
+                remedy: "Name the key file it was made with (--key-file), or another, empty data folder (--data).")
+        }
+        return try self.create(random: random)
+    }
+
+    private func read() throws -> SecretBytes {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: self.path)
+        guard let mode = attributes?[.posixPermissions] as? Int, mode & 0o077 == 0 else {
+            throw CommandFailure(
+                .failed, "the key file \(self.path) can be read by others",
+                remedy: "chmod 600 \(self.path)")
+        }
+        guard let data = FileManager.default.contents(atPath: self.path) else {
+            throw CommandFailure(.failed, "the key file \(self.path) cannot be read")
+        }
+        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)
+        guard let bytes = Base64URL.decode(text), bytes.count == 32 else {
+            throw CommandFailure(
+                .failed, "the key file \(self.path) does not hold 32 bytes of base64url",
+                remedy: "Restore it from where keys are kept; a new key does not open an old database.")
+        }
+        return SecretBytes(bytes)
+    }
+
+    private func create(random: RandomSource) throws -> SecretBytes {
+        let bytes = random.bytes(32)
+        let folder = URL(fileURLWithPath: self.path).deletingLastPathComponent().path
+        try? FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let descriptor = open(self.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw CommandFailure(
+                .failed, "the key file \(self.path) cannot be made: \(String(cString: strerror(errno)))",
+                remedy: "Name a place that this user can write to (--key-file).")
+        }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            try handle.write(contentsOf: Data((Base64URL.encode(bytes) + "\n").utf8))
+            try handle.synchronize()
+        } catch {
+            throw CommandFailure(.failed, "the key file \(self.path) cannot be written: \(error)")
+        }
+        DataFolder.synchronizeFolder(folder)
+        return SecretBytes(bytes)
+    }
+}
+
+/// The folder that holds the database and the administration socket.
+struct DataFolder {
+    let path: String
+
+    /// Whether a database was made here before.
+    var holdsDatabase: Bool { FileManager.default.fileExists(atPath: self.databasePath) }
+
+    var databasePath: String { self.path + "/countersign.sqlite" }
+
+    /// Where the local administration listens while the server runs (mode 0600).
+    var socketPath: String { self.path + "/admin.sock" }
+
+    /// Where the one-time administrator link goes when no person reads standard output (mode 0600).
+    var administratorLinkPath: String { self.path + "/administrator-link" }
+
+    /// Makes the folder for its owner alone, where it is not there yet.
+    func prepare() throws {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: self.path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw CommandFailure(
+                .failed, "the data folder \(self.path) cannot be made",
+                remedy: "Name a place that this user can write to (--data).")
+        }
+    }
+
+    /// Makes a new entry of a folder durable.
+    static func synchronizeFolder(_ path: String) {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+
+    /// Where things go when nobody says so: the service manager's folders, else the user's (XDG Base Directory).
+    static func defaultPath(_ environment: [String: String]) -> String {
+        if let folder = environment["STATE_DIRECTORY"], !folder.isEmpty { return folder }
+        return Self.userFolder(environment, "XDG_DATA_HOME", ".local/share") + "/countersign"
+    }
+
+    /// As ``defaultPath(_:)``, for the key file.
+    static func defaultKeyPath(_ environment: [String: String]) -> String {
+        if let folder = environment["CREDENTIALS_DIRECTORY"], !folder.isEmpty { return folder + "/countersign.key" }
+        if let folder = environment["CONFIGURATION_DIRECTORY"], !folder.isEmpty { return folder + "/countersign.key" }
+        return Self.userFolder(environment, "XDG_CONFIG_HOME", ".config") + "/countersign/countersign.key"
+    }
+
+    private static func userFolder(_ environment: [String: String], _ name: String, _ otherwise: String) -> String {
+        if let folder = environment[name], folder.hasPrefix("/") { return folder }
+        return (environment["HOME"] ?? NSHomeDirectory()) + "/" + otherwise
+    }
+}

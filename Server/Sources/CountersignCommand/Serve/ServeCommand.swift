@@ -1,0 +1,82 @@
+import ArgumentParser
+import Foundation
+import _Primitives
+
+/// `countersign serve`: the server.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Run the server.",
+        discussion: """
+            Without any option it listens on this machine alone, at http://localhost:8080, makes its data folder and \
+            its key file at the first start, and prints a one-time link for the first administrator.
+
+            Settings come from a YAML file, then the environment, then flags; the later one wins. Names are those of \
+            --print-config: keyFile is COUNTERSIGN_KEY_FILE and --key-file.
+            """
+    )
+
+    @Option(name: .long, help: "A YAML file of settings.")
+    var config: String?
+
+    @Option(name: .long, help: "The folder for the database.")
+    var data: String?
+
+    @Option(name: .long, help: "Where to listen, as HOST:PORT.")
+    var bind: String?
+
+    @Option(name: .long, help: "Where health checks listen, as HOST:PORT.")
+    var operationsBind: String?
+
+    @Option(name: .long, help: "The address that people and services use, e.g. https://sign-in.example.com.")
+    var issuer: String?
+
+    @Option(name: .long, help: "The file of the key-encryption key, outside the data folder; made where missing.")
+    var keyFile: String?
+
+    @Option(name: .long, help: "A certificate chain in PEM.")
+    var tlsCertificate: String?
+
+    @Option(name: .long, help: "The certificate's private key in PEM.")
+    var tlsKey: String?
+
+    @Option(name: .long, help: "Proxies whose forwarded headers count, as CIDR,CIDR.")
+    var trustedProxies: String?
+
+    @Option(name: .long, help: "Apps that may answer (FIDO facet ids), separated by commas.")
+    var facets: String?
+
+    @Option(name: .long, help: "Lifetimes in seconds, as name=seconds,name=seconds.")
+    var limits: String?
+
+    @Option(name: .long, help: "A file for the arrows of every run (no request data), to be drawn with `trace draw`.")
+    var trace: String?
+
+    @Flag(name: .long, help: "Allow --trace where others than this machine reach the server.")
+    var traceBeyondLoopback = false
+
+    @Flag(name: .long, help: "Print the merged settings and stop.")
+    var printConfig = false
+
+    func run() async throws {
+        var flags: [String: String] = [:]
+        flags["data"] = self.data
+        flags["bind"] = self.bind
+        flags["operationsBind"] = self.operationsBind
+        flags["issuer"] = self.issuer
+        flags["keyFile"] = self.keyFile
+        flags["tlsCertificate"] = self.tlsCertificate
+        flags["tlsKey"] = self.tlsKey
+        flags["trustedProxies"] = self.trustedProxies
+        flags["facets"] = self.facets
+        flags["limits"] = self.limits
+        flags["trace"] = self.trace
+        if self.traceBeyondLoopback { flags["traceBeyondLoopback"] = "true" }
+        let configuration = try await ServeConfiguration.load(file: self.config, flags: flags)
+        if self.printConfig {
+            print(configuration.printed)
+            return
+        }
+        try await ServerProcess(configuration: configuration).run()
+    }
+}

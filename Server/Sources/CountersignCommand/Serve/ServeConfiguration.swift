@@ -1,0 +1,176 @@
+import ArgumentParser
+import Configuration
+import Foundation
+import SystemPackage
+import _Primitives
+
+/// What `countersign serve` runs with: a YAML file < environment (`COUNTERSIGN_…`) < flags.
+struct ServeConfiguration: Sendable {
+    /// A local address to listen at.
+    struct Endpoint: Equatable, Sendable, CustomStringConvertible {
+        var host: String
+        var port: Int
+
+        /// Reads `HOST:PORT`, with an IPv6 address in brackets.
+        init?(_ text: String) {
+            guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+                (0...65535).contains(port)
+            else { return nil }
+            var host = String(text[..<colon])
+            if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+            guard !host.isEmpty else { return nil }
+            self.host = host
+            self.port = port
+        }
+
+        /// Whether nobody but this machine reaches it.
+        var isLoopback: Bool { ["127.0.0.1", "::1", "localhost"].contains(self.host) || self.host.hasPrefix("127.") }
+
+        var description: String { self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)" }
+    }
+
+    var dataFolder: String
+    var keyFile: String
+    var bind: Endpoint
+    var operationsBind: Endpoint
+    /// The base address that people and services use, without a slash at its end.
+    var issuer: String
+    var trustedProxies: [String]
+    var facets: [String]
+    var tlsCertificate: String?
+    var tlsKey: String?
+    var traceFile: String?
+    var tracesBeyondLoopback: Bool
+    /// Lifetimes in seconds by the name of their limit, e.g. `codeUntilClaimed`.
+    var limits: [String: Int]
+}
+
+extension ServeConfiguration {
+    /// Merges the three sources. Throws ``CommandFailure`` with the key that is wrong.
+    static func load(
+        file: String?, flags: [String: String], environment: [String: String] = ProcessInfo.processInfo.environment
+    ) async throws -> ServeConfiguration {
+        var providers: [any ConfigProvider] = [
+            InMemoryProvider(
+                name: "flags",
+                values: Dictionary(
+                    uniqueKeysWithValues: flags.map { (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: false)) })),
+            EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "countersign"),
+        ]
+        if let file {
+            do {
+                providers.append(try await FileProvider<YAMLSnapshot>(filePath: FilePath(file)))
+            } catch {
+                throw CommandFailure(
+                    FileManager.default.fileExists(atPath: file) ? .usage : .notFound,
+                    "the configuration file \(file) cannot be read: \(error)")
+            }
+        }
+        let reader = ConfigReader(providers: providers)
+        let bind = try Self.endpoint(reader, "bind", otherwise: "127.0.0.1:8080")
+        let certificate = reader.string(forKey: "tlsCertificate")
+        let scheme = certificate == nil ? "http" : "https"
+        let dataFolder = reader.string(forKey: "data", default: DataFolder.defaultPath(environment))
+        var configuration = ServeConfiguration(
+            dataFolder: Self.absolute(dataFolder),
+            keyFile: Self.absolute(reader.string(forKey: "keyFile", default: DataFolder.defaultKeyPath(environment))),
+            bind: bind,
+            operationsBind: try Self.endpoint(reader, "operationsBind", otherwise: "127.0.0.1:9090"),
+            issuer: reader.string(forKey: "issuer", default: "\(scheme)://localhost:\(bind.port)"),
+            trustedProxies: Self.list(reader.string(forKey: "trustedProxies")),
+            facets: Self.list(reader.string(forKey: "facets", default: "linux:program:countersign-phone")),
+            tlsCertificate: certificate,
+            tlsKey: reader.string(forKey: "tlsKey"),
+            traceFile: reader.string(forKey: "trace"),
+            tracesBeyondLoopback: try Self.flag(reader, "traceBeyondLoopback"),
+            limits: [:]
+        )
+        while configuration.issuer.hasSuffix("/") { configuration.issuer.removeLast() }
+        configuration.limits = try Self.limits(reader.string(forKey: "limits"))
+        try configuration.check()
+        return configuration
+    }
+
+    private static func endpoint(_ reader: ConfigReader, _ key: String, otherwise: String) throws -> Endpoint {
+        let text = reader.string(forKey: ConfigKey([key]), default: otherwise)
+        guard let endpoint = Endpoint(text) else {
+            throw CommandFailure(.usage, "\(key) takes HOST:PORT, not \(text)")
+        }
+        return endpoint
+    }
+
+    private static func flag(_ reader: ConfigReader, _ key: String) throws -> Bool {
+        switch reader.string(forKey: ConfigKey([key]), default: "false") {
+        case "true": return true
+        case "false": return false
+        case let text: throw CommandFailure(.usage, "\(key) takes true or false, not \(text)")
+        }
+    }
+
+    private static func list(_ text: String?) -> [String] {
+        (text ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+
+    /// Reads `name=seconds,name=seconds`.
+    private static func limits(_ text: String?) throws -> [String: Int] {
+        var limits: [String: Int] = [:]
+        for entry in self.list(text) {
+            let parts = entry.split(separator: "=").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard parts.count == 2, let seconds = Int(parts[1]), seconds > 0 else {
+                throw CommandFailure(.usage, "limits takes name=seconds, separated by commas, not \(entry)")
+            }
+            limits[parts[0]] = seconds
+        }
+        return limits
+    }
+
+    private static func absolute(_ path: String) -> String {
+        URL(fileURLWithPath: (path as NSString).expandingTildeInPath).standardizedFileURL.path
+    }
+
+    private func check() throws {
+        guard let issuer = URLComponents(string: self.issuer), let scheme = issuer.scheme, let host = issuer.host,
+            ["http", "https"].contains(scheme), issuer.query == nil, issuer.fragment == nil, issuer.path.isEmpty
+        else {
+            throw CommandFailure(
+                .usage, "issuer takes an address such as https://sign-in.example.com, not \(self.issuer)")
+        }
+        let isLoopback = ["localhost", "127.0.0.1", "[::1]", "::1"].contains(host)
+        guard scheme == "https" || isLoopback else {
+            throw CommandFailure(
+                .usage, "the issuer \(self.issuer) is not https",
+                remedy: "Only a loopback address may do without TLS (--tls-certificate, or a proxy in front).")
+        }
+        guard (self.tlsCertificate == nil) == (self.tlsKey == nil) else {
+            throw CommandFailure(.usage, "--tls-certificate and --tls-key go together")
+        }
+        guard self.bind.isLoopback || self.tlsCertificate != nil || !self.trustedProxies.isEmpty else {
+            throw CommandFailure(
+                .usage, "listening at \(self.bind) without TLS would show secrets to the network",
+                remedy: "Give --tls-certificate and --tls-key, or --trusted-proxies where a proxy ends TLS.")
+        }
+        if self.traceFile != nil, !self.bind.isLoopback, !self.tracesBeyondLoopback {
+            throw CommandFailure(
+                .usage, "--trace records who does what, and \(self.bind) is not loopback",
+                remedy: "Add --trace-beyond-loopback if you mean it.")
+        }
+    }
+
+    /// The merged configuration as YAML, with what could open something masked.
+    var printed: String {
+        var lines = [
+            "data: \(self.dataFolder)", "keyFile: \(self.keyFile)", "bind: \(self.bind)",
+            "operationsBind: \(self.operationsBind)", "issuer: \(self.issuer)",
+        ]
+        if !self.trustedProxies.isEmpty { lines.append("trustedProxies: \(self.trustedProxies.joined(separator: ","))") }
+        lines.append("facets: \(self.facets.joined(separator: ","))")
+        if let certificate = self.tlsCertificate { lines.append("tlsCertificate: \(certificate)") }
+        if let key = self.tlsKey { lines.append("tlsKey: \(key)") }
+        if let trace = self.traceFile { lines.append("trace: \(trace)") }
+        if !self.limits.isEmpty {
+            let limits = self.limits.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            lines.append("limits: \(limits.joined(separator: ","))")
+        }
+        return lines.joined(separator: "\n")
+    }
+}

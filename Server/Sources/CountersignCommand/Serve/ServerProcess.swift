@@ -1,0 +1,193 @@
+import Ceremony
+import CeremonyEngine
+import CountersignServer
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
+import Logging
+import NIOCore
+import NIOSSL
+import SQLiteStore
+import ServiceLifecycle
+import Store
+import UAF
+import UAFRelyingParty
+import UnixSignals
+import _Primitives
+
+/// A running server: its store, its listeners and its background work, until a signal ends it.
+struct ServerProcess {
+    let configuration: ServeConfiguration
+
+    func run() async throws {
+        var logger = Logger(label: "countersign")
+        logger.logLevel = .info
+        let folder = DataFolder(path: self.configuration.dataFolder)
+        let opened = try OpenStore(
+            folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
+            limits: SettableLimits.applied(self.configuration.limits))
+        let trace = try self.traceRecorder()
+        let assembly = try await opened.assembly(
+            issuer: self.configuration.issuer, facets: try self.facets(), trustedProxies: try self.proxies(),
+            trace: trace)
+        let database = opened.database
+        let services: [any Service] = [
+            try self.application(assembly.publicRouter(), at: self.configuration.bind, isPublic: true, logger),
+            try self.application(
+                assembly.operationsRouter(assertWritable: { try await database.assertWritable() }),
+                at: self.configuration.operationsBind, isPublic: false, logger),
+            LocalAdministration.socketApplication(assembly, folder: folder, logger),
+            assembly.sweeper(logger: logger),
+        ]
+        try await self.announceAdministratorLink(assembly, folder)
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        do {
+            try await group.run()
+        } catch let error as IOError {
+            await database.close()
+            throw CommandFailure(
+                .failed, "the server cannot listen: \(error)",
+                remedy: "Is another server running there? --bind and --operations-bind choose other addresses.")
+        }
+        unlink(folder.socketPath)
+        await database.close()
+    }
+
+    private func traceRecorder() throws -> TraceRecorder? {
+        do {
+            return try self.configuration.traceFile.map { try TraceRecorder(path: $0) }
+        } catch let error as TraceError {
+            throw CommandFailure(.failed, "the trace file cannot be written: \(error.reason)")
+        }
+    }
+
+    private func facets() throws -> [FacetID] {
+        try self.configuration.facets.map { text in
+            do { return try FacetID(text) } catch {
+                throw CommandFailure(.usage, "\(text) is not a facet id")
+            }
+        }
+    }
+
+    private func proxies() throws -> [AddressBlock] {
+        try self.configuration.trustedProxies.map { text in
+            guard let block = AddressBlock(text) else {
+                throw CommandFailure(.usage, "\(text) is not a block of addresses such as 10.0.0.0/8")
+            }
+            return block
+        }
+    }
+
+    private func application(
+        _ router: Router<ServerContext>, at endpoint: ServeConfiguration.Endpoint, isPublic: Bool, _ logger: Logger
+    ) throws -> any Service {
+        var builder = HTTPServerBuilder.http1(
+            configuration: .init(
+                idleTimeout: .seconds(75),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: self.headerBytes, maxHeaderListSize: self.headerBytes,
+                    maxHeaderFieldCount: 100)))
+        if isPublic, let certificate = self.configuration.tlsCertificate, let key = self.configuration.tlsKey {
+            builder = try .tls(builder, tlsConfiguration: self.tls(certificate, key))
+        }
+        let readiness = Readiness(
+            message: isPublic ? "ready at \(self.configuration.issuer), listening at \(endpoint)" : nil, logger: logger)
+        var quiet = logger
+        quiet.logLevel = isPublic ? .info : .notice
+        return Application(
+            router: router, server: builder,
+            configuration: .init(address: .hostname(endpoint.host, port: endpoint.port), serverName: nil),
+            onServerRunning: { _ in readiness.announce() }, logger: quiet)
+    }
+
+    private var headerBytes: Int { Limits().headerBytes }
+
+    private func tls(_ certificate: String, _ key: String) throws -> TLSConfiguration {
+        do {
+            var tls = TLSConfiguration.makeServerConfiguration(
+                certificateChain: try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
+            tls.minimumTLSVersion = .tlsv12
+            return tls
+        } catch {
+            throw CommandFailure(
+                .failed, "the certificate or its key cannot be read: \(error)",
+                remedy: "--tls-certificate takes a PEM chain, --tls-key the PEM private key of its first certificate.")
+        }
+    }
+
+    /// Prints the one-time link where a person reads it, else leaves it in a file for the operator.
+    private func announceAdministratorLink(_ assembly: ServerAssembly, _ folder: DataFolder) async throws {
+        guard let secret = try await assembly.administrators.makeLinkIfNone() else { return }
+        let link = "\(self.configuration.issuer)/admin/setup#\(secret)"
+        if Terminal.isInteractive {
+            print("First administrator (works once, for 15 minutes):\n\n  \(link)\n")
+        } else {
+            unlink(folder.administratorLinkPath)
+            try SecretFile(path: folder.administratorLinkPath).write(link)
+            Terminal.standardError("The one-time administrator link is in \(folder.administratorLinkPath)")
+        }
+    }
+}
+
+/// Says that a listener is there, once.
+private struct Readiness: Sendable {
+    let message: String?
+    let logger: Logger
+
+    func announce() {
+        if let message = self.message { self.logger.info("Countersign is \(message)") }
+    }
+}
+
+/// The store of a data folder, opened under its key.
+struct OpenStore {
+    let database: SQLiteDatabase
+    private let sealing: Sealing
+    private let limits: Limits
+
+    /// Opens the folder's store, and makes folder, key and store where nothing is there yet.
+    init(folder: DataFolder, keyFile: KeyFile, limits: Limits) throws {
+        try folder.prepare()
+        let secret = try keyFile.key(mayCreate: !folder.holdsDatabase, dataFolder: folder.path)
+        do {
+            let key = try KeyEncryptionKey(secret.withBytes { Array($0) })
+            self.database = try SQLiteDatabase(folder: folder.path, key: key, limits: limits)
+            self.sealing = Sealing(key)
+            self.limits = limits
+        } catch let error as StoreError {
+            throw Self.failure(error, folder, keyFile)
+        }
+    }
+
+    func assembly(
+        issuer: String, facets: [FacetID], trustedProxies: [AddressBlock], trace: TraceRecorder?
+    ) async throws -> ServerAssembly {
+        try await ServerAssembly.open(
+            .init(
+                issuer: issuer, facets: facets, metadata: try .builtIn(), trustedProxies: trustedProxies,
+                limits: self.limits),
+            store: self.database, sealing: self.sealing, trace: trace)
+    }
+
+    private static func failure(_ error: StoreError, _ folder: DataFolder, _ keyFile: KeyFile) -> CommandFailure {
+        switch error.code {
+        case .locked:
+            CommandFailure(
+                .failed, "another process uses the data folder \(folder.path)",
+                remedy: "Stop it, or name another folder (--data).")
+        case .wrongKey:
+            CommandFailure(
+                .failed, "the key file \(keyFile.path) does not open the database in \(folder.path)",
+                remedy: "Name the key file that it was made with (--key-file).")
+        case .newerSchema:
+            CommandFailure(
+                .failed, "the database in \(folder.path) was written by a newer version",
+                remedy: "Run that version, or restore a backup of this one.")
+        default: CommandFailure(.failed, "the database in \(folder.path) cannot be opened: \(error)")
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Ceremony
+import Foundation
+
+/// The terminal that a command runs in, if there is one.
+enum Terminal {
+    /// Whether a person reads what is printed.
+    static var isInteractive: Bool { isatty(1) == 1 }
+
+    /// Whether a person can be asked.
+    static var canAsk: Bool { isatty(0) == 1 && isatty(2) == 1 }
+
+    static func standardError(_ text: String) {
+        FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
+
+    /// Asks for a line; `nil` at the end of input.
+    static func ask(_ question: String) -> String? {
+        FileHandle.standardError.write(Data(question.utf8))
+        return readLine()
+    }
+
+    /// The first line of standard input, for what must not stand on a command line.
+    static func secretFromStandardInput() throws -> String {
+        guard let line = readLine(), !line.isEmpty else {
+            throw CommandFailure(.usage, "nothing came on standard input")
+        }
+        return line
+    }
+
+    /// Columns as wide as their widest entry, two blanks between; texts are safe for a terminal.
+    static func table(_ rows: [[String]]) -> String {
+        let shown = rows.map { $0.map { DisplayText.line($0) } }
+        let columns = shown.map(\.count).max() ?? 0
+        let widths = (0..<columns).map { column in shown.compactMap { $0.dropFirst(column).first?.count }.max() ?? 0 }
+        return shown.map { row in
+            zip(row, widths).map { $0.padding(toLength: max($1, $0.count), withPad: " ", startingAt: 0) }
+                .joined(separator: "  ")
+                .replacing(#/ +$/#, with: "")
+        }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,127 @@
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Store
+import _Primitives
+
+/// Who can sign in, and with which devices.
+struct AccountOperations: Sendable {
+    let directory: AccountDirectory
+    let provider: OpenIDProvider
+
+    private static let account: [AdminOperation.Field] = [
+        .required("username", "The name that the person is known by."),
+        .optional("displayName", "The name to show."), .required("locked", .boolean, "Whether they are kept out."),
+        .required("createdAt", "RFC 3339."),
+    ]
+
+    private static let device: [AdminOperation.Field] = [
+        .required("id", "The device registration."), .required("name", "What its owner calls it."),
+        .required("state", "active, or pending until an operator confirms it."), .required("createdAt", "RFC 3339."),
+    ]
+
+    var operations: [AdminOperation] {
+        [
+            AdminOperation(
+                method: .post, path: "/accounts", id: "addAccount", summary: "Add a person.",
+                body: [
+                    .required("username", "1 to 128 characters, unique."), .optional("displayName", "The name to show."),
+                ],
+                answer: Self.account, status: .created, refusals: [(409, "There is an account of that name.")],
+                handler: self.add),
+            AdminOperation(
+                method: .get, path: "/accounts", id: "listAccounts", summary: "List people by name, a page at a time.",
+                query: [.optional("after", "The last name of the page before.")],
+                answer: [.required("accounts", .objects(Self.account), "At most a page.")], handler: self.list),
+            AdminOperation(
+                method: .get, path: "/accounts/{username}", id: "showAccount", summary: "Show a person.",
+                answer: Self.account, refusals: Self.notFound, handler: self.show),
+            AdminOperation(
+                method: .delete, path: "/accounts/{username}", id: "deleteAccount",
+                summary: "Delete a person with their devices and sessions.", status: .noContent,
+                refusals: Self.notFound, handler: self.delete),
+            AdminOperation(
+                method: .post, path: "/accounts/{username}/lock", id: "lockAccount",
+                summary: "Keep a person from signing in, and end their sessions.", answer: Self.account,
+                refusals: Self.notFound, handler: { try await self.setLocked(true, $0) }),
+            AdminOperation(
+                method: .post, path: "/accounts/{username}/unlock", id: "unlockAccount",
+                summary: "Let a locked person sign in again.", answer: Self.account, refusals: Self.notFound,
+                handler: { try await self.setLocked(false, $0) }),
+            AdminOperation(
+                method: .get, path: "/accounts/{username}/devices", id: "listDevices", summary: "List a person's devices.",
+                answer: [.required("devices", .objects(Self.device), "In the order they were enrolled.")],
+                refusals: Self.notFound, handler: self.devices),
+            AdminOperation(
+                method: .delete, path: "/devices/{id}", id: "revokeDevice",
+                summary: "Take a device's keys away: it can sign nothing more.", status: .noContent,
+                refusals: [(404, "There is no such device.")], handler: self.revoke),
+        ]
+    }
+
+    private static let notFound = [(status: 404, meaning: "There is no such account.")]
+
+    private static func json(_ account: AccountRecord) -> JSONObject {
+        var object: JSONObject = ["username": .string(account.username)]
+        object["displayName"] = account.displayName.map(JSON.string)
+        object["locked"] = .bool(account.isLocked)
+        object["createdAt"] = .string(account.createdAt.description)
+        return object
+    }
+
+    @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let account = try await self.directory.create(
+            username: call.body.requiredString("username"), displayName: call.body.string("displayName"),
+            by: call.actor)
+        return Self.json(account)
+    }
+
+    @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let after = try Parameters(parsing: call.query ?? "")["after"]
+        return ["accounts": .array(try await self.directory.accounts(after: after).map { .object(Self.json($0)) })]
+    }
+
+    private func account(_ call: AdminOperation.Call) async throws -> AccountRecord {
+        try await self.directory.account(username: call.parameters["username"] ?? "")
+    }
+
+    @Sendable private func show(_ call: AdminOperation.Call) async throws -> JSONObject {
+        Self.json(try await self.account(call))
+    }
+
+    @Sendable private func delete(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let account = try await self.account(call)
+        try await self.directory.delete(username: account.username, by: call.actor)
+        try await self.provider.endSessions(ofAccount: account.id)
+        return [:]
+    }
+
+    private func setLocked(_ isLocked: Bool, _ call: AdminOperation.Call) async throws -> JSONObject {
+        let account = try await self.account(call)
+        let changed = try await self.directory.setLocked(isLocked, username: account.username, by: call.actor)
+        if isLocked { try await self.provider.endSessions(ofAccount: account.id) }
+        return Self.json(changed)
+    }
+
+    @Sendable private func devices(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let account = try await self.account(call)
+        let devices = try await self.directory.devices(username: account.username)
+        return [
+            "devices": .array(
+                devices.map { device in
+                    .object([
+                        "id": .string(device.id), "name": .string(device.name),
+                        "state": .string(device.isActive ? "active" : "pending"),
+                        "createdAt": .string(device.createdAt.description),
+                    ])
+                })
+        ]
+    }
+
+    @Sendable private func revoke(_ call: AdminOperation.Call) async throws -> JSONObject {
+        try await self.directory.deleteDevice(id: call.parameters["id"] ?? "", by: call.actor)
+        return [:]
+    }
+}

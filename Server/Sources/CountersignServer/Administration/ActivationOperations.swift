@@ -1,0 +1,91 @@
+import Ceremony
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import Pages
+import Store
+import _Primitives
+
+/// Links that enrol a phone, and the token for the first administrator.
+struct ActivationOperations: Sendable {
+    let ceremonies: CeremonyEngine
+    let administrators: Administrators
+    let trace: TraceRecorder?
+
+    private static let activation: [AdminOperation.Field] = [
+        .required("id", "The activation."), .optional("username", "Whose phone it is."),
+        .required("state", "created, claimed, answering, pending-confirmation, succeeded, failed or expired."),
+        .optional("deviceName", "What the phone calls itself, once it has answered."),
+        .required("expiresAt", "RFC 3339."),
+    ]
+
+    var operations: [AdminOperation] {
+        [
+            AdminOperation(
+                method: .post, path: "/activations", id: "createActivation",
+                summary: "Make a link that enrols a person's phone.",
+                body: [.required("username", "Whose phone it is.")],
+                answer: [
+                    .required("id", "The activation."), .required("link", "A secret: whoever opens it can answer it."),
+                    .required("qrCodeSvg", "The link as a picture."), .required("expiresAt", "RFC 3339."),
+                ],
+                status: .created, refusals: [(404, "There is no such account."), (403, "The account is locked.")],
+                handler: self.create),
+            AdminOperation(
+                method: .get, path: "/activations/{id}", id: "showActivation", summary: "Show how far an activation is.",
+                answer: Self.activation, refusals: [(404, "There is no such activation.")], handler: self.show),
+            AdminOperation(
+                method: .post, path: "/activations/{id}/confirm", id: "confirmActivation",
+                summary: "Confirm a pending phone with the number that it shows. A wrong number ends the activation.",
+                body: [.required("number", "Six digits, as the person reads them out.")], answer: Self.activation,
+                refusals: [
+                    (404, "There is no such activation."), (409, "It does not wait for a number."),
+                    (422, "That is not the number; the activation has ended."),
+                ],
+                handler: self.confirm),
+            AdminOperation(
+                method: .post, path: "/tokens", id: "createToken",
+                summary: "Exchange the secret of the one-time administrator link for a token.",
+                body: [.required("secret", "The part of the link after #.")],
+                answer: [.required("token", "Shown this once.")], status: .created,
+                refusals: [(404, "No such secret, or it has expired or been used.")], isOpen: true, handler: self.token),
+        ]
+    }
+
+    private static func json(_ view: ActivationView) -> JSONObject {
+        var object: JSONObject = [
+            "id": .string(view.id), "state": .string(view.state.rawValue),
+        ]
+        object["username"] = view.username.map(JSON.string)
+        object["deviceName"] = view.deviceName.map(JSON.string)
+        object["expiresAt"] = .string(view.expiresAt.description)
+        return object
+    }
+
+    @Sendable private func create(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let activation = try await self.ceremonies.createActivation(
+            username: call.body.requiredString("username"), by: call.actor)
+        self.trace?.record(.activationCreated, trace: TraceID())
+        return [
+            "id": .string(activation.id), "link": .string(activation.link),
+            "qrCodeSvg": .string(try QRCode(text: activation.qrContent).svg(label: "QR code that enrols a phone")),
+            "expiresAt": .string(activation.expiresAt.description),
+        ]
+    }
+
+    @Sendable private func show(_ call: AdminOperation.Call) async throws -> JSONObject {
+        Self.json(try await self.ceremonies.activation(id: call.parameters["id"] ?? ""))
+    }
+
+    @Sendable private func confirm(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let digits = try call.body.requiredString("number").filter { $0 != " " }
+        let view = try await self.ceremonies.confirmActivation(
+            id: call.parameters["id"] ?? "", number: digits, by: call.actor)
+        self.trace?.record(.activationConfirmed, trace: TraceID())
+        return Self.json(view)
+    }
+
+    @Sendable private func token(_ call: AdminOperation.Call) async throws -> JSONObject {
+        ["token": .string(try await self.administrators.redeem(secret: call.body.requiredString("secret")))]
+    }
+}

@@ -1,0 +1,127 @@
+import HTTPTypes
+import _Primitives
+
+/// The OpenAPI 3.1 document of the admin API, made from its operations.
+struct AdminDocument {
+    let operations: [AdminOperation]
+
+    var json: JSONObject {
+        var paths: JSONObject = [:]
+        for operation in self.operations {
+            var item: JSONObject = [:]
+            if case .object(let present)? = paths[operation.path] { item = present }
+            item[operation.method.rawValue.lowercased()] = .object(self.document(of: operation))
+            paths[operation.path] = .object(item)
+        }
+        return [
+            "openapi": .string("3.1.0"),
+            "info": .object([
+                "title": .string("Countersign admin API"), "version": .string("1"),
+                "description": .string(
+                    "Accounts, devices, clients and enrolment links. Failures are RFC 9457 problem documents."),
+            ]),
+            "servers": .array([.object(["url": .string(AdminRoutes.prefix)])]),
+            "security": .array([.object(["token": .array([])])]),
+            "paths": .object(paths),
+            "components": .object([
+                "securitySchemes": .object([
+                    "token": .object(["type": .string("http"), "scheme": .string("bearer")])
+                ]),
+                "schemas": .object(["Problem": .object(Self.problem)]),
+            ]),
+        ]
+    }
+
+    private func document(of operation: AdminOperation) -> JSONObject {
+        var document: JSONObject = [
+            "operationId": .string(operation.id), "summary": .string(operation.summary),
+        ]
+        if operation.isOpen { document["security"] = .array([]) }
+        let parameters =
+            operation.parameterNames.map { name in
+                JSON.object([
+                    "name": .string(name), "in": .string("path"), "required": .bool(true),
+                    "schema": .object(["type": .string("string")]),
+                ])
+            }
+            + operation.query.map { field in
+                JSON.object([
+                    "name": .string(field.name), "in": .string("query"), "description": .string(field.summary),
+                    "schema": .object(["type": .string("string")]),
+                ])
+            }
+        if !parameters.isEmpty { document["parameters"] = .array(parameters) }
+        if !operation.body.isEmpty {
+            document["requestBody"] = .object([
+                "required": .bool(true), "content": Self.content(.object(Self.schema(operation.body, isClosed: true))),
+            ])
+        }
+        document["responses"] = .object(self.responses(of: operation))
+        return document
+    }
+
+    private func responses(of operation: AdminOperation) -> JSONObject {
+        var responses: JSONObject = [:]
+        var success: JSONObject = ["description": .string(operation.status.reasonPhrase)]
+        if operation.status != .noContent {
+            success["content"] = Self.content(.object(Self.schema(operation.answer, isClosed: false)))
+        }
+        responses[String(operation.status.code)] = .object(success)
+        var refusals = operation.refusals
+        if !operation.isOpen { refusals.append((401, "No administrator's token.")) }
+        if !operation.body.isEmpty {
+            refusals += [
+                (400, "The body is not the JSON that is asked for."), (413, "The body is too large."),
+                (415, "The body is not application/json."),
+            ]
+        }
+        refusals.append((503, "The server cannot store anything just now."))
+        for (status, meaning) in refusals.sorted(by: { $0.status < $1.status }) {
+            responses[String(status)] = .object([
+                "description": .string(meaning),
+                "content": .object([
+                    "application/problem+json": .object([
+                        "schema": .object(["$ref": .string("#/components/schemas/Problem")])
+                    ])
+                ]),
+            ])
+        }
+        return responses
+    }
+
+    private static func content(_ schema: JSON) -> JSON {
+        .object(["application/json": .object(["schema": schema])])
+    }
+
+    private static func schema(_ fields: [AdminOperation.Field], isClosed: Bool) -> JSONObject {
+        var properties: JSONObject = [:]
+        for field in fields {
+            var property: JSONObject
+            switch field.kind {
+            case .string: property = ["type": .string("string")]
+            case .boolean: property = ["type": .string("boolean")]
+            case .strings:
+                property = ["type": .string("array"), "items": .object(["type": .string("string")])]
+            case .objects(let inner):
+                property = ["type": .string("array"), "items": .object(Self.schema(inner, isClosed: false))]
+            }
+            property["description"] = .string(field.summary)
+            properties[field.name] = .object(property)
+        }
+        var schema: JSONObject = ["type": .string("object"), "properties": .object(properties)]
+        let required = fields.filter(\.isRequired).map { JSON.string($0.name) }
+        if !required.isEmpty { schema["required"] = .array(required) }
+        if isClosed { schema["additionalProperties"] = .bool(false) }
+        return schema
+    }
+
+    private static let problem: JSONObject = [
+        "type": .string("object"),
+        "required": .array([.string("type"), .string("title"), .string("status")]),
+        "properties": .object([
+            "type": .object(["type": .string("string"), "format": .string("uri")]),
+            "title": .object(["type": .string("string")]), "status": .object(["type": .string("integer")]),
+            "detail": .object(["type": .string("string")]),
+        ]),
+    ]
+}

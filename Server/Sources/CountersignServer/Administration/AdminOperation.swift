@@ -1,0 +1,130 @@
+import HTTPTypes
+import Hummingbird
+import _Primitives
+
+/// One operation of the admin API: what its document says of it and what it does, so that the two cannot part.
+struct AdminOperation: Sendable {
+    /// A member of a body.
+    struct Field: Sendable {
+        indirect enum Kind: Sendable {
+            case string, boolean, strings
+            case objects([Field])
+        }
+
+        let name: String
+        let kind: Kind
+        let isRequired: Bool
+        let summary: String
+
+        static func required(_ name: String, _ summary: String) -> Field { .required(name, .string, summary) }
+
+        static func required(_ name: String, _ kind: Kind, _ summary: String) -> Field {
+            Field(name: name, kind: kind, isRequired: true, summary: summary)
+        }
+
+        static func optional(_ name: String, _ summary: String) -> Field { .optional(name, .string, summary) }
+
+        static func optional(_ name: String, _ kind: Kind, _ summary: String) -> Field {
+            Field(name: name, kind: kind, isRequired: false, summary: summary)
+        }
+    }
+
+    /// What a handler is given: the path's parameters and the body, of whose members all are known.
+    struct Call: Sendable {
+        let parameters: [String: String]
+        let query: String?
+        let body: JSONObject
+        /// Who asks, for the audit trail.
+        let actor: String
+    }
+
+    typealias Handler = @Sendable (Call) async throws -> JSONObject
+
+    let method: HTTPRequest.Method
+    /// Below `/admin/v1`, parameters in braces.
+    let path: String
+    /// The document's operationId.
+    let id: String
+    let summary: String
+    var body: [Field] = []
+    var query: [Field] = []
+    var answer: [Field] = []
+    /// What it answers when it succeeds.
+    var status: HTTPResponse.Status = .ok
+    /// The refusals of its own, beside those of every operation.
+    var refusals: [(status: Int, meaning: String)] = []
+    /// Whether it works without an administrator's token.
+    var isOpen = false
+    let handler: Handler
+
+    /// The names in braces.
+    var parameterNames: [String] {
+        self.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
+    }
+}
+
+/// Mounts the admin API, on the public listener behind tokens, or on the local socket, whose file mode guards it.
+struct AdminRoutes: Sendable {
+    static let prefix = "/admin/v1"
+
+    /// Who may call.
+    enum Guard: Sendable {
+        /// Whoever has a token.
+        case token(@Sendable (String) async throws -> Bool)
+        /// Whoever can open the socket.
+        case socket
+    }
+
+    let operations: [AdminOperation]
+    let guarding: Guard
+    let bodyLimit: Int
+
+    func mount(on router: ServerRouter) {
+        var paths: [(path: String, handlers: [HTTPRequest.Method: ServerRouter.Handler])] = []
+        for operation in self.operations {
+            let handler: ServerRouter.Handler = { request, context in
+                try await self.answer(operation, request, context)
+            }
+            if let index = paths.firstIndex(where: { $0.path == operation.path }) {
+                paths[index].handlers[operation.method] = handler
+            } else {
+                paths.append((operation.path, [operation.method: handler]))
+            }
+        }
+        for (path, handlers) in paths { router.endpoint(RouterPath(Self.prefix + path), handlers) }
+        let document = AdminDocument(operations: self.operations).json
+        router.endpoint(RouterPath(Self.prefix + "/openapi.json"), [.get: { _, _ in .json(document) }])
+    }
+
+    private func answer(_ operation: AdminOperation, _ request: Request, _ context: ServerContext) async throws
+        -> Response
+    {
+        if !operation.isOpen { try await self.authorize(request) }
+        var parameters: [String: String] = [:]
+        for name in operation.parameterNames { parameters[name] = try context.pathParameter(name) }
+        var body: JSONObject = [:]
+        if !operation.body.isEmpty {
+            body = try await request.jsonObject(limit: self.bodyLimit)
+            for member in body.members where !operation.body.contains(where: { $0.name == member.name }) {
+                throw JSONError(.wrongType, "an unknown member")
+            }
+        }
+        let actor = if case .socket = self.guarding { "socket" } else { "administrator" }
+        let call = AdminOperation.Call(
+            parameters: parameters, query: request.uri.query, body: body, actor: actor)
+        let answer = try await operation.handler(call)
+        guard operation.status != .noContent else { return Response(status: .noContent) }
+        return .json(answer, status: operation.status)
+    }
+
+    private func authorize(_ request: Request) async throws {
+        guard case .token(let isAuthorized) = self.guarding else { return }
+        let refusal = Problem(
+            .unauthorized, "unauthorized", "An administrator's token is needed.",
+            headers: [.wwwAuthenticate: "Bearer"])
+        guard let header = request.headers[.authorization], header.lowercased().hasPrefix("bearer ") else {
+            throw refusal
+        }
+        guard try await isAuthorized(String(header.dropFirst(7))) else { throw refusal }
+    }
+}

@@ -1,0 +1,188 @@
+public import Ceremony
+public import CeremonyEngine
+public import Hummingbird
+public import Logging
+public import OAuthProvider
+public import ServiceLifecycle
+public import Store
+import Synchronization
+public import UAF
+public import UAFRelyingParty
+public import _Primitives
+
+/// One server: two engines over one store, wired to each other, and the routers that face outwards.
+public struct ServerAssembly: Sendable {
+    /// Everything that is kept.
+    public typealias ServerStore = CeremonyStores & AdministrationStore & OpenIDStore
+
+    /// What an operator chooses.
+    public struct Configuration: Sendable {
+        /// The server's address, without a slash at its end.
+        public var issuer: String
+        /// What phones show as the asking service at an enrolment.
+        public var serviceName: String
+        /// The apps that may answer.
+        public var facets: [FacetID]
+        /// The models of authenticators that may take part.
+        public var metadata: MetadataCatalog
+        /// The proxies whose forwarded headers count.
+        public var trustedProxies: [AddressBlock]
+        /// Every time, count and size.
+        public var limits: Limits
+
+        public init(
+            issuer: String, serviceName: String = "Countersign", facets: [FacetID], metadata: MetadataCatalog,
+            trustedProxies: [AddressBlock] = [], limits: Limits = Limits()
+        ) {
+            self.issuer = issuer
+            self.serviceName = serviceName
+            self.facets = facets
+            self.metadata = metadata
+            self.trustedProxies = trustedProxies
+            self.limits = limits
+        }
+
+        /// Whether people reach the server by https.
+        public var isSecure: Bool { self.issuer.hasPrefix("https://") }
+    }
+
+    public let configuration: Configuration
+    public let ceremonies: CeremonyEngine
+    public let provider: OpenIDProvider
+    public let directory: AccountDirectory
+    public let administrators: Administrators
+    /// Where the arrows of runs go, if anywhere.
+    public let trace: TraceRecorder?
+    let time: TimeSource
+    let random: RandomSource
+
+    /// Wires a server over `store`. At the first start of a store it makes the provider's keys.
+    ///
+    /// Throws ``StoreError``.
+    public static func open(
+        _ configuration: Configuration, store: any ServerStore, sealing: Sealing, trace: TraceRecorder? = nil,
+        time: TimeSource = .system, random: RandomSource = .system
+    ) async throws -> ServerAssembly {
+        let limits = configuration.limits
+        let directory = AccountDirectory(store: store, time: time, random: random, limits: limits)
+        let outcomes = CeremonyOutcomes()
+        let provider = try await OpenIDProvider.open(
+            .init(issuer: configuration.issuer, limits: limits), store: store, outcomes: outcomes,
+            people: People(directory: directory), time: time, random: random)
+        let ceremonies = try CeremonyEngine(
+            configuration: .init(
+                issuer: configuration.issuer, serviceName: configuration.serviceName,
+                // Without TLS the calling app's own facet stands for the application (decision 26).
+                appID: configuration.isSecure ? "\(configuration.issuer)/uaf/1.1/facets" : "",
+                trustedFacets: configuration.facets, metadata: configuration.metadata, limits: limits),
+            store: store, sealing: sealing, time: time, random: random,
+            subjects: Subjects(
+                subject: { account, client in provider.subject(ofAccount: account, client: client) },
+                accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }))
+        outcomes.connect(ceremonies)
+        return ServerAssembly(
+            configuration: configuration, ceremonies: ceremonies, provider: provider, directory: directory,
+            administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
+            time: time, random: random)
+    }
+
+    /// What everybody reaches: pages, OpenID, phones, back ends, and the admin API behind its tokens.
+    public func publicRouter() -> Router<ServerContext> {
+        let router = self.router()
+        let limits = self.configuration.limits
+        UAFRoutes(ceremonies: self.ceremonies, provider: self.provider, limits: limits, trace: self.trace)
+            .mount(on: router)
+        RedeemRoutes(ceremonies: self.ceremonies, limits: limits, trace: self.trace).mount(on: router)
+        DispatchRoutes(ceremonies: self.ceremonies, provider: self.provider, limits: limits, trace: self.trace)
+            .mount(on: router)
+        self.mountPages(on: router)
+        let administrators = self.administrators
+        self.administration(.token { try await administrators.administrator(token: $0) != nil }).mount(on: router)
+        return router
+    }
+
+    /// What the local command line reaches, through a socket that only the operator can open.
+    public func socketRouter() -> Router<ServerContext> {
+        let router = self.router()
+        self.administration(.socket).mount(on: router)
+        return router
+    }
+
+    /// What supervisors reach. `assertWritable` throws where the store cannot make a step durable.
+    public func operationsRouter(assertWritable: @escaping @Sendable () async throws -> Void) -> Router<ServerContext> {
+        let router = self.router()
+        HealthRoutes(assertWritable: assertWritable).mount(on: router)
+        return router
+    }
+
+    private func router() -> Router<ServerContext> {
+        let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
+        router.addMiddleware {
+            AccessLogMiddleware()
+            SecurityHeadersMiddleware(isSecure: self.configuration.isSecure)
+            ErrorMiddleware()
+            RequestBoundsMiddleware()
+            ClientAddressMiddleware(trustedProxies: self.configuration.trustedProxies)
+        }
+        return router
+    }
+
+    private func administration(_ guarding: AdminRoutes.Guard) -> AdminRoutes {
+        AdminRoutes(
+            operations: AccountOperations(directory: self.directory, provider: self.provider).operations
+                + ClientOperations(provider: self.provider).operations
+                + ActivationOperations(
+                    ceremonies: self.ceremonies, administrators: self.administrators, trace: self.trace
+                ).operations,
+            guarding: guarding, bodyLimit: self.configuration.limits.bodyBytes)
+    }
+
+    /// Ends and deletes what is over, from time to time. Any number of servers may do so over one store.
+    public struct Sweeper: Service {
+        let assembly: ServerAssembly
+        let logger: Logger
+
+        public func run() async throws {
+            let interval = self.assembly.configuration.limits.sweepInterval
+            try? await cancelWhenGracefulShutdown {
+                while true {
+                    try await Task.sleep(for: interval)
+                    do {
+                        try await self.assembly.ceremonies.sweep()
+                        while try await self.assembly.provider.sweep() > 0 {}
+                    } catch {
+                        self.logger.error("Sweeping failed", metadata: ["reason": "\(error)"])
+                    }
+                }
+            }
+        }
+    }
+
+    /// The service that sweeps.
+    public func sweeper(logger: Logger) -> Sweeper { Sweeper(assembly: self, logger: logger) }
+}
+
+/// Hands the outcomes of ceremonies to the provider, so that neither engine knows the other.
+private final class CeremonyOutcomes: AuthenticationOutcomes {
+    private let ceremonies = Mutex<CeremonyEngine?>(nil)
+
+    func connect(_ ceremonies: CeremonyEngine) { self.ceremonies.withLock { $0 = ceremonies } }
+
+    func consume(request: String, browser: BrowserSecret) async throws -> AuthenticationOutcome? {
+        guard let ceremonies = self.ceremonies.withLock({ $0 }),
+            let outcome = try await ceremonies.consumeSignIn(reference: request, browser: browser.cookieValue)
+        else { return nil }
+        return AuthenticationOutcome(
+            account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr)
+    }
+}
+
+/// Tells the provider the names of people that may sign in.
+private struct People: PersonDirectory {
+    let directory: AccountDirectory
+
+    func person(account: String) async throws -> Person? {
+        guard let record = try await self.directory.account(id: account), !record.isLocked else { return nil }
+        return Person(username: record.username, displayName: record.displayName)
+    }
+}

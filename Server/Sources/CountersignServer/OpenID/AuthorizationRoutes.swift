@@ -1,0 +1,97 @@
+import Ceremony
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Pages
+import Store
+import _Primitives
+
+/// The addresses of the OpenID provider that browsers come to: authorization and sign-out.
+///
+/// Both take a form as well as a query. A form from another site comes without cookies, so it is turned into a
+/// navigation first.
+struct AuthorizationRoutes: Sendable {
+    let provider: OpenIDProvider
+    let answers: PageAnswers
+    let cookies: BrowserCookies
+    let limits: Limits
+    let trace: TraceRecorder?
+
+    /// The field that shows that a form stood on our page.
+    private static let confirmation = "confirmation"
+
+    func mount(on router: ServerRouter) {
+        router.endpoint(
+            "/oauth2/authorize",
+            [.get: self.answers.page(self.authorize), .post: self.answers.page(self.authorizeForm)])
+        router.endpoint(
+            "/oauth2/logout", [.get: self.answers.page(self.logout), .post: self.answers.page(self.logoutForm)])
+    }
+
+    @Sendable private func authorize(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.authorize(request.uri.query ?? "", request, context)
+    }
+
+    @Sendable private func authorizeForm(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await self.form(of: request)
+        guard self.cookies.browser(of: request) != nil else { return .seeOther("/oauth2/authorize?\(form)") }
+        return try await self.authorize(form, request, context)
+    }
+
+    private func authorize(_ text: String, _ request: Request, _ context: ServerContext) async throws -> Response {
+        let known = self.cookies.browser(of: request)
+        let browser = known ?? self.cookies.newBrowser()
+        let session = self.cookies.session(of: request)
+        switch try await self.provider.authorize(text, browser: browser, session: session) {
+        case .signIn(let id):
+            self.trace?.record(.authorizationRequested, trace: request.trace)
+            return .seeOther("/sign-in?request=\(id)", headers: HTTPFields([self.cookies.set(browser)]))
+        case .redirect(let location): return .seeOther(location)
+        case .page(let error): return self.answers.error(error, context)
+        }
+    }
+
+    @Sendable private func logout(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.logout(request.uri.query ?? "", confirmed: false, request, context)
+    }
+
+    @Sendable private func logoutForm(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await self.form(of: request)
+        guard let session = self.cookies.session(of: request) else { return .seeOther("/oauth2/logout?\(form)") }
+        // Another address of the same site can post with the cookie too; it cannot know what our page carried.
+        let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
+        let token = (try? Parameters(parsing: form, limits: limits))?[Self.confirmation] ?? ""
+        let confirmed = constantTimeEqual(Array(token.utf8), Array(self.cookies.formToken(session).utf8))
+        return try await self.logout(form, confirmed: confirmed, request, context)
+    }
+
+    private func logout(_ text: String, confirmed: Bool, _ request: Request, _ context: ServerContext) async throws
+        -> Response
+    {
+        let session = self.cookies.session(of: request)
+        switch try await self.provider.logout(text, session: session, confirmed: confirmed) {
+        case .redirect(let location): return .seeOther(location, headers: HTTPFields([self.cookies.endSession]))
+        case .signedOut:
+            return .page(
+                self.answers.pages.html(SignedOutPage()), headers: HTTPFields([self.cookies.endSession]))
+        case .askPerson(let clientName, let fields):
+            var shown = fields.members.filter { $0.name != Self.confirmation }
+            if let session { shown.append((Self.confirmation, self.cookies.formToken(session))) }
+            let target = fields["post_logout_redirect_uri"].flatMap { try? RedirectURI($0).origin }
+            return .page(
+                self.answers.pages.html(
+                    SignOutQuestionPage(clientName: clientName, fields: shown, returnOrigin: target)))
+        case .page(let error): return self.answers.error(error, context)
+        }
+    }
+
+    /// A form that can stand in an address: encoded as browsers do it, and short enough to be turned into one.
+    private func form(of request: Request) async throws -> String {
+        let text = try await request.formText(limit: RequestBoundsMiddleware.targetBytes - 64)
+        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {
+            throw Problem(.badRequest, "malformed-body", "The form is not encoded.")
+        }
+        return text
+    }
+}

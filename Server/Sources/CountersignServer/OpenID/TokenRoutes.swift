@@ -1,0 +1,86 @@
+import Ceremony
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import OAuth
+import OAuthProvider
+import Store
+import _Primitives
+
+/// The addresses of the OpenID provider that programs come to: tokens, claims, keys and the description of it all.
+///
+/// Their failures have the form of RFC 6749, section 5.2.
+struct TokenRoutes: Sendable {
+    let provider: OpenIDProvider
+    let limits: Limits
+    let trace: TraceRecorder?
+
+    func mount(on router: ServerRouter) {
+        router.endpoint("/oauth2/token", [.post: self.token])
+        router.endpoint("/oauth2/userinfo", [.get: self.userinfo, .post: self.userinfo])
+        // Keys and addresses change rarely; a rotation announces its key longer before than this.
+        let cached: HTTPFields = [.cacheControl: "public, max-age=300"]
+        router.endpoint(
+            "/oauth2/jwks",
+            [
+                .get: { _, _ in
+                    .json(self.provider.keySet, contentType: "application/jwk-set+json", headers: cached)
+                }
+            ])
+        for name in ["openid-configuration", "oauth-authorization-server"] {
+            router.endpoint(
+                RouterPath("/.well-known/\(name)"), [.get: { _, _ in .json(self.provider.discovery, headers: cached) }])
+        }
+    }
+
+    @Sendable private func token(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.answer(context) {
+            let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+            let answer = try await self.provider.token(header: Self.authorization(of: request), body: form)
+            if answer.status == 200 { self.trace?.record(.tokensIssued, trace: request.trace) }
+            return answer
+        }
+    }
+
+    @Sendable private func userinfo(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.answer(context) {
+            try await self.provider.userinfo(header: Self.authorization(of: request))
+        }
+    }
+
+    /// The header, where there is exactly one: of several the parts of a deployment could each take another.
+    private static func authorization(of request: Request) -> String? {
+        let values = request.headers[values: .authorization]
+        return values.count == 1 ? values[0] : nil
+    }
+
+    private func answer(_ context: ServerContext, _ body: () async throws -> ProviderAnswer) async throws -> Response {
+        do {
+            return try await body().response
+        } catch {
+            let problem = ErrorMiddleware().problem(error, context)
+            let code: OAuthError.Code =
+                switch problem.status.code {
+                case 503: .temporarilyUnavailable
+                case 500...: .serverError
+                default: .invalidRequest
+                }
+            return .json(
+                OAuthError(code, problem.detail).json, status: problem.status, headers: problem.headers)
+        }
+    }
+}
+
+extension ProviderAnswer {
+    /// The answer as it is written.
+    fileprivate var response: Response {
+        var fields = HTTPFields()
+        for header in self.headers {
+            if let name = HTTPField.Name(header.name) { fields[name] = header.value }
+        }
+        let bytes = self.body.map { ByteBuffer(bytes: JSON.object($0).serialized) }
+        return Response(
+            status: HTTPResponse.Status(code: self.status), headers: fields,
+            body: bytes.map { .init(byteBuffer: $0) } ?? .init())
+    }
+}

@@ -1,0 +1,137 @@
+import Ceremony
+import Foundation
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Pages
+import Store
+import UAF
+import _Primitives
+
+/// What back ends of relying parties call: have something confirmed on a phone, and learn how it went. Each sees its own
+/// sessions only.
+struct DispatchRoutes: Sendable {
+    let ceremonies: CeremonyEngine
+    let provider: OpenIDProvider
+    let limits: Limits
+    let trace: TraceRecorder?
+
+    func mount(on router: ServerRouter) {
+        router.endpoint("/token/dispatch/authentication", [.post: self.dispatch])
+        router.endpoint("/status", [.post: self.status])
+        router.endpoint("/status/:session/events", [.get: self.events])
+    }
+
+    private func client(_ request: Request) async throws -> AuthenticatedClient {
+        do {
+            return try await self.provider.authenticate(header: request.headers[.authorization])
+        } catch let error as OAuthError {
+            throw Problem(
+                .unauthorized, "unauthorized", "A client's id and secret are needed.",
+                headers: [.wwwAuthenticate: error.challenge(scheme: "Basic", realm: "countersign")])
+        }
+    }
+
+    @Sendable private func dispatch(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let client = try await self.client(request)
+        let body = try await request.jsonObject(limit: self.limits.bodyBytes)
+        let message: GetUAFRequest
+        do {
+            message = try GetUAFRequest(json: try body.requiredObject("getUafRequest"))
+        } catch let error as UAFError {
+            throw Problem(.badRequest, "invalid-request", "getUafRequest is not one (\(error.code)).")
+        }
+        let answer = try await self.ceremonies.dispatch(
+            DispatchRequest(
+                dispatcher: try body.requiredString("dispatcher"), operation: message.operation,
+                context: message.context),
+            client: DispatchingClient(id: client.id, name: client.name, origin: client.origin))
+        if answer.result == .dispatched { self.trace?.record(.transactionDispatched, trace: request.trace) }
+        return .json(try self.document(of: answer))
+    }
+
+    private func document(of answer: DispatchAnswer) throws -> JSONObject {
+        var document: JSONObject = ["dispatchResult": .string(answer.result.rawValue)]
+        document["sessionId"] = answer.sessionID.map(JSON.string)
+        document["token"] = answer.token.map(JSON.string)
+        document["link"] = answer.link.map(JSON.string)
+        document["expiresAt"] = answer.expiresAt.map { .string($0.description) }
+        var response = answer.link
+        if let content = answer.qrContent {
+            let code = try QRCode(text: content)
+            document["qrCodeSvg"] = .string(code.svg(label: "QR code to confirm with your phone"))
+            response = "data:image/png;base64,\(Data(try code.png()).base64EncodedString())"
+        }
+        if let response {
+            document["dispatcherInformation"] = .object([
+                "name": .string(answer.dispatcher), "response": .string(response),
+            ])
+        }
+        if !answer.transaction.isEmpty {
+            document["transaction"] = .array(
+                answer.transaction.map {
+                    .object([
+                        "contentType": .string($0.contentType.rawValue),
+                        "content": .string(Base64URL.encode($0.content)),
+                    ])
+                })
+        }
+        return document
+    }
+
+    @Sendable private func status(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let client = try await self.client(request)
+        let body = try await request.jsonObject(limit: self.limits.bodyBytes)
+        let status = try await self.ceremonies.status(
+            sessionID: try body.requiredString("sessionId"), clientID: client.id)
+        return .json(try self.document(of: status, client, request))
+    }
+
+    @Sendable private func events(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let client = try await self.client(request)
+        let session = try context.pathParameter("session")
+        let events = self.ceremonies.statusEvents(sessionID: session, clientID: client.id)
+        return Response.serverSentEvents(name: "status", to: request, events) { try self.document(of: $0, client, request) }
+    }
+
+    private func document(of status: CeremonyStatus, _ client: AuthenticatedClient, _ request: Request) throws
+        -> JSONObject
+    {
+        var document: JSONObject = [
+            "status": .string(status.state.rawValue), "timestamp": .string(status.timestamp.description),
+        ]
+        document["subject"] = status.subject.map(JSON.string)
+        document["uafStatusCode"] = status.uafStatusCode.map { .integer(Int64($0)) }
+        document["clientErrorCode"] = status.clientErrorCode.map { .integer(Int64($0)) }
+        document["asmStatusCode"] = status.asmStatusCode.map { .integer(Int64($0)) }
+        if let result = status.tokenResult {
+            document["tokenInformation"] = .object(["tokenResult": .string(result)])
+        }
+        if !status.authenticators.isEmpty {
+            document["authenticators"] = .array(
+                status.authenticators.map { .object(["aaid": .string($0.text)]) })
+        }
+        if let confirmation = status.confirmation {
+            document["result"] = .string(try self.signed(confirmation, for: client))
+            self.trace?.record(.resultSigned, trace: request.trace)
+        }
+        return document
+    }
+
+    /// The server's statement of what a person confirmed: enough for the client to check against its own text.
+    private func signed(_ confirmation: ConfirmedTransaction, for client: AuthenticatedClient) throws -> String {
+        let issued = confirmation.at.seconds
+        return try self.provider.sign(
+            [
+                "aud": .string(client.id), "sub": .string(confirmation.subject),
+                "jti": .string(confirmation.sessionID), "session_id": .string(confirmation.sessionID),
+                "exp": .integer(issued + self.limits.resultLifetime.components.seconds),
+                "auth_time": .integer(issued),
+                "transaction_hash": .string(Base64URL.encode(confirmation.contentHash)),
+                "transaction_content_type": .string(confirmation.contentType),
+                "amr": .array(confirmation.amr.map(JSON.string)),
+            ], type: "transaction-confirmation+jwt")
+    }
+}

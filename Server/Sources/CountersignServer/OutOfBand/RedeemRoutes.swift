@@ -1,0 +1,41 @@
+import Ceremony
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Store
+import UAF
+import _Primitives
+
+/// Where a phone gives a one-time token and gets the UAF request that it stands for.
+struct RedeemRoutes: Sendable {
+    let ceremonies: CeremonyEngine
+    let limits: Limits
+    let trace: TraceRecorder?
+
+    func mount(on router: ServerRouter) {
+        router.endpoint(
+            "/token/redeem/authentication", [.post: { try await self.redeem(.authentication, $0, $1) }])
+        router.endpoint("/token/redeem/registration", [.post: { try await self.redeem(.registration, $0, $1) }])
+    }
+
+    private func redeem(_ operation: UAF.Operation, _ request: Request, _ context: ServerContext) async throws
+        -> Response
+    {
+        let body = try await request.jsonObject(limit: self.limits.bodyBytes)
+        let answer = try await self.ceremonies.redeem(
+            token: try body.requiredString("token"), operation: operation)
+        self.trace?.record(.requestAnswered, trace: request.trace)
+        return Response(
+            status: .ok,
+            headers: [.contentType: MediaType.uaf.headerValue, .cacheControl: "no-store"],
+            body: .init(byteBuffer: ByteBuffer(bytes: answer.serialized)))
+    }
+}
+
+extension Request {
+    /// The run that this request belongs to (W3C Trace Context), or one of its own.
+    var trace: TraceID {
+        HTTPField.Name("traceparent").flatMap { self.headers[$0] }.flatMap(TraceID.init(traceparent:)) ?? TraceID()
+    }
+}

@@ -1,0 +1,91 @@
+import Crypto
+import HTTPTypes
+import Hummingbird
+import OAuthProvider
+import Store
+import _Primitives
+
+/// The two cookies of a browser: one knows it again, one says that it is signed in.
+///
+/// Both are for this host alone, out of reach of scripts, and not sent with what another site posts or embeds. On
+/// loopback, where there is no TLS, they lose the prefix and `Secure` (decision 26).
+struct BrowserCookies: Sendable {
+    /// Whether people reach the server by https.
+    let isSecure: Bool
+    /// How long a browser is known.
+    let lifetime: Duration
+    let random: RandomSource
+    /// What the cookies' names begin with, after the browser's own prefix.
+    var name = "countersign"
+
+    private var prefix: String { self.isSecure ? "__Host-" : "" }
+    var browserName: String { "\(self.prefix)\(self.name)_browser" }
+    var sessionName: String { "\(self.prefix)\(self.name)_session" }
+
+    /// The browser, where it is known.
+    func browser(of request: Request) -> BrowserSecret? {
+        self.value(self.browserName, of: request).flatMap(BrowserSecret.init(cookie:))
+    }
+
+    /// The session that the browser shows.
+    func session(of request: Request) -> SessionSecret? {
+        self.value(self.sessionName, of: request).flatMap(SessionSecret.init(cookie:))
+    }
+
+    /// A secret for a browser that is not known.
+    func newBrowser() -> BrowserSecret { BrowserSecret(random: self.random) }
+
+    /// Keeps the browser known.
+    func set(_ browser: BrowserSecret) -> HTTPField {
+        self.field(self.browserName, browser.cookieValue, "; Max-Age=\(self.lifetime.components.seconds)")
+    }
+
+    /// Signs the browser in until it is closed, or the session ends at the server.
+    func set(_ session: SessionSecret) -> HTTPField { self.field(self.sessionName, session.cookieValue, "") }
+
+    /// Forgets the session.
+    var endSession: HTTPField { self.field(self.sessionName, "", "; Max-Age=0") }
+
+    /// What a form must carry as a sign that it stood on a page of ours: only this server and the browser can make it.
+    func formToken(_ session: SessionSecret) -> String {
+        Base64URL.encode(Array(SHA256.hash(data: Array("form of session \(session.cookieValue)".utf8))))
+    }
+
+    private func field(_ name: String, _ value: String, _ lifetime: String) -> HTTPField {
+        let secure = self.isSecure ? "; Secure" : ""
+        return HTTPField(
+            name: .setCookie, value: "\(name)=\(value); Path=/\(lifetime)\(secure); HttpOnly; SameSite=Lax")
+    }
+
+    /// The cookie's value; none where there are several of the name, because one may be another site's doing.
+    private func value(_ name: String, of request: Request) -> String? {
+        let pairs = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }
+        let values = pairs.compactMap { pair -> Substring? in
+            let pair = pair.drop { $0 == " " }
+            return pair.hasPrefix("\(name)=") ? pair.dropFirst(name.utf8.count + 1) : nil
+        }
+        return values.count == 1 ? String(values[0]) : nil
+    }
+}
+
+/// The words by which a phone shows which browser wants to sign in.
+enum BrowserWords {
+    /// "Chrome on Linux", from `User-Agent`; "a browser" where it says nothing that is known. Nothing of the header
+    /// itself is passed on.
+    static func describe(userAgent: String?) -> String {
+        guard let userAgent, userAgent.utf8.count <= 1024 else { return "a browser" }
+        func first(_ table: [(mark: String, words: String)]) -> String? {
+            table.first { userAgent.contains($0.mark) }?.words
+        }
+        // In this order: each one's header also holds the marks of those behind it.
+        let browser = first([
+            ("Edg", "Edge"), ("OPR/", "Opera"), ("SamsungBrowser/", "Samsung Internet"), ("FxiOS/", "Firefox"),
+            ("CriOS/", "Chrome"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"),
+        ])
+        let system = first([
+            ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("CrOS", "ChromeOS"),
+            ("Windows", "Windows"), ("Mac OS X", "Mac"), ("Linux", "Linux"),
+        ])
+        return [browser ?? "a browser", system].compactMap { $0 }.joined(separator: " on ")
+    }
+}

@@ -1,0 +1,154 @@
+import Ceremony
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Pages
+import Store
+import _Primitives
+
+/// The pages on which a person signs in with their phone, from the QR code to the way back to the service.
+///
+/// A request's page answers only the browser that started it: every other one sees nothing, not even whether there is
+/// such a request.
+struct SignInRoutes: Sendable {
+    let ceremonies: CeremonyEngine
+    let provider: OpenIDProvider
+    let answers: PageAnswers
+    let cookies: BrowserCookies
+    let limits: Limits
+    let trace: TraceRecorder?
+    let time: TimeSource
+
+    func mount(on router: ServerRouter) {
+        router.endpoint("/sign-in", [.get: self.answers.page(self.begin)])
+        router.endpoint("/sign-in/wait", [.get: self.answers.page(self.wait)])
+        router.endpoint("/sign-in/wait/events", [.get: self.events])
+        router.endpoint("/sign-in/complete", [.get: self.answers.page(self.complete)])
+        router.endpoint("/sign-in/continue", [.get: self.answers.page(self.continueOnDevice)])
+        router.endpoint("/sign-in/cancel", [.post: self.answers.page(self.cancel)])
+    }
+
+    @Sendable private func begin(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let (id, browser, pending) = try await self.pending(try Self.query("request", of: request), request)
+        let requester = SignInRequester(
+            service: pending.clientName, origin: pending.clientOrigin, address: context.clientAddress,
+            browser: BrowserWords.describe(userAgent: request.headers[.userAgent]))
+        let view = try await self.ceremonies.beginSignIn(
+            reference: id, browser: browser.cookieValue, requester: requester)
+        return try self.page(view, id, pending, request)
+    }
+
+    @Sendable private func wait(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let (id, browser, pending) = try await self.pending(try Self.query("request", of: request), request)
+        let view = try await self.ceremonies.renewSignIn(reference: id, browser: browser.cookieValue)
+        return try self.page(view, id, pending, request)
+    }
+
+    private func page(_ view: SignInView, _ id: String, _ pending: PendingAuthorization, _ request: Request) throws
+        -> Response
+    {
+        // Not yet the way back: that is a navigation with the browser's cookie, which ends the sign-in.
+        if view.state == .approved { return .seeOther("/sign-in/complete?request=\(id)") }
+        let codes = view.codes.map { codes in
+            SignInPage.Codes(
+                qrLink: codes.qrContent, sameDeviceLink: codes.link, typedCode: codes.typedCode,
+                secondsLeft: Int((codes.expiresAt - self.time.now()).components.seconds))
+        }
+        if codes != nil { self.trace?.record(.codeShown, trace: request.trace) }
+        return .page(
+            try self.answers.pages.html(
+                SignInPage(
+                    requestID: id, clientName: pending.clientName, state: view.state.pageState, codes: codes,
+                    returnOrigin: pending.clientOrigin)))
+    }
+
+    /// The page's own channel: words for states, nothing else (decision 21).
+    @Sendable private func events(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let (id, browser, _) = try await self.pending(try Self.query("request", of: request), request)
+        let events = try await self.ceremonies.signInEvents(reference: id, browser: browser.cookieValue)
+        let trace = request.trace
+        return .serverSentEvents(name: "state", to: request, events) { state in
+            if state == .approved { self.trace?.record(.approvalAnnounced, trace: trace) }
+            return ["state": .string(state.rawValue)]
+        }
+    }
+
+    @Sendable private func complete(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let id = try Self.query("request", of: request)
+        guard let browser = self.cookies.browser(of: request) else { throw Self.unknown }
+        let session = self.cookies.session(of: request)
+        switch try await self.provider.complete(request: id, browser: browser, session: session) {
+        case .signedIn(let redirect, let session):
+            self.trace?.record(.signInCompleted, trace: request.trace)
+            self.trace?.record(.authorizationCodeSent, trace: request.trace)
+            return .seeOther(redirect, headers: HTTPFields([self.cookies.set(session)]))
+        case .redirect(let location): return .seeOther(location)
+        case .page: throw Self.unknown
+        }
+    }
+
+    /// Where the phone leads after an approval by link. It works in the browser that started, and ends the sign-in in
+    /// any other (decision 18).
+    @Sendable private func continueOnDevice(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let code = try Self.query("code", of: request)
+        let browser = self.cookies.browser(of: request)?.cookieValue
+        let id = try await self.ceremonies.continueSignIn(code: code, browser: browser)
+        self.trace?.record(.continuationOpened, trace: request.trace)
+        return .seeOther("/sign-in/complete?request=\(id)")
+    }
+
+    @Sendable private func cancel(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+        let (id, browser, _) = try await self.pending(try Self.parameter("request", of: form), request)
+        do {
+            try await self.ceremonies.cancelSignIn(reference: id, browser: browser.cookieValue)
+        } catch let error as CeremonyError where error.code == .notFound {
+            // The page was never shown: there is nothing to end but the request.
+        }
+        switch try await self.provider.refuse(request: id, browser: browser) {
+        case .redirect(let location): return .seeOther(location)
+        case .signIn, .page: throw Self.unknown
+        }
+    }
+
+    // MARK: -
+
+    private static let unknown = Problem(.notFound, "not-found", "There is no such sign-in in this browser.")
+
+    private func pending(_ id: String, _ request: Request) async throws -> (
+        id: String, browser: BrowserSecret, pending: PendingAuthorization
+    ) {
+        guard let browser = self.cookies.browser(of: request),
+            let pending = try await self.provider.pending(request: id, browser: browser)
+        else { throw Self.unknown }
+        return (id, browser, pending)
+    }
+
+    private static func query(_ name: String, of request: Request) throws -> String {
+        try self.parameter(name, of: request.uri.query ?? "")
+    }
+
+    private static func parameter(_ name: String, of text: String) throws -> String {
+        guard let value = (try? Parameters(parsing: text))?[name], (1...128).contains(value.utf8.count) else {
+            throw Problem(.badRequest, "invalid-request", "The address lacks a part. Follow the whole link.")
+        }
+        return value
+    }
+}
+
+extension SignInState {
+    /// The page of a state.
+    fileprivate var pageState: SignInPage.State {
+        switch self {
+        case .waiting: .waiting
+        case .claimed: .claimed
+        case .approved: .approved
+        case .approvedOnDevice: .approvedOnDevice
+        case .denied: .denied
+        case .expired: .expired
+        case .failed: .failed
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import CeremonyEngine
+import Ceremony
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import OAuth
+import OAuthProvider
+import Store
+import UAF
+import _Primitives
+
+/// FIDO UAF over HTTPS (UAF Architectural Overview and HTTPS transport profile): requests and answers of phones.
+///
+/// A message that the engine refuses is answered 200 with its UAF status code; HTTP codes are for what is no UAF message
+/// at all.
+struct UAFRoutes: Sendable {
+    let ceremonies: CeremonyEngine
+    let provider: OpenIDProvider
+    let limits: Limits
+    let trace: TraceRecorder?
+
+    func mount(on router: ServerRouter) {
+        router.endpoint("/uaf/1.1/request/registration", [.post: self.requestRegistration])
+        router.endpoint("/uaf/1.1/request/authentication", [.post: self.requestAuthentication])
+        router.endpoint("/uaf/1.1/registration", [.post: self.answerRegistration])
+        router.endpoint("/uaf/1.1/authentication", [.post: self.answerAuthentication])
+        router.endpoint("/uaf/1.1/facets", [.get: self.facets])
+    }
+
+    /// In-app registration of a further authenticator. The phone proves itself by the token of an authentication.
+    @Sendable private func requestRegistration(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let account: String
+        do {
+            account = try self.provider.account(ofDeviceToken: request.headers[.authorization])
+        } catch let error as OAuthError {
+            throw Problem(
+                .unauthorized, "unauthorized", "Authenticate first, and send the token that comes of it.",
+                headers: [.wwwAuthenticate: error.challenge(scheme: "Bearer", realm: "countersign")])
+        }
+        _ = try await self.read(request, GetUAFRequest.init(parsing:))
+        return Self.message(try await self.ceremonies.registrationRequest(accountID: account).serialized)
+    }
+
+    /// In-app authentication. Anybody may ask; only text that the server itself has can be confirmed here (decision 20).
+    @Sendable private func requestAuthentication(_ request: Request, _ context: ServerContext) async throws
+        -> Response
+    {
+        let message: GetUAFRequest
+        do {
+            message = try await self.read(request, GetUAFRequest.init(parsing:))
+        } catch is UAFError {
+            return Self.message(ReturnUAFRequest(statusCode: .badRequest).serialized)
+        }
+        let members = message.context ?? [:]
+        guard message.operation == nil || message.operation == .authentication,
+            members["policy"] == nil, members["transaction"] == nil,
+            let username = try? members.string("username")
+        else {
+            return Self.message(ReturnUAFRequest(statusCode: .badRequest).serialized)
+        }
+        let answer = try await self.ceremonies.authenticationRequest(username: username, source: context.clientAddress)
+        return Self.message(answer.serialized)
+    }
+
+    @Sendable private func answerRegistration(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let message: SendUAFResponse
+        do {
+            message = try await self.read(request, SendUAFResponse.init(parsing:))
+        } catch is UAFError {
+            return Self.message(ServerResponse(statusCode: .badRequest).serialized)
+        }
+        let answer = try await self.ceremonies.answerRegistration(message)
+        if answer.confirmation != nil { self.trace?.record(.confirmationNumberShown, trace: request.trace) }
+        return Self.message(answer.serialized)
+    }
+
+    @Sendable private func answerAuthentication(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let message: SendUAFResponse
+        do {
+            message = try await self.read(request, SendUAFResponse.init(parsing:))
+        } catch is UAFError {
+            return Self.message(ServerResponse(statusCode: .badRequest).serialized)
+        }
+        let answer = try await self.ceremonies.answerAuthentication(message)
+        var response = answer.response
+        if response.statusCode == .ok {
+            self.trace?.record(.authenticationAccepted, trace: request.trace)
+            if let account = answer.accountID {
+                let token = try self.provider.deviceToken(account: account)
+                response.additionalTokens.append(Token(kind: .jwt, value: token))
+            }
+        }
+        return Self.message(response.serialized)
+    }
+
+    /// The apps that may answer (FIDO AppID and Facet Specification, section 3.1.3).
+    @Sendable private func facets(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let document: JSONObject = [
+            "trustedFacets": .array([
+                .object([
+                    "version": .object(["major": .integer(1), "minor": .integer(1)]),
+                    "ids": .array(self.ceremonies.configuration.trustedFacets.map { .string($0.text) }),
+                ])
+            ])
+        ]
+        return .json(
+            document, contentType: "application/fido.trusted-apps+json", headers: [.cacheControl: "max-age=3600"])
+    }
+
+    private func read<Message>(_ request: Request, _ parse: (ByteBufferView) throws -> Message) async throws
+        -> Message
+    {
+        let bytes = try await request.body(of: [.uaf], limit: self.limits.uafResponseBytes)
+        return try parse(bytes.readableBytesView)
+    }
+
+    private static func message(_ bytes: [UInt8]) -> Response {
+        Response(
+            status: .ok,
+            headers: [.contentType: MediaType.uaf.headerValue, .cacheControl: "no-store"],
+            body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}

@@ -1,0 +1,66 @@
+import CountersignServer
+import CountersignTestKit
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import SQLiteStore
+import Store
+import Testing
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+/// A whole server over a store of its own in a temporary folder, with a clock that the test moves.
+final class ServerFixture: Sendable {
+    let assembly: ServerAssembly
+    let database: SQLiteDatabase
+    let clock: FakeClock
+    let folder: String
+
+    init(issuer: String = "http://localhost:8080", limits: Limits = Limits()) async throws {
+        self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
+        self.clock = FakeClock()
+        let key = try KeyEncryptionKey(SecretBytes(RandomSource.system.bytes(32)))
+        self.database = try SQLiteDatabase(folder: self.folder, key: key, limits: limits)
+        self.assembly = try await ServerAssembly.open(
+            .init(
+                issuer: issuer, facets: [try FacetID("linux:program:countersign-phone")], metadata: .builtIn(),
+                limits: limits),
+            store: self.database, sealing: Sealing(key), time: self.clock.time)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.folder) }
+
+    /// Sends requests to the public routes.
+    func withPublicClient<Result: Sendable>(
+        _ body: @Sendable (any TestClientProtocol) async throws -> Result
+    ) async throws -> Result {
+        try await Application(router: self.assembly.publicRouter()).test(.router) { try await body($0) }
+    }
+
+    /// Sends requests to the administration's socket routes.
+    func withSocketClient<Result: Sendable>(
+        _ body: @Sendable (any TestClientProtocol) async throws -> Result
+    ) async throws -> Result {
+        try await Application(router: self.assembly.socketRouter()).test(.router) { try await body($0) }
+    }
+}
+
+extension TestClientProtocol {
+    /// Sends a JSON object and gives the answer and its object.
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, _ body: JSONObject? = nil, headers: HTTPFields = [:]
+    ) async throws -> (response: TestResponse, object: JSONObject) {
+        var headers = headers
+        if body != nil, headers[.contentType] == nil { headers[.contentType] = "application/json" }
+        let response = try await self.execute(
+            uri: path, method: method, headers: headers,
+            body: body.map { ByteBuffer(bytes: JSON.object($0).serialized) })
+        guard case .object(let object)? = try? JSON(parsing: Array(response.body.readableBytesView)) else {
+            return (response, [:])
+        }
+        return (response, object)
+    }
+}
