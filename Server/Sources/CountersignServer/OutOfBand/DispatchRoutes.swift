@@ -48,7 +48,6 @@ struct DispatchRoutes: Sendable {
                 dispatcher: try body.requiredString("dispatcher"), operation: message.operation,
                 context: message.context),
             client: DispatchingClient(id: client.id, name: client.name, origin: client.origin))
-        if answer.result == .dispatched { self.trace?.record(.transactionDispatched, trace: request.trace) }
         return .json(try self.document(of: answer))
     }
 
