@@ -73,6 +73,11 @@ public final class SQLiteDatabase: Sendable {
         ) { Self.answer($0, pool) }
     }
 
+    deinit {
+        self.writer.stop()
+        self.readers.stop()
+    }
+
     /// Finishes the steps that wait, and lets the folder go. Nothing can be done with the store afterwards.
     public func close() async {
         await withCheckedContinuation { continuation in

@@ -60,11 +60,18 @@ final class WorkQueue<Job: Sendable>: @unchecked Sendable {
         self.condition.unlock()
     }
 
-    /// Takes nothing more, finishes what waits, and returns when the threads are gone. Blocks.
-    func close() {
+    /// Takes nothing more; the threads finish what waits and go.
+    func stop() {
         self.condition.lock()
         self.isClosed = true
         self.condition.broadcast()
+        self.condition.unlock()
+    }
+
+    /// As ``stop()``, and returns when the threads are gone. Blocks.
+    func close() {
+        self.stop()
+        self.condition.lock()
         while self.running > 0 { self.condition.wait() }
         self.condition.unlock()
     }

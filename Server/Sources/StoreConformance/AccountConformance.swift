@@ -1,0 +1,126 @@
+public import Store
+import _Primitives
+
+/// What every store of accounts keeps to.
+public enum AccountConformance {
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<any AccountStore & CeremonyStore & AuditStore & NoticeStore>] = [
+        ConformanceCheck("an account is found by name and identifier, exactly as it was added") { store in
+            let account = sampleAccount()
+            try await store.createAccount(account, audit: sampleAudit())
+            try expect(try await store.account(username: "alice") == account, "found by name")
+            try expect(try await store.account(id: account.id) == account, "found by identifier")
+            try expect(try await store.account(username: "Alice") == nil, "names are exact")
+            try expect(try await store.account(id: "other") == nil, "nothing else is found")
+        },
+        ConformanceCheck("a user name is taken once, also by parallel calls") { store in
+            let count = try await winners(16) { index in
+                var account = sampleAccount()
+                account.id = "account-\(index)"
+                do { try await store.createAccount(account, audit: sampleAudit()) } catch let error as StoreError where error == .conflict {
+                    return false
+                }
+                return true
+            }
+            try expect(count == 1, "one of 16 gets the name, not \(count)")
+            try expect(try await store.accounts(after: nil, limit: 99).count == 1, "one account exists")
+            try expect(try await store.auditEntries(after: 0, limit: 99).count == 1, "a refused step leaves no trail")
+        },
+        ConformanceCheck("accounts are listed in the order of their creation, in pages") { store in
+            for name in ["c", "a", "b"] {
+                try await store.createAccount(sampleAccount(name), audit: sampleAudit())
+            }
+            let first = try await store.accounts(after: nil, limit: 2)
+            try expect(first.map(\.username) == ["c", "a"], "the first page")
+            let second = try await store.accounts(after: first.last?.id, limit: 2)
+            try expect(second.map(\.username) == ["b"], "the second page")
+        },
+        ConformanceCheck("a locked account keeps its keys from becoming durable signatures") { store in
+            try await enrol(store)
+            try expect(
+                try await store.setAccountLocked(true, id: "account-alice", audit: sampleAudit()), "the account exists")
+            try expect(try await store.account(username: "alice")?.isLocked == true, "it is locked")
+            var change = CeremonyChange()
+            change.advances = [CounterAdvance(credentialID: "credential-phone-alice", counter: 6)]
+            try await expectError(StoreError(.conflict, "")) {
+                _ = try await store.answer(
+                    AnsweredChallenge(digest: [1], expiresAt: .start), change: change, at: .start)
+            }
+            try expect(
+                try await store.setAccountLocked(false, id: "nobody", audit: sampleAudit()) == false,
+                "an unknown account is not locked")
+        },
+        ConformanceCheck("keys are read as they were written, with their account's state") { store in
+            try await enrol(store)
+            let expected = sampleRegistration("phone-alice")
+            try expect(try await store.credentials(accountID: "account-alice") == expected.credentials, "by account")
+            try expect(try await store.devices(accountID: "account-alice") == [expected.device], "the device")
+            let named = try await store.credentials(username: "alice")
+            try expect(named?.account == sampleAccount(), "the account by name")
+            try expect(named?.credentials == expected.credentials, "the keys by name")
+            try expect(try await store.credentials(username: "bob") == nil, "an unknown name has none")
+            let key = expected.credentials[0]
+            let material = try await store.verificationMaterial(
+                ceremonyID: nil, keys: [(key.aaid, [9]), (key.aaid, key.keyID), ("C516#0003", key.keyID)])
+            try expect(
+                material.credentials == [nil, StoredCredential(credential: key, isAccountLocked: false), nil],
+                "by model and name, in the order asked for")
+        },
+        ConformanceCheck("a key's model and name are unique across accounts") { store in
+            try await enrol(store)
+            try await store.createAccount(sampleAccount("bob"), audit: sampleAudit())
+            var change = CeremonyChange()
+            var copy = sampleRegistration("phone-alice", account: "account-bob")
+            copy.device.id = "device-copy"
+            copy.credentials[0].id = "credential-copy"
+            copy.credentials[0].deviceID = "device-copy"
+            change.registration = copy
+            let wanted = change
+            try await expectError(StoreError(.conflict, "")) {
+                _ = try await store.answer(
+                    AnsweredChallenge(digest: [1], expiresAt: .start), change: wanted, at: .start)
+            }
+            try expect(try await store.devices(accountID: "account-bob").isEmpty, "nothing is left of the step")
+        },
+        ConformanceCheck("a device goes with its keys, an account with everything but its trail") { store in
+            try await enrol(store)
+            try await addDevice(store, sampleRegistration("second"))
+            try expect(try await store.deleteDevice(id: "device-second", audit: sampleAudit()), "it existed")
+            try expect(try await store.credentials(accountID: "account-alice").count == 1, "its keys are gone")
+            try expect(try await store.deleteDevice(id: "device-second", audit: sampleAudit()) == false, "once")
+            try await store.createCeremony(
+                sampleCeremony(account: "account-alice"), tokens: [], audit: sampleAudit())
+            let trail = try await store.auditEntries(after: 0, limit: 99).count
+            try expect(try await store.deleteAccount(id: "account-alice", audit: sampleAudit()), "it existed")
+            try expect(try await store.credentials(accountID: "account-alice").isEmpty, "no keys")
+            try expect(try await store.devices(accountID: "account-alice").isEmpty, "no devices")
+            try expect(try await store.ceremony(.id("ceremony")) == nil, "no ceremonies")
+            try expect(try await store.auditEntries(after: 0, limit: 99).count == trail + 1, "the trail goes on")
+            try expect(try await store.deleteAccount(id: "account-alice", audit: sampleAudit()) == false, "once")
+        },
+        ConformanceCheck("the trail and the notices keep what steps wrote, in order") { store in
+            try await store.appendAudit(sampleAudit("first", account: "a"))
+            try await store.appendAudit(AuditEvent(AuditEvent.Kind(rawValue: "second"), at: .start + .seconds(1)))
+            let entries = try await store.auditEntries(after: 0, limit: 99)
+            try expect(entries.map(\.number) == [1, 2], "numbers without gaps")
+            try expect(entries[0].event == sampleAudit("first", account: "a"), "every field is kept")
+            try expect(try await store.auditEntries(after: 1, limit: 99) == [entries[1]], "a later page")
+            try expect(try await store.verifyAudit() == .intact(entries: 2), "the trail is whole")
+            var change = CeremonyChange()
+            let notices = (1...3).map { second in
+                NoticeRecord(
+                    id: "n\(second)", accountID: "a", kind: .signedIn, at: .start + .seconds(second), subject: "Bank")
+            }
+            change.notices = notices
+            _ = try await store.answer(AnsweredChallenge(digest: [1], expiresAt: .start), change: change, at: .start)
+            try expect(
+                try await store.notices(accountID: "a", limit: 2) == [notices[2], notices[1]], "the newest come first")
+            try expect(try await store.notices(accountID: "b", limit: 2).isEmpty, "to each their own")
+        },
+    ]
+}
+
+extension StoreError {
+    /// For patterns that catch a conflict.
+    static let conflict = StoreError(.conflict, "")
+}

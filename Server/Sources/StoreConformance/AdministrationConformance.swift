@@ -1,0 +1,55 @@
+public import Store
+import _Primitives
+
+/// What every store of administrators keeps to.
+public enum AdministrationConformance {
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<any AdministrationStore>] = [
+        ConformanceCheck("a link makes one administrator, whoever asks at the same time") { store in
+            let deadline = Timestamp.start + .seconds(900)
+            try expect(
+                try await store.createAdministratorLink(digest: [1], expiresAt: deadline, audit: sampleAudit()),
+                "there is no administrator yet")
+            let count = try await winners(20) { index in
+                try await store.redeemAdministratorLink(
+                    digest: [1], at: .start, administrator: administrator(UInt8(index)), audit: sampleAudit())
+            }
+            try expect(count == 1, "one of 20 wins, not \(count)")
+            try expect(
+                try await store.createAdministratorLink(digest: [2], expiresAt: deadline, audit: sampleAudit()) == false,
+                "no further link where an administrator exists")
+        },
+        ConformanceCheck("a link that is replaced, unknown or expired makes nobody") { store in
+            let deadline = Timestamp.start + .seconds(900)
+            for digest: [UInt8] in [[1], [2]] {
+                _ = try await store.createAdministratorLink(digest: digest, expiresAt: deadline, audit: sampleAudit())
+            }
+            for (digest, now) in [([1], Timestamp.start), ([3], .start), ([2], deadline)] as [([UInt8], Timestamp)] {
+                try expect(
+                    try await store.redeemAdministratorLink(
+                        digest: digest, at: now, administrator: administrator(1), audit: sampleAudit()) == false,
+                    "\(digest) at \(now) is refused")
+            }
+            try expect(
+                try await store.redeemAdministratorLink(
+                    digest: [2], at: deadline - .milliseconds(1), administrator: administrator(1),
+                    audit: sampleAudit()), "the last link works to its end")
+        },
+        ConformanceCheck("a token is valid until it expires") { store in
+            _ = try await store.createAdministratorLink(
+                digest: [1], expiresAt: .start + .seconds(1), audit: sampleAudit())
+            let record = administrator(7)
+            _ = try await store.redeemAdministratorLink(
+                digest: [1], at: .start, administrator: record, audit: sampleAudit())
+            try expect(try await store.administrator(tokenDigest: [7], at: .start) == record, "it is found")
+            try expect(try await store.administrator(tokenDigest: [8], at: .start) == nil, "another is not")
+            try expect(
+                try await store.administrator(tokenDigest: [7], at: record.expiresAt) == nil, "nor an expired one")
+        },
+    ]
+
+    private static func administrator(_ byte: UInt8) -> AdministratorRecord {
+        AdministratorRecord(
+            id: "administrator-\(byte)", tokenDigest: [byte], createdAt: .start, expiresAt: .start + .seconds(3600))
+    }
+}

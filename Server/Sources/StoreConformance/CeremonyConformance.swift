@@ -1,0 +1,257 @@
+public import Store
+import _Primitives
+
+/// What every store of ceremonies keeps to.
+public enum CeremonyConformance {
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<any AccountStore & CeremonyStore & AuditStore & NoticeStore>] =
+        Self.rows + Self.races + Self.changes
+
+    private static let rows: [ConformanceCheck<any AccountStore & CeremonyStore & AuditStore & NoticeStore>] = [
+        ConformanceCheck("a ceremony is read as it was written, before and after a change of every column") { store in
+            let ceremony = sampleCeremony(reference: "request", browser: [1, 2])
+            try await store.createCeremony(ceremony, tokens: [sampleToken()], audit: sampleAudit())
+            try expect(try await store.ceremony(.id("ceremony")) == ceremony, "as it was added")
+            let changed = try await store.change(.reference("request")) { record in
+                record.phase = .ended
+                record.outcome = .succeeded
+                record.accountID = "account"
+                record.channel = .link
+                record.expiresAt = .start + .seconds(11)
+                record.changedAt = .start + .seconds(12)
+                record.continuationDigest = [3]
+                record.confirmationCode = [4]
+                record.deviceID = "device"
+                record.uafStatusCode = 1200
+                record.clientErrorCode = 3
+                record.asmStatusCode = 2
+                record.authenticators = ["C516#0001", "C516#0006"]
+                record.contentHash = [5]
+                record.isConsumed = true
+                return CeremonyChange()
+            }
+            try expect(changed?.authenticators.count == 2, "the step answers the changed row")
+            try expect(try await store.ceremony(.id("ceremony")) == changed, "by identifier")
+            try expect(try await store.ceremony(.reference("request")) == changed, "by reference")
+            try expect(try await store.ceremony(.continuation([3])) == changed, "by continuation")
+            try expect(try await store.ceremony(.continuation([4])) == nil, "and by nothing else")
+        },
+        ConformanceCheck("what a judge throws reaches the caller, and nothing is changed") { store in
+            let ceremony = sampleCeremony()
+            try await store.createCeremony(ceremony, tokens: [sampleToken()], audit: sampleAudit())
+            try await expectError(StoreError(.notFound, "")) {
+                _ = try await store.change(.id("ceremony")) { record in
+                    record.phase = .ended
+                    throw StoreError(.notFound, "the judge's own")
+                }
+            }
+            try await expectError(StoreError(.notFound, "")) {
+                _ = try await store.redeem(tokenDigest: sampleToken().digest) { record, _ in
+                    record.phase = .claimed
+                    throw StoreError(.notFound, "the judge's own")
+                }
+            }
+            try expect(try await store.ceremony(.id("ceremony")) == ceremony, "the row is as before")
+            try expect(try await store.change(.id("other")) { _ in CeremonyChange() } == nil, "unknown: nil")
+        },
+        ConformanceCheck("a second ceremony of a reference ends the first and its tokens") { store in
+            try await store.createCeremony(
+                sampleCeremony("one", reference: "request", browser: [1]), tokens: [sampleToken()],
+                audit: sampleAudit())
+            var second = sampleCeremony("two", reference: "request", browser: [1])
+            second.createdAt = .start + .seconds(5)
+            try await store.createCeremony(second, tokens: [sampleToken(2)], audit: sampleAudit())
+            let first = try await store.ceremony(.id("one"))
+            try expect(first?.outcome == .cancelled && first?.reference == nil, "the first is cancelled")
+            try expect(try await store.ceremony(.reference("request"))?.id == "two", "the second has the reference")
+            _ = try await store.redeem(tokenDigest: sampleToken().digest) { _, token in
+                try expect(token.expiresAt == .start + .seconds(5), "the first one's token has expired")
+                return CeremonyChange()
+            }
+            try await expectError(StoreError(.conflict, "")) {
+                try await store.createCeremony(
+                    sampleCeremony("three", reference: "request", browser: [2]), tokens: [], audit: sampleAudit())
+            }
+            try expect(
+                try await store.ceremony(.reference("request"))?.id == "two", "another browser takes nothing over")
+        },
+        ConformanceCheck("new tokens let the earlier ones expire") { store in
+            try await store.createCeremony(sampleCeremony(), tokens: [sampleToken()], audit: sampleAudit())
+            _ = try await store.change(.id("ceremony")) { record in
+                record.changedAt = .start + .seconds(2)
+                var change = CeremonyChange()
+                change.newTokens = [sampleToken(2, channel: .typed)]
+                return change
+            }
+            _ = try await store.redeem(tokenDigest: sampleToken(1).digest) { _, token in
+                try expect(token.expiresAt == .start + .seconds(2), "the old one is over")
+                return CeremonyChange()
+            }
+            _ = try await store.redeem(tokenDigest: sampleToken(2).digest) { _, token in
+                try expect(token == sampleToken(2, channel: .typed), "the new one is as written")
+                return CeremonyChange()
+            }
+            try expect(
+                try await store.redeem(tokenDigest: [9]) { _, _ in CeremonyChange() } == nil, "an unknown one is nil")
+        },
+        ConformanceCheck("overdue ceremonies are found, and stale rows deleted with their tokens") { store in
+            for (id, seconds) in [("late", 10), ("later", 20), ("open", 60)] {
+                try await store.createCeremony(
+                    sampleCeremony(id, expiresAt: .start + .seconds(seconds)),
+                    tokens: [sampleToken(UInt8(seconds))], audit: sampleAudit())
+            }
+            try expect(
+                try await store.overdueCeremonies(at: .start + .seconds(20), limit: 9) == ["late", "later"],
+                "those whose time is over, the oldest first")
+            try expect(try await store.overdueCeremonies(at: .start + .seconds(20), limit: 1) == ["late"], "a limit")
+            for id in ["late", "later"] {
+                _ = try await store.change(.id(id)) { record in
+                    record.phase = .ended
+                    record.outcome = .expired
+                    record.changedAt = record.expiresAt
+                    return CeremonyChange()
+                }
+            }
+            try expect(try await store.overdueCeremonies(at: .start + .seconds(20), limit: 9) == [], "ended is ended")
+            _ = try await store.answer(
+                AnsweredChallenge(digest: [1], expiresAt: .start + .seconds(5)), change: CeremonyChange(), at: .start)
+            let deleted = try await store.deleteStale(
+                endedBefore: .start + .seconds(20), now: .start + .seconds(6), limit: 9)
+            try expect(deleted == 2, "one ceremony and one challenge, not \(deleted)")
+            try expect(try await store.ceremony(.id("late")) == nil, "the stale one is gone")
+            try expect(try await store.ceremony(.id("later")) != nil, "the other is not")
+            try expect(
+                try await store.redeem(tokenDigest: sampleToken(10).digest) { _, _ in CeremonyChange() } == nil,
+                "its token is gone")
+        },
+    ]
+
+    private static let races: [ConformanceCheck<any AccountStore & CeremonyStore & AuditStore & NoticeStore>] = [
+        ConformanceCheck("of 50 who redeem one token at once, one wins") { store in
+            try await store.createCeremony(sampleCeremony(), tokens: [sampleToken()], audit: sampleAudit())
+            let count = try await winners(50) { _ in
+                do {
+                    return try await store.redeem(tokenDigest: sampleToken().digest) { record, _ in
+                        guard record.phase == .created else { throw StoreError.conflict }
+                        record.phase = .claimed
+                        return CeremonyChange()
+                    } != nil
+                } catch let error as StoreError where error == .conflict { return false }
+            }
+            try expect(count == 1, "one of 50 wins, not \(count)")
+        },
+        ConformanceCheck("of 64 who answer one challenge at once, one wins") { store in
+            try await enrol(store)
+            let count = try await winners(64) { index in
+                var change = CeremonyChange()
+                change.advances = [CounterAdvance(credentialID: "credential-phone-alice", counter: UInt32(6 + index))]
+                return try await store.answer(
+                    AnsweredChallenge(digest: [8], expiresAt: .start + .seconds(9)), change: change, at: .start)
+            }
+            try expect(count == 1, "one of 64 wins, not \(count)")
+        },
+        ConformanceCheck("of 64 steps that bring one counter at once, one wins") { store in
+            try await enrol(store)
+            let count = try await winners(64) { index in
+                var change = CeremonyChange()
+                change.advances = [CounterAdvance(credentialID: "credential-phone-alice", counter: 6)]
+                do {
+                    return try await store.answer(
+                        AnsweredChallenge(digest: [UInt8(index)], expiresAt: .start + .seconds(9)), change: change,
+                        at: .start)
+                } catch let error as StoreError where error == .conflict { return false }
+            }
+            try expect(count == 1, "one of 64 wins, not \(count)")
+            let stored = try await store.credentials(accountID: "account-alice")
+            try expect(stored[0].counter == 6 && stored[0].lastUsedAt == .start, "the counter is the winner's")
+        },
+    ]
+
+    private static let changes: [ConformanceCheck<any AccountStore & CeremonyStore & AuditStore & NoticeStore>] = [
+        ConformanceCheck("a counter advances, stays at zero, and never goes back") { store in
+            try await enrol(store)
+            for (counter, isAccepted) in [(5, false), (4, false), (0, false), (6, true), (6, false), (100, true)]
+                as [(UInt32, Bool)]
+            {
+                var change = CeremonyChange()
+                change.advances = [CounterAdvance(credentialID: "credential-phone-alice", counter: counter)]
+                var wasAccepted = true
+                do {
+                    wasAccepted = try await store.answer(
+                        AnsweredChallenge(
+                            digest: [UInt8(counter), isAccepted ? 1 : 0], expiresAt: .start + .seconds(9)),
+                        change: change, at: .start)
+                } catch let error as StoreError where error == .conflict { wasAccepted = false }
+                try expect(wasAccepted == isAccepted, "counter \(counter)")
+            }
+        },
+        ConformanceCheck("a step whose counter is refused leaves nothing: no row, no challenge, no trail") { store in
+            try await enrol(store)
+            try await store.createCeremony(sampleCeremony(), tokens: [], audit: sampleAudit())
+            let trail = try await store.auditEntries(after: 0, limit: 99).count
+            try await expectError(StoreError(.conflict, "")) {
+                _ = try await store.change(.id("ceremony")) { record in
+                    record.phase = .ended
+                    record.outcome = .succeeded
+                    var change = CeremonyChange()
+                    change.advances = [CounterAdvance(credentialID: "credential-phone-alice", counter: 1)]
+                    change.audit = [sampleAudit()]
+                    return change
+                }
+            }
+            try expect(try await store.ceremony(.id("ceremony")) == sampleCeremony(), "the row is as before")
+            var change = CeremonyChange()
+            change.advances = [CounterAdvance(credentialID: "credential-phone-alice", counter: 1)]
+            let refused = change
+            try await expectError(StoreError(.conflict, "")) {
+                _ = try await store.answer(
+                    AnsweredChallenge(digest: [1], expiresAt: .start + .seconds(9)), change: refused, at: .start)
+            }
+            let isFirst = try await store.answer(
+                AnsweredChallenge(digest: [1], expiresAt: .start + .seconds(9)), change: CeremonyChange(), at: .start)
+            try expect(isFirst, "the challenge was not used up")
+            try expect(try await store.auditEntries(after: 0, limit: 99).count == trail, "the trail is as before")
+        },
+        ConformanceCheck("a pending device is activated or discarded with its ceremony's step") { store in
+            for fate in [CeremonyChange.DeviceFate.activate, .discard] {
+                let name = fate == .activate ? "alice" : "bob"
+                try await store.createAccount(sampleAccount(name), audit: sampleAudit())
+                let registration = sampleRegistration("of-\(name)", account: "account-\(name)", isActive: false)
+                try await store.createCeremony(
+                    sampleCeremony(name, kind: .registration, account: "account-\(name)"),
+                    tokens: [sampleToken(fate == .activate ? 1 : 2)], audit: sampleAudit())
+                _ = try await store.change(.id(name)) { record in
+                    record.deviceID = registration.device.id
+                    var change = CeremonyChange()
+                    change.registration = registration
+                    return change
+                }
+                var advance = CeremonyChange()
+                advance.advances = [CounterAdvance(credentialID: registration.credentials[0].id, counter: 9)]
+                let attempt = advance
+                try await expectError(StoreError(.conflict, "")) {
+                    _ = try await store.answer(
+                        AnsweredChallenge(digest: Array(name.utf8), expiresAt: .start), change: attempt, at: .start)
+                }
+                let redeemed = try await store.redeem(tokenDigest: sampleToken(fate == .activate ? 1 : 2).digest) {
+                    _, _ in CeremonyChange()
+                }
+                try expect(redeemed?.account == sampleAccount(name), "a redeemed ceremony brings its account")
+                try expect(redeemed?.credentials.isEmpty == true, "and no pending keys")
+                _ = try await store.change(.id(name)) { _ in
+                    var change = CeremonyChange()
+                    change.deviceFate = fate
+                    return change
+                }
+                let devices = try await store.devices(accountID: "account-\(name)")
+                let credentials = try await store.credentials(accountID: "account-\(name)")
+                if fate == .activate {
+                    try expect(devices.map(\.isActive) == [true], "the device is active")
+                    try expect(credentials.map(\.isActive) == [true], "and its keys")
+                } else {
+                    try expect(devices.isEmpty && credentials.isEmpty, "the device and its keys are gone")
+                }
+            }
+        },
+    ]
+}

@@ -1,0 +1,264 @@
+import CeremonyEngine
+import Store
+import Testing
+import UAF
+import _Primitives
+
+@Suite("FIDO UAF §8.4: answers, each refusal with its status code (decisions 6, 16, 20)")
+struct AnswerTests {
+    @Test(
+        "A tampered answer gets its code and ends the ceremony",
+        arguments: [
+            (TestPhone.Fault.signature, UAFStatusCode.unacceptableContent), (.otherChallenge, .invalidRequest),
+            (.otherFacet, .unacceptableContent), (.otherHash, .unacceptableContent), (.unknownKey, .unknownKeyID),
+            (.unknownModel, .unknownAAID),
+        ])
+    func tamperedAnswer(fault: TestPhone.Fault, code: UAFStatusCode) async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let request = try await server.claimSignIn()
+        let answer = try await server.engine.answerAuthentication(
+            try phone.authenticate(request, counter: 2, fault: fault))
+        #expect(answer.response.statusCode == code)
+        #expect(answer.accountID == nil)
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
+        #expect(try await server.database.credentials(accountID: account.id).first?.counter == 1)
+        let second = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(second.response.statusCode == .invalidRequest, "one answer is all that a challenge gets")
+    }
+
+    @Test(
+        "A message that belongs to no ceremony changes nothing",
+        arguments: [
+            (TestPhone.Fault.noServerData, UAFStatusCode.invalidRequest), (.otherServerData, .invalidRequest),
+        ])
+    func foreignAnswer(fault: TestPhone.Fault, code: UAFStatusCode) async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.claimSignIn()
+        let answer = try await server.engine.answerAuthentication(
+            try phone.authenticate(request, counter: 2, fault: fault))
+        #expect(answer.response.statusCode == code)
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .claimed)
+        let second = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(second.response.statusCode == .ok)
+    }
+
+    @Test(arguments: ["", "null", "[]", "{}", "[{}]", "[{\"header\":{}}]", "[1]", "\u{0}"])
+    func aMalformedMessageIsABadRequest(text: String) async throws {
+        let server = try TestServer()
+        let message = SendUAFResponse(uafResponse: text)
+        #expect(try await server.engine.answerAuthentication(message).response.statusCode == .badRequest)
+        #expect(try await server.engine.answerRegistration(message).statusCode == .badRequest)
+    }
+
+    @Test func aContextOfAnotherTypeIsABadRequest() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        var message = try phone.authenticate(try await server.claimSignIn(), counter: 2)
+        message.context = ["clientErrorCode": .string("3")]
+        #expect(try await server.engine.answerAuthentication(message).response.statusCode == .badRequest)
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .claimed)
+    }
+
+    @Test func anAnswerOfTheOtherOperationIsRefused() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let activation = try await server.engine.createActivation(username: "alice", by: "test")
+        let request = try await server.engine.redeem(
+            token: try TestPhone.token(activation.link), operation: .registration)
+        let registration = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
+        var forged = AuthenticationRequest(
+            header: registration.header, challenge: registration.challenge, policy: registration.policy)
+        forged.header.operation = .authentication
+        let wrapped = ReturnUAFRequest(
+            statusCode: .ok, uafRequest: String(decoding: forged.serialized, as: UTF8.self))
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(wrapped, counter: 2))
+        #expect(answer.response.statusCode == .invalidRequest)
+        #expect(try await server.engine.activation(id: activation.id).state == .claimed)
+    }
+
+    @Test func of64ConcurrentAnswersOneIsAccepted() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let request = try await server.claimSignIn()
+        let messages = try (0..<64).map { try phone.authenticate(request, counter: UInt32(2 + $0)) }
+        let codes = try await Self.all(messages, server)
+        #expect(codes == [1200: 1, 1491: 63])
+        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) != nil)
+        let trail = try await server.database.auditEntries(after: 0, limit: 999)
+        #expect(trail.count { $0.event.kind.rawValue == "authenticated" } == 1)
+        #expect(try await server.database.credentials(accountID: account.id).first?.counter ?? 0 >= 2)
+    }
+
+    @Test func of64ConcurrentAnswersToAnOpenChallengeOneIsAccepted() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let messages = try (0..<64).map { try phone.authenticate(request, counter: UInt32(2 + $0)) }
+        #expect(try await Self.all(messages, server) == [1200: 1, 1491: 63])
+    }
+
+    @Test func oneCounterServesOneOfManyChallenges() async throws {
+        let server = try TestServer { $0.limits.challengeBurst = 100 }
+        let (_, phone) = try await server.enrol()
+        var messages: [SendUAFResponse] = []
+        for _ in 0..<16 {
+            let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+            messages.append(try phone.authenticate(request, counter: 2))
+        }
+        #expect(try await Self.all(messages, server) == [1200: 1, 1498: 15])
+    }
+
+    private static func all(_ messages: [SendUAFResponse], _ server: TestServer) async throws -> [Int: Int] {
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for message in messages {
+                group.addTask {
+                    Int(try await server.engine.answerAuthentication(message).response.statusCode.rawValue)
+                }
+            }
+            return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        }
+    }
+
+    @Test func aCounterThatGoesBackIsRefusedAndNoted() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        for (counter, code) in [(5, UAFStatusCode.ok), (5, .unacceptableContent), (4, .unacceptableContent), (6, .ok)]
+            as [(UInt32, UAFStatusCode)]
+        {
+            let request = try await server.claimSignIn()
+            let answer = try await server.engine.answerAuthentication(
+                try phone.authenticate(request, counter: counter))
+            #expect(answer.response.statusCode == code, "counter \(counter)")
+            _ = try await server.engine.consumeSignIn(reference: "request", browser: server.browser)
+        }
+        let trail = try await server.database.auditEntries(after: 0, limit: 999)
+        #expect(trail.count { $0.event.kind.rawValue == "counter-went-back" } == 2)
+        #expect(try await server.database.credentials(accountID: account.id).first?.counter == 6)
+        #expect(try await server.database.verifyAudit() == .intact(entries: Int64(trail.count)))
+    }
+
+    @Test func aLockedAccountIsForbiddenAndOnlyItsKeyLearnsThat() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let request = try await server.claimSignIn()
+        _ = try await server.directory.setLocked(true, username: "alice", by: "operator")
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(answer.response.statusCode == .forbidden)
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
+        let open = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let forged = try await server.engine.answerAuthentication(
+            try phone.authenticate(open, counter: 3, fault: .signature))
+        #expect(forged.response.statusCode == .unacceptableContent)
+        #expect(try await server.engine.registrationRequest(accountID: account.id).statusCode == .forbidden)
+
+        _ = try await server.directory.setLocked(false, username: "alice", by: "operator")
+        let again = try await server.engine.answerAuthentication(
+            try phone.authenticate(try await server.claimSignIn(), counter: 4))
+        #expect(again.response.statusCode == .ok)
+    }
+
+    @Test func aDeletedDeviceIsAnUnknownKey() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.claimSignIn()
+        let device = try #require(try await server.directory.devices(username: "alice").first)
+        try await server.directory.deleteDevice(id: device.id, by: "operator")
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(answer.response.statusCode == .unknownKeyID)
+        await #expect(throws: CeremonyError(.notFound)) {
+            try await server.directory.deleteDevice(id: device.id, by: "operator")
+        }
+    }
+
+    @Test func anAppAuthenticatesByNameAndTheServerNamesTheAccount() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let (_, stranger) = try await server.enrol("mallory")
+        let request = try await server.engine.authenticationRequest(username: "alice", source: "a")
+        let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
+        #expect(message.policy.accepted.flatMap { $0 }.flatMap { $0.keyIDs ?? [] } == [phone.keyID])
+        let wrong = try await server.engine.answerAuthentication(try stranger.authenticate(request, counter: 9))
+        #expect(wrong.response.statusCode == .unauthorized && wrong.accountID == nil)
+        let right = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(right.response.statusCode == .ok && right.accountID == account.id)
+        let again = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 3))
+        #expect(again.response.statusCode == .invalidRequest && again.accountID == nil)
+    }
+
+    @Test func anOpenChallengeExpires() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        server.clock.advance(.seconds(180))
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(answer.response.statusCode == .invalidRequest)
+    }
+
+    @Test func anAppThatGivesUpOnAnOpenChallengeLeavesNoTrace() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let before = try await server.database.auditEntries(after: 0, limit: 99).count
+        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let answer = try await server.engine.answerAuthentication(try phone.giveUp(request, clientErrorCode: 3))
+        #expect(answer.response.statusCode == .ok && answer.accountID == nil)
+        #expect(try await server.database.auditEntries(after: 0, limit: 99).count == before)
+    }
+
+    @Test func anUnknownNameGetsTheSameInventedKeysEachTime() async throws {
+        let server = try TestServer()
+        try await server.enrol()
+        _ = try await server.directory.create(username: "bare", displayName: nil, by: "test")
+        func keys(_ name: String) async throws -> [KeyID] {
+            let request = try await server.engine.authenticationRequest(username: name, source: "a")
+            #expect(request.statusCode == .ok)
+            return try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8).policy.accepted
+                .flatMap { $0 }.flatMap { $0.keyIDs ?? [] }
+        }
+        let nobody = try await keys("nobody")
+        #expect(nobody.count == 1)
+        #expect(try await keys("nobody") == nobody)
+        #expect(try await keys("somebody") != nobody)
+        #expect(try await keys("bare").count == 1, "an account without keys looks alike")
+        for name in ["", String(repeating: "x", count: 129)] {
+            await #expect(throws: CeremonyError(.invalidRequest)) {
+                try await server.engine.authenticationRequest(username: name, source: "a")
+            }
+        }
+    }
+
+    @Test func aSourceHasABudgetOfChallengesAndOthersHaveTheirs() async throws {
+        let server = try TestServer {
+            $0.limits.challengeBurst = 3
+            $0.limits.challengesPerSecond = 0.5
+        }
+        for _ in 0..<3 { _ = try await server.engine.authenticationRequest(username: nil, source: "a") }
+        let error = await #expect(throws: CeremonyError.self) {
+            try await server.engine.authenticationRequest(username: nil, source: "a")
+        }
+        #expect(error?.code == .tooManyRequests && error?.retryAfterSeconds == 2)
+        _ = try await server.engine.authenticationRequest(username: nil, source: "b")
+        server.clock.advance(.seconds(2))
+        _ = try await server.engine.authenticationRequest(username: nil, source: "a")
+        await #expect(throws: CeremonyError(.tooManyRequests)) {
+            try await server.engine.authenticationRequest(username: nil, source: "a")
+        }
+    }
+
+    @Test func theBudgetForgetsTheLeastRecentSource() async throws {
+        let server = try TestServer {
+            $0.limits.challengeBurst = 1
+            $0.limits.challengesPerSecond = 0.001
+            $0.limits.countedSources = 4
+        }
+        for source in ["a", "b", "c", "d", "e"] {
+            _ = try await server.engine.authenticationRequest(username: nil, source: source)
+            server.clock.advance(.seconds(1))
+        }
+        await #expect(throws: CeremonyError(.tooManyRequests)) {
+            try await server.engine.authenticationRequest(username: nil, source: "e")
+        }
+        _ = try await server.engine.authenticationRequest(username: nil, source: "a")
+    }
+}

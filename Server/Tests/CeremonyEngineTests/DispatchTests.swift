@@ -1,0 +1,249 @@
+import CeremonyEngine
+import Crypto
+import Store
+import Testing
+import UAF
+import _Primitives
+
+@Suite("Dispatch, redeem and status for back ends (decisions 17, 20, 21)")
+struct DispatchTests {
+    @Test func aTransactionIsConfirmedByThePersonItIsFor() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        // Decomposed letters are sent, composed ones come back, are shown and signed.
+        let sent = "Pay 100 EUR to Zoe\u{308}"
+        let dispatched = try await server.dispatch(sent, to: account)
+        #expect(dispatched.result == .dispatched)
+        let session = try #require(dispatched.sessionID)
+        let content = Array("Pay 100 EUR to Zo\u{EB}".utf8)
+        #expect(dispatched.transaction.map(\.content) == [content])
+        #expect(dispatched.link == dispatched.qrContent)
+        #expect(dispatched.expiresAt == server.clock.now + .seconds(60))
+        var status = try await server.engine.status(sessionID: session, clientID: "bank")
+        #expect(status.state == .tokenCreated && status.tokenResult == nil && status.subject == "bank|\(account.id)")
+
+        let request = try await server.engine.redeem(
+            token: try #require(dispatched.token), operation: .authentication)
+        let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
+        #expect(message.transaction.map(\.content) == [content])
+        #expect(message.policy.accepted.flatMap { $0 }.flatMap { $0.keyIDs ?? [] } == [phone.keyID])
+        #expect(request.requester?.origin == "http://127.0.0.1:8081")
+        status = try await server.engine.status(sessionID: session, clientID: "bank")
+        #expect(status.state == .clientAuthenticating && status.tokenResult == "tokenRedeemed")
+
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(answer.response.statusCode == .ok)
+        status = try await server.engine.status(sessionID: session, clientID: "bank")
+        #expect(status.state == .succeeded && status.isFinal)
+        #expect(status.uafStatusCode == 1200)
+        #expect(status.authenticators == [phone.aaid])
+        #expect(status.confirmation?.contentHash == Array(SHA256.hash(data: content)))
+        #expect(status.confirmation?.subject == "bank|\(account.id)")
+        #expect(status.confirmation?.contentType == "text/plain")
+        #expect(status.confirmation?.sessionID == session)
+        #expect(status.confirmation?.amr == ["pin", "swk", "mfa"])
+    }
+
+    @Test func aPhoneThatSignedAnotherTextConfirmsNothing() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let dispatched = try await server.dispatch("Pay 100 EUR", to: account)
+        let request = try await server.engine.redeem(
+            token: try #require(dispatched.token), operation: .authentication)
+        let answer = try await server.engine.answerAuthentication(
+            try phone.authenticate(request, counter: 2, content: Array("Pay 900 EUR".utf8)))
+        #expect(answer.response.statusCode == .unacceptableContent)
+        let status = try await server.engine.status(
+            sessionID: try #require(dispatched.sessionID), clientID: "bank")
+        #expect(status.state == .failed && status.uafStatusCode == 1498 && status.confirmation == nil)
+    }
+
+    @Test func anotherPersonsPhoneConfirmsNothing() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        let (_, stranger) = try await server.enrol("mallory")
+        let dispatched = try await server.dispatch("Pay 100 EUR", to: account)
+        let request = try await server.engine.redeem(
+            token: try #require(dispatched.token), operation: .authentication)
+        let answer = try await server.engine.answerAuthentication(try stranger.authenticate(request, counter: 2))
+        #expect(answer.response.statusCode == .unauthorized)
+    }
+
+    @Test func anAuthenticationWithoutANameTellsThePersonAtItsEnd() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let dispatched = try await server.engine.dispatch(
+            DispatchRequest(dispatcher: "link", operation: nil, context: nil), client: server.bank)
+        #expect(dispatched.qrContent == nil)
+        let session = try #require(dispatched.sessionID)
+        let request = try await server.engine.redeem(
+            token: try TestPhone.token(try #require(dispatched.link)), operation: .authentication)
+        #expect(try await server.engine.status(sessionID: session, clientID: "bank").subject == nil)
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(answer.response.location == nil, "no browser of this server waits")
+        let status = try await server.engine.status(sessionID: session, clientID: "bank")
+        #expect(status.state == .succeeded && status.subject == "bank|\(account.id)" && status.confirmation == nil)
+    }
+
+    @Test func anotherClientSeesAnUnknownSession() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        let session = try #require(try await server.dispatch("Pay", to: account).sessionID)
+        for (id, client) in [(session, "shop"), ("none", "bank")] {
+            let status = try await server.engine.status(sessionID: id, clientID: client)
+            #expect(status.state == .unknown && status.isFinal)
+            var events = server.engine.statusEvents(sessionID: id, clientID: client).makeAsyncIterator()
+            #expect(try await events.next()?.state == .unknown)
+            #expect(try await events.next() == nil)
+        }
+    }
+
+    @Test func aBackEndIsToldEachState() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let dispatched = try await server.dispatch("Pay", to: account)
+        var events = server.engine.statusEvents(
+            sessionID: try #require(dispatched.sessionID), clientID: "bank"
+        ).makeAsyncIterator()
+        #expect(try await events.next()?.state == .tokenCreated)
+        let request = try await server.engine.redeem(
+            token: try #require(dispatched.token), operation: .authentication)
+        #expect(try await events.next()?.state == .clientAuthenticating)
+        _ = try await server.engine.answerAuthentication(try phone.giveUp(request, clientErrorCode: 16))
+        let last = try await events.next()
+        #expect(last?.state == .failed && last?.clientErrorCode == 16 && last?.asmStatusCode == 3)
+        #expect(try await events.next() == nil)
+    }
+
+    @Test func aTokenThatNobodyRedeemsTimesOut() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        let dispatched = try await server.dispatch("Pay", to: account)
+        let session = try #require(dispatched.sessionID)
+        server.clock.advance(.seconds(60))
+        for isSwept in [false, true] {
+            let status = try await server.engine.status(sessionID: session, clientID: "bank")
+            #expect(status.state == .failed && status.tokenResult == "tokenTimedOut", "swept: \(isSwept)")
+            await #expect(throws: CeremonyError(.tokenExpired)) {
+                try await server.engine.redeem(token: dispatched.token ?? "", operation: .authentication)
+            }
+            try await server.engine.sweep()
+        }
+        server.clock.advance(.seconds(601))
+        try await server.engine.sweep()
+        #expect(try await server.engine.status(sessionID: session, clientID: "bank").state == .unknown)
+        await #expect(throws: CeremonyError(.tokenUnknown)) {
+            try await server.engine.redeem(token: dispatched.token ?? "", operation: .authentication)
+        }
+    }
+
+    @Test func anAnswerAfterTheClaimedTimeIsRefused() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.claimSignIn()
+        server.clock.advance(.seconds(180))
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(answer.response.statusCode == .invalidRequest)
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .expired)
+    }
+
+    @Test func aTokenWorksOnlyAtItsOwnOperation() async throws {
+        let server = try TestServer()
+        try await server.enrol()
+        let activation = try await server.engine.createActivation(username: "alice", by: "test")
+        let token = try TestPhone.token(activation.link)
+        await #expect(throws: CeremonyError(.tokenUnknown)) {
+            try await server.engine.redeem(token: token, operation: .authentication)
+        }
+        #expect(try await server.engine.redeem(token: token, operation: .registration).statusCode == .ok)
+        await #expect(throws: CeremonyError(.tokenAlreadyRedeemed)) {
+            try await server.engine.redeem(token: token, operation: .registration)
+        }
+        for token in ["", "unknown", "AAAAA-AAAAA", String(repeating: "x", count: 5000)] {
+            await #expect(throws: CeremonyError(.tokenUnknown)) {
+                try await server.engine.redeem(token: token, operation: .authentication)
+            }
+        }
+    }
+
+    @Test func ofFiftyWhoRedeemOneWins() async throws {
+        let server = try TestServer()
+        let view = try await server.beginSignIn()
+        let codes = try #require(view.codes)
+        let tokens = [try TestPhone.token(codes.link), try TestPhone.token(codes.qrContent), codes.typedCode]
+        let results = await withTaskGroup(of: String.self) { group in
+            for index in 0..<50 {
+                group.addTask {
+                    do {
+                        _ = try await server.engine.redeem(token: tokens[index % 3], operation: .authentication)
+                        return "won"
+                    } catch { return (error as? CeremonyError)?.code.name ?? "\(error)" }
+                }
+            }
+            return await group.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
+        }
+        #expect(results == ["won": 1, "token-already-redeemed": 49])
+    }
+
+    @Test func aSubjectThatTheClientWasNeverGivenIsNotFound() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        _ = try await server.directory.create(username: "bare", displayName: nil, by: "test")
+        let bare = try await server.directory.account(username: "bare")
+        for (dispatcher, subject, result) in [
+            ("link", "shop|\(account.id)", DispatchResult.userNotFound), ("link", "bank|nobody", .userNotFound),
+            ("carrier-pigeon", "bank|\(account.id)", .dispatcherNotFound), ("link", "bank|\(bare.id)", .dispatchError),
+        ] {
+            let answer = try await server.engine.dispatch(
+                DispatchRequest(dispatcher: dispatcher, operation: nil, context: ["subject": .string(subject)]),
+                client: server.bank)
+            #expect(answer.result == result && answer.token == nil && answer.sessionID == nil)
+        }
+    }
+
+    static let refusedContexts: [JSONObject] = [
+        ["policy": .string("mine")], ["username": .string("alice")], ["subject": .integer(1)],
+        ["transaction": .string("x")], ["transaction": .array([])], ["transaction": .array([.string("x")])],
+        ["transaction": .array([.object(Transaction(content: Array("Pay".utf8)).json)])],
+        Self.context(Transaction(contentType: .imagePNG, content: [1])), Self.context("two\u{202E}rows"),
+        Self.context("a\u{7}"), Self.context("zero\u{200B}width"), Self.context(String(repeating: "x", count: 201)),
+        Self.context("  "), Self.context(Transaction(content: [0xFF])),
+        [
+            "subject": .string("s"),
+            "transaction": .array([
+                .object(Transaction(content: [65]).json), .object(Transaction(content: [66]).json),
+            ]),
+        ],
+    ]
+
+    private static func context(_ transaction: Transaction) -> JSONObject {
+        ["subject": .string("s"), "transaction": .array([.object(transaction.json)])]
+    }
+
+    private static func context(_ text: String) -> JSONObject { Self.context(Transaction(content: Array(text.utf8))) }
+
+    @Test(arguments: Self.refusedContexts)
+    func aContextThatIsNotUnderstoodIsRefused(context: JSONObject) async throws {
+        let server = try TestServer()
+        await #expect(throws: CeremonyError(.invalidRequest)) {
+            try await server.engine.dispatch(
+                DispatchRequest(dispatcher: "link", operation: .authentication, context: context), client: server.bank)
+        }
+    }
+
+    @Test func onlyAuthenticationsAreDispatched() async throws {
+        let server = try TestServer()
+        await #expect(throws: CeremonyError(.invalidRequest)) {
+            try await server.engine.dispatch(
+                DispatchRequest(dispatcher: "link", operation: .registration, context: nil), client: server.bank)
+        }
+    }
+
+    @Test func aRawQRCodeCarriesThePayloadWithoutALink() async throws {
+        let server = try TestServer()
+        let answer = try await server.engine.dispatch(
+            DispatchRequest(dispatcher: "png-qr-code", operation: nil, context: nil), client: server.bank)
+        #expect(answer.link == nil)
+        #expect(answer.qrContent?.hasPrefix("http") == false)
+    }
+}

@@ -1,0 +1,280 @@
+import CeremonyEngine
+import Store
+import Testing
+import UAF
+import _Primitives
+
+@Suite("Sign-in: scan, approve, complete in the browser that began (decision 18)")
+struct SignInTests {
+    @Test func aQRCodeSignsTheWaitingBrowserInOnce() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let request = try await server.claimSignIn()
+        #expect(request.statusCode == .ok)
+        #expect(request.operation == .authentication)
+        #expect(request.dispatchChannel == "link-png-qr-code")
+        #expect(request.requester?.service == "Demo Bank")
+        #expect(request.requester?.address == "192.0.2.1")
+        #expect(request.lifetimeMilliseconds == 180_000)
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .claimed)
+        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) == nil)
+
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(answer.response.statusCode == .ok)
+        #expect(answer.response.location == nil)
+        #expect(answer.accountID == nil, "a ceremony gives the phone no token")
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .approved)
+
+        server.clock.advance(.seconds(10))
+        let outcome = try await server.engine.consumeSignIn(reference: "request", browser: server.browser)
+        #expect(outcome?.accountID == account.id)
+        #expect(outcome?.amr == ["pin", "swk", "mfa"])
+        #expect(outcome?.acr == "urn:countersign:acr:two-factor")
+        #expect(outcome?.authTime == server.clock.now - .seconds(10))
+        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) == nil)
+        let notices = try await server.database.notices(accountID: account.id, limit: 9)
+        #expect(notices.map(\.kind) == [.signedIn, .deviceAdded])
+        #expect(notices.first?.subject == "Demo Bank")
+    }
+
+    @Test func theTypedCodeIsReadAsPeopleTypeIt() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let view = try await server.beginSignIn()
+        let code = try #require(view.codes?.typedCode)
+        #expect(code.count == 11)
+        let typed = code.lowercased().replacing("-", with: " ").replacing("0", with: "o").replacing("1", with: "l")
+        let request = try await server.engine.redeem(token: typed, operation: .authentication)
+        #expect(request.dispatchChannel == "typed")
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(answer.response.statusCode == .ok)
+        #expect(answer.response.location == nil)
+        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) != nil)
+    }
+
+    @Test func aLinkSignsInOnlyThroughTheContinuationInTheStartingBrowser() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let view = try await server.beginSignIn()
+        let codes = try #require(view.codes)
+        #expect(try TestPhone.token(codes.link) != TestPhone.token(codes.qrContent))
+        let request = try await server.engine.redeem(
+            token: try TestPhone.token(codes.link), operation: .authentication)
+        #expect(request.dispatchChannel == "link")
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let location = try #require(answer.response.location)
+        #expect(location.hasPrefix("http://localhost:8080/sign-in/continue?code="))
+        #expect(
+            try await server.engine.signInState(reference: "request", browser: server.browser) == .approvedOnDevice)
+        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) == nil)
+
+        let code = String(location.split(separator: "=")[1])
+        #expect(try await server.engine.continueSignIn(code: code, browser: server.browser) == "request")
+        await #expect(throws: CeremonyError(.notFound)) {
+            try await server.engine.continueSignIn(code: code, browser: server.browser)
+        }
+        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) != nil)
+    }
+
+    @Test(arguments: [nil, "another browser's cookie"])
+    func aForwardedLinkSignsNobodyIn(browser: String?) async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let view = try await server.beginSignIn()
+        let request = try await server.engine.redeem(
+            token: try TestPhone.token(view.codes?.link ?? ""), operation: .authentication)
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let code = String(try #require(answer.response.location).split(separator: "=")[1])
+        await #expect(throws: CeremonyError(.wrongBrowser)) {
+            try await server.engine.continueSignIn(code: code, browser: browser)
+        }
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
+        await #expect(throws: CeremonyError(.notFound)) {
+            try await server.engine.continueSignIn(code: code, browser: server.browser)
+        }
+        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) == nil)
+    }
+
+    @Test func aContinuationComesTooLate() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let view = try await server.beginSignIn()
+        let request = try await server.engine.redeem(
+            token: try TestPhone.token(view.codes?.link ?? ""), operation: .authentication)
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let code = String(try #require(answer.response.location).split(separator: "=")[1])
+        server.clock.advance(server.engine.configuration.limits.continuationLifetime)
+        await #expect(throws: CeremonyError(.notFound)) {
+            try await server.engine.continueSignIn(code: code, browser: server.browser)
+        }
+    }
+
+    @Test func anotherBrowserSeesAndTakesNothing() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.claimSignIn()
+        _ = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let other = RandomSource.system.token()
+        let engine = server.engine
+        await #expect(throws: CeremonyError(.wrongBrowser)) { try await server.beginSignIn(browser: other) }
+        await #expect(throws: CeremonyError(.wrongBrowser)) {
+            try await engine.renewSignIn(reference: "request", browser: other)
+        }
+        await #expect(throws: CeremonyError(.wrongBrowser)) {
+            try await engine.signInState(reference: "request", browser: other)
+        }
+        await #expect(throws: CeremonyError(.wrongBrowser)) {
+            _ = try await engine.signInEvents(reference: "request", browser: other)
+        }
+        await #expect(throws: CeremonyError(.wrongBrowser)) {
+            try await engine.consumeSignIn(reference: "request", browser: other)
+        }
+        await #expect(throws: CeremonyError(.wrongBrowser)) {
+            try await engine.cancelSignIn(reference: "request", browser: other)
+        }
+        #expect(try await engine.consumeSignIn(reference: "request", browser: server.browser) != nil)
+    }
+
+    @Test func anUnknownSignInIsNotFound() async throws {
+        let server = try TestServer()
+        await #expect(throws: CeremonyError(.notFound)) {
+            try await server.engine.renewSignIn(reference: "none", browser: server.browser)
+        }
+        await #expect(throws: CeremonyError(.notFound)) {
+            try await server.engine.signInState(reference: "none", browser: server.browser)
+        }
+        #expect(try await server.engine.consumeSignIn(reference: "none", browser: server.browser) == nil)
+        await #expect(throws: CeremonyError(.notFound)) {
+            try await server.engine.continueSignIn(code: "none", browser: server.browser)
+        }
+    }
+
+    @Test func aRenewalKillsTheCodesBefore() async throws {
+        let server = try TestServer()
+        try await server.enrol()
+        let first = try #require(try await server.beginSignIn().codes)
+        server.clock.advance(.seconds(61))
+        await #expect(throws: CeremonyError(.tokenExpired)) {
+            try await server.engine.redeem(token: first.typedCode, operation: .authentication)
+        }
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .waiting)
+        let second = try #require(
+            try await server.engine.renewSignIn(reference: "request", browser: server.browser).codes)
+        let third = try #require(try await server.beginSignIn().codes)
+        for codes in [first, second] {
+            for token in [try TestPhone.token(codes.link), try TestPhone.token(codes.qrContent), codes.typedCode] {
+                await #expect(throws: CeremonyError(.tokenExpired)) {
+                    try await server.engine.redeem(token: token, operation: .authentication)
+                }
+            }
+        }
+        #expect(third.expiresAt == server.clock.now + .seconds(60))
+        _ = try await server.engine.redeem(token: third.typedCode, operation: .authentication)
+        for token in [try TestPhone.token(third.link), try TestPhone.token(third.qrContent), third.typedCode] {
+            await #expect(throws: CeremonyError(.tokenAlreadyRedeemed)) {
+                try await server.engine.redeem(token: token, operation: .authentication)
+            }
+        }
+        #expect(try await server.engine.renewSignIn(reference: "request", browser: server.browser).codes == nil)
+    }
+
+    @Test func aSignInThatEndedWithoutSuccessBeginsAnew() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.claimSignIn()
+        let denial = try phone.giveUp(request, clientErrorCode: 3)
+        #expect(try await server.engine.answerAuthentication(denial).response.statusCode == .ok)
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .denied)
+        let renewed = try await server.engine.renewSignIn(reference: "request", browser: server.browser)
+        #expect(renewed.state == .denied && renewed.codes == nil)
+        #expect(try await server.beginSignIn().state == .waiting)
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(answer.response.statusCode == .invalidRequest, "the old request is dead")
+    }
+
+    @Test func aSignInEndsAfterItsWholeTime() async throws {
+        let server = try TestServer()
+        _ = try await server.beginSignIn()
+        server.clock.advance(.seconds(15 * 60))
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .expired)
+        #expect(try await server.engine.sweep() == 1)
+        #expect(try await server.engine.sweep() == 0, "a second sweep finds nothing")
+        #expect(try await server.beginSignIn().state == .waiting)
+    }
+
+    @Test func anOutcomeThatNobodyTakesUpIsOver() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.claimSignIn()
+        _ = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        server.clock.advance(server.engine.configuration.limits.outcomeLifetime)
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .expired)
+        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) == nil)
+    }
+
+    @Test func aCancelledSignInIsOver() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.claimSignIn()
+        try await server.engine.cancelSignIn(reference: "request", browser: server.browser)
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .expired)
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(answer.response.statusCode == .invalidRequest)
+    }
+
+    @Test func theSameBrowserHasTheSameIdentifierAndAnotherHasAnother() async throws {
+        let server = try TestServer()
+        func identifier(_ reference: String, _ browser: String) async throws -> String? {
+            let view = try await server.beginSignIn(reference, browser: browser)
+            return try await server.engine.redeem(
+                token: view.codes?.typedCode ?? "", operation: .authentication
+            ).requester?.browserID
+        }
+        let first = try #require(try await identifier("a", "one"))
+        #expect(try await identifier("b", "one") == first)
+        #expect(try await identifier("c", "two") != first)
+        #expect(first != "one")
+    }
+
+    @Test func theWaitingPageIsToldEachStateOnce() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let view = try await server.beginSignIn()
+        var events = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+            .makeAsyncIterator()
+        #expect(try await events.next() == .waiting)
+        let request = try await server.engine.redeem(token: view.codes?.typedCode ?? "", operation: .authentication)
+        #expect(try await events.next() == .claimed)
+        _ = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(try await events.next() == .approved)
+        #expect(try await events.next() == nil)
+    }
+
+    @Test func aSweepTellsTheWaitingPageThatItIsOver() async throws {
+        let server = try TestServer()
+        _ = try await server.beginSignIn()
+        var events = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+            .makeAsyncIterator()
+        #expect(try await events.next() == .waiting)
+        server.clock.advance(.seconds(15 * 60))
+        try await server.engine.sweep()
+        #expect(try await events.next() == .expired)
+        #expect(try await events.next() == nil)
+    }
+
+    @Test func pastTheLimitOfWatchersTheOldestIsLetGo() async throws {
+        let server = try TestServer { $0.limits.watchersPerCeremony = 2 }
+        _ = try await server.beginSignIn()
+        var watchers: [CeremonyEvents<SignInState>.Iterator] = []
+        for _ in 0..<3 {
+            var watcher = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+                .makeAsyncIterator()
+            #expect(try await watcher.next() == .waiting)
+            watchers.append(watcher)
+        }
+        #expect(try await watchers[0].next() == nil)
+        try await server.engine.cancelSignIn(reference: "request", browser: server.browser)
+        #expect(try await watchers[1].next() == .expired)
+        #expect(try await watchers[2].next() == .expired)
+    }
+}

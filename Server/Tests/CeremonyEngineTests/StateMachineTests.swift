@@ -1,0 +1,104 @@
+import Store
+import Testing
+import _Primitives
+
+@testable import CeremonyEngine
+
+/// The machines are internal, and pure: they are held against the whole table here, and through the engine elsewhere.
+@Suite("Ceremony state machines: every state and every event")
+struct StateMachineTests {
+    private static let stages: [CeremonyStage] =
+        [.created, .claimed, .answering] + CeremonyRecord.Outcome.allCases.map { .ended($0) }
+    private static let events: [CeremonyEvent] =
+        CeremonyRecord.Channel.allCases.map { .redeem($0) } + [
+            .accept, .deny, .fail, .continueInBrowser(isStartingBrowser: true),
+            .continueInBrowser(isStartingBrowser: false), .confirm(isRightNumber: true),
+            .confirm(isRightNumber: false), .expire, .cancel,
+        ]
+
+    /// What each machine allows; every pair that is not here is refused and changes nothing.
+    private static func allowed(_ kind: String) -> [CeremonyStage: [CeremonyEvent: (CeremonyStage, CeremonyVerdict)]] {
+        var table: [CeremonyStage: [CeremonyEvent: (CeremonyStage, CeremonyVerdict)]] = [:]
+        for stage in [CeremonyStage.created, .claimed, .answering] {
+            table[stage] = [.expire: (.ended(.expired), .proceed), .cancel: (.ended(.cancelled), .proceed)]
+        }
+        for channel in CeremonyRecord.Channel.allCases { table[.created]?[.redeem(channel)] = (.claimed, .proceed) }
+        table[.claimed]?[.deny] = (.ended(.denied), .proceed)
+        table[.claimed]?[.fail] = (.ended(.failed), .proceed)
+        switch kind {
+        case "registration":
+            table[.claimed]?[.accept] = (.answering, .proceed)
+            table[.answering]?[.confirm(isRightNumber: true)] = (.ended(.succeeded), .proceed)
+            table[.answering]?[.confirm(isRightNumber: false)] = (.ended(.failed), .end(.wrongNumber))
+        case "sign-in by link":
+            table[.claimed]?[.accept] = (.answering, .proceed)
+            table[.answering]?[.continueInBrowser(isStartingBrowser: true)] = (.ended(.succeeded), .proceed)
+            table[.answering]?[.continueInBrowser(isStartingBrowser: false)] = (.ended(.failed), .end(.wrongBrowser))
+        case "transaction":
+            table[.claimed]?[.accept] = (.ended(.succeeded), .proceed)
+            table[.answering] = [:]
+        default:
+            table[.claimed]?[.accept] = (.ended(.succeeded), .proceed)
+            table[.answering]?[.continueInBrowser(isStartingBrowser: true)] = (.ended(.succeeded), .proceed)
+            table[.answering]?[.continueInBrowser(isStartingBrowser: false)] = (.ended(.failed), .end(.wrongBrowser))
+        }
+        return table
+    }
+
+    private func run(_ kind: String, _ stage: CeremonyStage, _ event: CeremonyEvent) -> (CeremonyStage, CeremonyVerdict)
+    {
+        switch kind {
+        case "registration":
+            var machine = RegistrationStateMachine(stage)
+            let verdict = machine.handle(event)
+            return (machine.stage, verdict)
+        case "transaction":
+            var machine = TransactionStateMachine(stage)
+            let verdict = machine.handle(event)
+            return (machine.stage, verdict)
+        default:
+            var machine = AuthenticationStateMachine(
+                stage, channel: kind == "sign-in by link" || kind == "dispatch by link" ? .link : .qrCode,
+                isBoundToBrowser: kind != "dispatch by link")
+            let verdict = machine.handle(event)
+            return (machine.stage, verdict)
+        }
+    }
+
+    @Test(arguments: ["registration", "transaction", "sign-in by link", "sign-in by QR code", "dispatch by link"])
+    func everyPairDoesWhatTheTableSays(kind: String) {
+        let table = Self.allowed(kind)
+        for stage in Self.stages {
+            for event in Self.events {
+                let (next, verdict) = self.run(kind, stage, event)
+                if let expected = table[stage]?[event] {
+                    #expect(next == expected.0 && verdict == expected.1, "\(stage) \(event)")
+                } else {
+                    guard case .refuse = verdict else {
+                        Issue.record("\(stage) \(event) is not refused")
+                        continue
+                    }
+                    // A transaction never waits after its answer: such a row counts as failed.
+                    let unchanged = kind == "transaction" && stage == .answering ? .ended(.failed) : stage
+                    #expect(next == unchanged, "\(stage) \(event)")
+                }
+            }
+        }
+    }
+
+    @Test func anEventAfterThePhasesTimeIsRefused() {
+        let start = Timestamp(seconds: 1_800_000_000)
+        let lifetime = PhaseLifetime(.authentication, Limits())
+        var record = CeremonyRecord(
+            id: "c", kind: .authentication, createdAt: start, expiresAt: start + .seconds(60),
+            detail: CeremonyDetail())
+        let before = record
+        #expect(record.handle(.redeem(.qrCode), at: start + .seconds(60), lifetime: lifetime) == .refuse(.over))
+        #expect(record == before)
+        #expect(record.handle(.redeem(.qrCode), at: start + .seconds(59), lifetime: lifetime) == .proceed)
+        #expect(record.expiresAt == start + .seconds(59) + Limits().claimedLifetime)
+        #expect(record.channel == .qrCode)
+        #expect(record.handle(.expire, at: start + .seconds(999), lifetime: lifetime) == .proceed)
+        #expect(record.outcome == .expired)
+    }
+}

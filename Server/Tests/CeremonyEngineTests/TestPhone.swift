@@ -1,0 +1,110 @@
+import Ceremony
+import Crypto
+import Foundation
+import UAF
+import _Primitives
+
+/// A phone with one key, made of the message types alone: it can also answer wrongly, on demand.
+final class TestPhone: Sendable {
+    /// What the phone does wrong.
+    enum Fault: Sendable, CaseIterable {
+        case signature, otherChallenge, otherFacet, otherHash, noServerData, otherServerData, unknownKey, unknownModel
+    }
+
+    static let facet = "test:phone"
+    let aaid: AAID
+    let keyID: KeyID
+    private let key = P256.Signing.PrivateKey()
+
+    init(factor: AuthenticatorModel.Factor = .pin) throws {
+        self.aaid = AuthenticatorModel(factor: factor, keyStore: .file).aaid
+        self.keyID = try KeyID(RandomSource.system.bytes(32))
+    }
+
+    var publicKey: [UInt8] { Array(self.key.publicKey.x963Representation) }
+
+    /// The token within a link.
+    static func token(_ link: String) throws -> String { try OutOfBandPayload(link: link).redeemData.token }
+
+    private func header(_ header: OperationHeader, _ fault: Fault?) -> OperationHeader {
+        var header = header
+        switch fault {
+        case .noServerData: header.serverData = nil
+        case .otherServerData: header.serverData = String((header.serverData ?? "").reversed())
+        default: break
+        }
+        return header
+    }
+
+    private func params(_ header: OperationHeader, _ challenge: Challenge, _ fault: Fault?) throws -> String {
+        let facet = try FacetID(fault == .otherFacet ? "test:another" : Self.facet)
+        return FinalChallengeParams(
+            appID: header.appID.isEmpty ? facet.text : header.appID,
+            challenge: fault == .otherChallenge ? Challenge(random: .system) : challenge, facetID: facet
+        ).encoded
+    }
+
+    private func signature(_ bytes: [UInt8], _ fault: Fault?) throws -> [UInt8] {
+        let signer = fault == .signature ? P256.Signing.PrivateKey() : self.key
+        return try P256Encoding.bytes(of: signer.signature(for: Data(bytes)), algorithm: .p256Raw)
+    }
+
+    private func hash(_ params: String, _ fault: Fault?) -> [UInt8] {
+        fault == .otherHash ? [UInt8](repeating: 0, count: 32) : FinalChallengeParams.hash(ofEncoded: params)
+    }
+
+    /// The answer to a registration request.
+    func register(
+        _ request: ReturnUAFRequest, name: String = "Alice's phone", fault: Fault? = nil, counter: UInt32 = 1
+    ) throws -> SendUAFResponse {
+        let message = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
+        let params = try self.params(message.header, message.challenge, fault)
+        let data = try KeyRegistrationData(
+            aaid: fault == .unknownModel ? try AAID("ABCD#0001") : self.aaid, authenticatorVersion: 1,
+            signatureAlgorithm: .p256Raw, publicKeyFormat: .eccX962Raw, finalChallengeHash: self.hash(params, fault),
+            keyID: self.keyID, signCounter: counter, registrationCounter: 1, publicKey: self.publicKey)
+        let assertion = RegistrationAssertion(
+            keyRegistrationData: data,
+            attestation: Attestation(type: .basicSurrogate, signature: try self.signature(data.signedBytes, fault)))
+        let response = RegistrationResponse(
+            header: self.header(message.header, fault), fcParams: params,
+            assertions: [EncodedAssertion(bytes: try assertion.serialized())])
+        return SendUAFResponse(
+            uafResponse: String(decoding: response.serialized, as: UTF8.self), context: ["deviceName": .string(name)])
+    }
+
+    /// The answer to an authentication request. `content` is what the phone showed, where there is a transaction.
+    func authenticate(_ request: ReturnUAFRequest, counter: UInt32, content: [UInt8]? = nil, fault: Fault? = nil)
+        throws -> SendUAFResponse
+    {
+        let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
+        let params = try self.params(message.header, message.challenge, fault)
+        let shown = content ?? message.transaction.first?.content
+        let data = try SignedData(
+            aaid: fault == .unknownModel ? try AAID("ABCD#0001") : self.aaid, authenticatorVersion: 1,
+            mode: shown == nil ? .userVerified : .transactionConfirmed, signatureAlgorithm: .p256Raw,
+            nonce: RandomSource.system.bytes(16), finalChallengeHash: self.hash(params, fault),
+            transactionContentHash: shown.map { Array(SHA256.hash(data: $0)) } ?? [],
+            keyID: fault == .unknownKey ? try KeyID(RandomSource.system.bytes(32)) : self.keyID, signCounter: counter)
+        let assertion = AuthenticationAssertion(
+            signedData: data, signature: try self.signature(data.signedBytes, fault))
+        let response = AuthenticationResponse(
+            header: self.header(message.header, fault), fcParams: params,
+            assertions: [EncodedAssertion(bytes: try assertion.serialized())])
+        return SendUAFResponse(uafResponse: String(decoding: response.serialized, as: UTF8.self))
+    }
+
+    /// The report of a client that gives up.
+    func giveUp(_ request: ReturnUAFRequest, clientErrorCode: Int) throws -> SendUAFResponse {
+        let message = try UAFRequest(parsing: (request.uafRequest ?? "").utf8)
+        let bytes: [UInt8] =
+            switch message {
+            case .registration(let request):
+                RegistrationResponse(header: request.header, fcParams: "", assertions: []).serialized
+            default: AuthenticationResponse(header: message.header, fcParams: "", assertions: []).serialized
+            }
+        return SendUAFResponse(
+            uafResponse: String(decoding: bytes, as: UTF8.self),
+            context: ["clientErrorCode": .integer(Int64(clientErrorCode)), "asmStatusCode": .integer(3)])
+    }
+}

@@ -1,0 +1,96 @@
+import CeremonyEngine
+import Foundation
+import SQLiteStore
+import Store
+import Synchronization
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+/// A clock that the test moves.
+final class TestClock: Sendable {
+    private let moment = Mutex(Timestamp(seconds: 1_800_000_000))
+
+    var source: TimeSource { TimeSource { self.now } }
+    var now: Timestamp { self.moment.withLock { $0 } }
+    func advance(_ span: Duration) { self.moment.withLock { $0 = $0 + span } }
+}
+
+/// An engine over a store of its own, with a clock to move.
+final class TestServer: Sendable {
+    let folder: String
+    let database: SQLiteDatabase
+    let engine: CeremonyEngine
+    let directory: AccountDirectory
+    let clock = TestClock()
+    let bank = DispatchingClient(id: "bank", name: "Demo Bank", origin: "http://127.0.0.1:8081")
+    let browser = RandomSource.system.token()
+
+    init(_ adjust: (inout CeremonyEngine.Configuration) -> Void = { _ in }) throws {
+        self.folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
+        let key = KeyEncryptionKey()
+        let database = try SQLiteDatabase(folder: self.folder, key: key)
+        self.database = database
+        var configuration = CeremonyEngine.Configuration(
+            issuer: "http://localhost:8080", serviceName: "Countersign", appID: "",
+            trustedFacets: [try FacetID(TestPhone.facet)], metadata: try MetadataCatalog.builtIn())
+        adjust(&configuration)
+        self.engine = try CeremonyEngine(
+            configuration: configuration, store: database, sealing: Sealing(key), time: self.clock.source,
+            subjects: Subjects(
+                subject: { accountID, clientID in "\(clientID)|\(accountID)" },
+                accountID: { subject, clientID in
+                    subject.hasPrefix("\(clientID)|") ? String(subject.dropFirst(clientID.count + 1)) : nil
+                }))
+        self.directory = AccountDirectory(store: database, time: self.clock.source)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.folder) }
+
+    /// Adds an account with one confirmed phone.
+    @discardableResult
+    func enrol(_ username: String = "alice") async throws -> (account: AccountRecord, phone: TestPhone) {
+        let account = try await self.directory.create(username: username, displayName: nil, by: "test")
+        return (account, try await self.addPhone(to: username))
+    }
+
+    /// Adds a confirmed phone to an account.
+    func addPhone(to username: String, name: String = "Alice's phone") async throws -> TestPhone {
+        let phone = try TestPhone()
+        let activation = try await self.engine.createActivation(username: username, by: "test")
+        let request = try await self.engine.redeem(
+            token: try TestPhone.token(activation.link), operation: .registration)
+        let answer = try await self.engine.answerRegistration(try phone.register(request, name: name))
+        _ = try await self.engine.confirmActivation(
+            id: activation.id, number: answer.confirmation?.number ?? "", by: "test")
+        return phone
+    }
+
+    let requester = SignInRequester(
+        service: "Demo Bank", origin: "http://127.0.0.1:8081", address: "192.0.2.1", browser: "Chrome on Linux")
+
+    /// Begins a sign-in in the test's browser.
+    func beginSignIn(_ reference: String = "request", browser: String? = nil) async throws -> SignInView {
+        try await self.engine.beginSignIn(
+            reference: reference, browser: browser ?? self.browser, requester: self.requester)
+    }
+
+    /// Begins a sign-in and redeems its QR code.
+    func claimSignIn() async throws -> ReturnUAFRequest {
+        let view = try await self.beginSignIn()
+        return try await self.engine.redeem(
+            token: try TestPhone.token(view.codes?.qrContent ?? ""), operation: .authentication)
+    }
+
+    /// Dispatches a transaction to an account by QR code.
+    func dispatch(_ text: String, to account: AccountRecord) async throws -> DispatchAnswer {
+        try await self.engine.dispatch(
+            DispatchRequest(
+                dispatcher: "link-png-qr-code", operation: .authentication,
+                context: [
+                    "subject": .string("bank|\(account.id)"),
+                    "transaction": .array([.object(Transaction(content: Array(text.utf8)).json)]),
+                ]),
+            client: self.bank)
+    }
+}

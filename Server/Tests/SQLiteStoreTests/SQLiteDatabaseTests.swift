@@ -1,0 +1,232 @@
+import Foundation
+import GRDB
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@Suite("SQLite store: one file, one process, one key")
+struct SQLiteDatabaseTests {
+    private let now = Timestamp(seconds: 1_800_000_000)
+
+    /// A foreign connection that can hold the write lock across calls.
+    private var openTransactions: Configuration {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        return configuration
+    }
+
+    private func account(_ name: String) -> AccountRecord {
+        AccountRecord(id: "id-\(name)", username: name, displayName: "Display \(name)", createdAt: self.now)
+    }
+
+    private func event(_ kind: String = "test") -> AuditEvent {
+        AuditEvent(AuditEvent.Kind(rawValue: kind), at: self.now)
+    }
+
+    @Test func whatWasAcknowledgedIsThereAfterReopening() async throws {
+        let store = try TemporaryStore()
+        try await store.database.createAccount(self.account("alice"), audit: self.event())
+        await store.database.close()
+        let again = try SQLiteDatabase(folder: store.folder, key: store.key)
+        #expect(try await again.account(username: "alice") == self.account("alice"))
+        #expect(try await again.verifyAudit() == .intact(entries: 1))
+        await again.close()
+    }
+
+    @Test func aSecondProcessDoesNotGetTheFolder() async throws {
+        let store = try TemporaryStore()
+        #expect(throws: StoreError(.locked, "")) { try SQLiteDatabase(folder: store.folder, key: store.key) }
+        await store.database.close()
+        try await SQLiteDatabase(folder: store.folder, key: store.key).close()
+    }
+
+    @Test func anotherKeyIsRecognised() async throws {
+        let store = try TemporaryStore()
+        await store.database.close()
+        #expect(throws: StoreError(.wrongKey, "")) {
+            try SQLiteDatabase(folder: store.folder, key: KeyEncryptionKey())
+        }
+    }
+
+    @Test func aNewerSchemaIsRefused() async throws {
+        let store = try TemporaryStore()
+        await store.database.close()
+        let raw = try DatabaseQueue(path: store.file)
+        try await raw.write { try $0.execute(sql: "PRAGMA user_version = 999") }
+        try raw.close()
+        #expect(throws: StoreError(.newerSchema, "")) { try SQLiteDatabase(folder: store.folder, key: store.key) }
+    }
+
+    @Test func aFileThatIsNoDatabaseIsCorrupt() async throws {
+        let store = try TemporaryStore()
+        await store.database.close()
+        try Data(repeating: 0x41, count: 8192).write(to: URL(fileURLWithPath: store.file))
+        #expect(throws: StoreError(.corrupt, "")) { try SQLiteDatabase(folder: store.folder, key: store.key) }
+    }
+
+    @Test func nobodyElseCanReadTheFiles() async throws {
+        let store = try TemporaryStore()
+        try await store.database.createAccount(self.account("alice"), audit: self.event())
+        for (name, mode) in [("", 0o700), ("/countersign.sqlite", 0o600), ("/countersign.sqlite-wal", 0o600)] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: store.folder + name)
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == mode, "\(name)")
+        }
+    }
+
+    @Test func aStolenDatabaseShowsNoNameKeyOrToken() async throws {
+        let store = try TemporaryStore()
+        let publicKey = Array("PUBLIC-KEY-BYTES-PUBLIC-KEY-BYTES".utf8)
+        let token = "TOKEN-TOKEN-TOKEN-TOKEN-TOKEN-TOKEN"
+        try await store.database.createAccount(self.account("verysecretname"), audit: self.event())
+        var change = CeremonyChange()
+        change.registration = DeviceRegistration(
+            device: DeviceRecord(
+                id: "d", accountID: "id-verysecretname", name: "secretdevice", isActive: true, createdAt: self.now),
+            credentials: [
+                CredentialRecord(
+                    id: "k", deviceID: "d", accountID: "id-verysecretname", aaid: "C516#0001",
+                    keyID: [UInt8](repeating: 1, count: 32), publicKey: publicKey, keyFormat: 256, algorithm: 1,
+                    counter: 0, registrationCounter: 0, authenticatorVersion: 1, isActive: true, createdAt: self.now)
+            ])
+        change.notices = [
+            NoticeRecord(id: "n", accountID: "x", kind: .signedIn, at: self.now, subject: "secretbank")
+        ]
+        _ = try await store.database.answer(
+            AnsweredChallenge(digest: [1], expiresAt: self.now), change: change, at: self.now)
+        try await store.database.createCeremony(
+            CeremonyRecord(
+                id: "c", kind: .transaction, createdAt: self.now, expiresAt: self.now,
+                detail: CeremonyDetail(
+                    service: "secretservice", address: "192.0.2.77", content: Array("secrettransfer".utf8))),
+            tokens: [
+                DispatchTokenRecord(
+                    digest: Sealing.digest(ofSecret: token), channel: .qrCode, expiresAt: self.now)
+            ], audit: self.event())
+        var files = Data()
+        for name in ["", "-wal", "-shm"] {
+            files += try Data(contentsOf: URL(fileURLWithPath: store.file + name))
+        }
+        // The account's identifier, which is in clear, shows that the search would find something.
+        #expect(files.range(of: Data("id-verysecretname".utf8)) != nil)
+        files = Data(String(decoding: files, as: UTF8.self).replacingOccurrences(of: "id-verysecretname", with: "").utf8)
+        for secret in [
+            "verysecretname", "Display", "secretdevice", "secretbank", "secretservice", "192.0.2.77", "secrettransfer",
+            token, "PUBLIC-KEY", Base64URL.encode(Array("secrettransfer".utf8)),
+        ] {
+            #expect(files.range(of: Data(secret.utf8)) == nil, "\(secret)")
+        }
+    }
+
+    @Test func aSealedValueMovedToAnotherRowDoesNotOpen() async throws {
+        let store = try TemporaryStore()
+        try await store.database.createAccount(self.account("alice"), audit: self.event())
+        try await store.database.createAccount(self.account("mallory"), audit: self.event())
+        await store.database.close()
+        let raw = try DatabaseQueue(path: store.file)
+        try await raw.write {
+            try $0.execute(
+                sql: """
+                    UPDATE account SET username = (SELECT username FROM account WHERE id = 'id-alice')
+                    WHERE id = 'id-mallory'
+                    """)
+        }
+        try raw.close()
+        let again = try SQLiteDatabase(folder: store.folder, key: store.key)
+        await #expect(throws: StoreError(.corrupt, "")) { try await again.account(id: "id-mallory") }
+        await again.close()
+    }
+
+    @Test(arguments: [
+        "UPDATE audit SET detail = 'forged' WHERE number = 2", "DELETE FROM audit WHERE number = 2",
+        "UPDATE audit SET number = 9 WHERE number = 3", "UPDATE audit SET at = at + 1 WHERE number = 3",
+    ])
+    func aForgedTrailIsSeen(sql: String) async throws {
+        let store = try TemporaryStore()
+        for kind in ["one", "two", "three"] { try await store.database.appendAudit(self.event(kind)) }
+        await store.database.close()
+        let raw = try DatabaseQueue(path: store.file)
+        try await raw.write { try $0.execute(sql: sql) }
+        try raw.close()
+        let again = try SQLiteDatabase(folder: store.folder, key: store.key)
+        guard case .broken(let number) = try await again.verifyAudit() else {
+            Issue.record("the forgery was not seen")
+            return
+        }
+        #expect(number == 2 || number == 3)
+        await again.close()
+    }
+
+    @Test func aStoreThatCannotWriteSaysSoAndLosesNothing() async throws {
+        var limits = Limits()
+        limits.busyTimeout = .milliseconds(20)
+        let store = try TemporaryStore(limits: limits)
+        try await store.database.createAccount(self.account("before"), audit: self.event())
+        try await store.database.assertWritable()
+
+        let raw = try DatabaseQueue(path: store.file, configuration: self.openTransactions)
+        try await raw.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        await #expect(throws: StoreError(.unavailable, "")) {
+            try await store.database.createAccount(self.account("during"), audit: self.event())
+        }
+        await #expect(throws: StoreError(.unavailable, "")) { try await store.database.assertWritable() }
+        #expect(try await store.database.account(username: "before") != nil, "reading goes on")
+        try await raw.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        try raw.close()
+
+        try await store.database.assertWritable()
+        #expect(try await store.database.account(username: "during") == nil)
+        try await store.database.createAccount(self.account("after"), audit: self.event())
+        #expect(try await store.database.accounts(after: nil, limit: 9).map(\.username) == ["before", "after"])
+    }
+
+    @Test func aFullQueueIsToldAtOnce() async throws {
+        var limits = Limits()
+        limits.waitingSteps = 4
+        limits.busyTimeout = .milliseconds(200)
+        let store = try TemporaryStore(limits: limits)
+        let raw = try DatabaseQueue(path: store.file, configuration: self.openTransactions)
+        try await raw.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        let event = self.event()
+        let failures = await withTaskGroup(of: StoreError?.self) { group in
+            for _ in 0..<40 {
+                group.addTask {
+                    do { try await store.database.appendAudit(event) } catch { return error as? StoreError }
+                    return nil
+                }
+            }
+            return await group.reduce(into: [StoreError]()) { if let error = $1 { $0.append(error) } }
+        }
+        #expect(failures.count == 40)
+        #expect(failures.contains { $0.reason == "too many steps wait" })
+        try await raw.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        try raw.close()
+        #expect(try await store.database.auditEntries(after: 0, limit: 99).isEmpty, "nothing refused was written")
+    }
+
+    @Test func aRefusedStepDoesNotTouchItsNeighbours() async throws {
+        let store = try TemporaryStore()
+        try await store.database.createAccount(self.account("taken"), audit: self.event())
+        let (accounts, event) = ((0..<40).map { self.account($0 % 2 == 0 ? "taken" : "name-\($0)") }, self.event())
+        let refused = await withTaskGroup(of: Int.self) { group in
+            for account in accounts {
+                group.addTask {
+                    do { try await store.database.createAccount(account, audit: event) } catch { return 1 }
+                    return 0
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(refused == 20)
+        #expect(try await store.database.accounts(after: nil, limit: 99).count == 21)
+        #expect(try await store.database.verifyAudit() == .intact(entries: 21))
+    }
+
+    @Test func aClosedStoreTakesNothing() async throws {
+        let store = try TemporaryStore()
+        await store.database.close()
+        await #expect(throws: StoreError(.unavailable, "")) {
+            try await store.database.createAccount(self.account("late"), audit: self.event())
+        }
+    }
+}

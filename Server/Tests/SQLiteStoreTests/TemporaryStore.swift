@@ -1,0 +1,21 @@
+import Foundation
+import SQLiteStore
+import Store
+import _Primitives
+
+/// A store in a folder of its own, which goes with it.
+final class TemporaryStore: Sendable {
+    let folder: String
+    let key: KeyEncryptionKey
+    let database: SQLiteDatabase
+
+    init(limits: Limits = Limits()) throws {
+        self.folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
+        self.key = KeyEncryptionKey()
+        self.database = try SQLiteDatabase(folder: self.folder, key: self.key, limits: limits)
+    }
+
+    var file: String { self.folder + "/countersign.sqlite" }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.folder) }
+}
