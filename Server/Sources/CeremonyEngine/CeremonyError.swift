@@ -35,7 +35,8 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
     /// For ``Code/tooManyRequests``: after how many seconds a request can succeed.
     public let retryAfterSeconds: Int?
 
-    init(_ code: Code, _ reason: String = "", retryAfterSeconds: Int? = nil) {
+    /// Makes an error. `reason` must hold no secret and no value that was sent.
+    public init(_ code: Code, _ reason: String = "", retryAfterSeconds: Int? = nil) {
         self.code = code
         self.reason = reason
         self.retryAfterSeconds = retryAfterSeconds

@@ -84,6 +84,8 @@ public final class SQLiteDatabase: Sendable {
             Thread { [self] in
                 self.writer.close()
                 self.readers.close()
+                // So that the one file holds everything: who copies it afterwards has a whole store.
+                _ = try? self.pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
                 try? self.pool.close()
                 self.folderLock.release()
                 continuation.resume()

@@ -17,7 +17,9 @@ public enum AccountConformance {
             let count = try await winners(16) { index in
                 var account = sampleAccount()
                 account.id = "account-\(index)"
-                do { try await store.createAccount(account, audit: sampleAudit()) } catch let error as StoreError where error == .conflict {
+                do { try await store.createAccount(account, audit: sampleAudit()) } catch let error as StoreError
+                    where error == .conflict
+                {
                     return false
                 }
                 return true

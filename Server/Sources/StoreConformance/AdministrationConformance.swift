@@ -16,7 +16,8 @@ public enum AdministrationConformance {
             }
             try expect(count == 1, "one of 20 wins, not \(count)")
             try expect(
-                try await store.createAdministratorLink(digest: [2], expiresAt: deadline, audit: sampleAudit()) == false,
+                try await store.createAdministratorLink(digest: [2], expiresAt: deadline, audit: sampleAudit())
+                    == false,
                 "no further link where an administrator exists")
         },
         ConformanceCheck("a link that is replaced, unknown or expired makes nobody") { store in

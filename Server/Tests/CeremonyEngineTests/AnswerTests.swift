@@ -1,4 +1,5 @@
 import CeremonyEngine
+import SQLiteStore
 import Store
 import Testing
 import UAF

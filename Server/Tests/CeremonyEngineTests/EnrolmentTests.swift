@@ -1,4 +1,5 @@
 import CeremonyEngine
+import SQLiteStore
 import Store
 import Testing
 import UAF
@@ -179,7 +180,9 @@ struct EnrolmentTests {
         let (activation, _) = try await self.pending(
             server, try TestPhone(), name: "\u{1B}[31mred\u{202E}" + String(repeating: "x", count: 500))
         let name = try #require(try await server.engine.activation(id: activation.id).deviceName)
-        #expect(name.hasPrefix("red") && !name.unicodeScalars.contains("\u{1B}") && !name.unicodeScalars.contains("\u{202E}"))
+        #expect(
+            name.hasPrefix("red") && !name.unicodeScalars.contains("\u{1B}")
+                && !name.unicodeScalars.contains("\u{202E}"))
         #expect(name.unicodeScalars.count <= 129)
     }
 

@@ -109,7 +109,8 @@ struct SQLiteDatabaseTests {
         }
         // The account's identifier, which is in clear, shows that the search would find something.
         #expect(files.range(of: Data("id-verysecretname".utf8)) != nil)
-        files = Data(String(decoding: files, as: UTF8.self).replacingOccurrences(of: "id-verysecretname", with: "").utf8)
+        files = Data(
+            String(decoding: files, as: UTF8.self).replacingOccurrences(of: "id-verysecretname", with: "").utf8)
         for secret in [
             "verysecretname", "Display", "secretdevice", "secretbank", "secretservice", "192.0.2.77", "secrettransfer",
             token, "PUBLIC-KEY", Base64URL.encode(Array("secrettransfer".utf8)),

@@ -49,7 +49,8 @@ struct SealingTests {
 
     @Test func aCodeDependsOnKeyAndPurpose() {
         let sealing = Sealing(self.key)
-        #expect(sealing.code("123456", purpose: self.purpose) == Sealing(self.key).code("123456", purpose: self.purpose))
+        #expect(
+            sealing.code("123456", purpose: self.purpose) == Sealing(self.key).code("123456", purpose: self.purpose))
         #expect(sealing.code("123456", purpose: self.purpose) != sealing.code("123456", purpose: SealingPurpose("o")))
         #expect(
             sealing.code("123456", purpose: self.purpose)
