@@ -57,7 +57,7 @@ let package = Package(
             dependencies: ["Countersign", "CountersignTestKit", "Ceremony", "UAF", "UAFClient", "_Primitives", crypto]),
         .testTarget(
             name: "CountersignLinuxTests",
-            dependencies: ["CountersignLinux", "Countersign", "UAFClient", "_Primitives", "CountersignTestKit"]),
+            dependencies: ["CountersignLinux", "Countersign", "UAF", "UAFClient", "_Primitives", "CountersignTestKit"]),
     ],
     swiftLanguageModes: [.v6]
 )
