@@ -114,7 +114,7 @@ struct EncryptedFileStorageTests {
         _ = try self.open()
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/flock")
-        process.arguments = ["--exclusive", self.folder.file("lock"), "cat"]
+        process.arguments = ["--exclusive", "--close", self.folder.file("lock"), "cat"]
         let input = Pipe()
         let output = Pipe()
         process.standardInput = input
