@@ -63,6 +63,19 @@ public struct OpenIDProvider: Sendable {
     }
 }
 
+extension AuditEvent.Kind {
+    /// A client was registered; the detail is its identifier.
+    static let clientAdded = Self(rawValue: "client-added")
+    /// A client was deleted; the detail is its identifier.
+    static let clientDeleted = Self(rawValue: "client-deleted")
+    /// A code was shown a second time, and what it gave was revoked; the actor is the client that showed it.
+    static let codeReplayed = Self(rawValue: "code-replayed")
+    /// A browser was signed out.
+    static let signedOut = Self(rawValue: "signed-out")
+    /// There is a new signing key; the detail is its name.
+    static let signingKeyRotated = Self(rawValue: "signing-key-rotated")
+}
+
 /// How a person was authenticated for an authorization request, by whoever authenticates people.
 public struct AuthenticationOutcome: Sendable, Equatable {
     public let account: String

@@ -39,6 +39,19 @@ struct SigningTests {
         }
     }
 
+    @Test func aTokenOfAForgottenKeyIsRefused() async throws {
+        var limits = Limits()
+        limits.oauth.retiredKeyRetention = .seconds(60)
+        try await ProviderFixture.run(limits: limits) { f in
+            let access = try await f.tokens().access
+            try await f.provider.rotateSigningKey()
+            f.clock.advance(.seconds(59))
+            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
+            f.clock.advance(.seconds(1))
+            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 401)
+        }
+    }
+
     @Test func retiredKeysAreForgottenAtTheNextRotation() async throws {
         try await ProviderFixture.run { f in
             for _ in 0..<4 {
@@ -100,6 +113,29 @@ struct SigningTests {
         }
     }
 
+    @Test func theAuditTrailNamesWhoDidWhat() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await f.provider.registerClient(
+                name: "Shop", redirectURIs: [ProviderFixture.address], by: "root")
+            let signedIn = try await f.signIn()
+            _ = try await f.token(signedIn.code)
+            _ = try await f.provider.token(header: f.basic(shop), body: f.form(signedIn.code))
+            _ = try await f.provider.logout("", session: signedIn.session, confirmed: true)
+            try await f.provider.rotateSigningKey(by: "root")
+            #expect(try await f.provider.deleteClient("unknown", by: "root") == false)
+            #expect(try await f.provider.deleteClient(shop.client.id, by: "root"))
+            let trail = try await f.store.auditEntries(after: 0, limit: 100).map(\.event)
+            #expect(
+                trail.map(\.kind.rawValue) == [
+                    "client-added", "client-added", "code-replayed", "signed-out", "signing-key-rotated",
+                    "client-deleted",
+                ])
+            #expect(trail.map(\.actor) == [nil, "root", shop.client.id, nil, "root", "root"])
+            #expect(trail.map(\.accountID) == [nil, nil, "account-a", "account-a", nil, nil])
+            #expect(trail[1].detail == shop.client.id && trail[5].detail == shop.client.id)
+        }
+    }
+
     @Test func discoveryNamesThisIssuer() async throws {
         try await ProviderFixture.run { f in
             #expect(f.provider.discovery["issuer"] == .string(ProviderFixture.issuer))
@@ -112,7 +148,9 @@ struct SigningTests {
             let key = SigningKeyRecord(
                 id: "broken", privateKey: SecretBytes([UInt8](repeating: 0, count: 32)),
                 createdAt: f.clock.source.now(), retiredAt: nil)
-            _ = try await f.store.rotateSigningKey(to: key, forgettingRetiredBefore: f.clock.source.now())
+            _ = try await f.store.rotateSigningKey(
+                to: key, forgettingRetiredBefore: f.clock.source.now(),
+                audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: f.clock.source.now()))
             await #expect(throws: StoreError(.corrupt, "")) {
                 try await OpenIDProvider.open(
                     OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,

@@ -24,11 +24,12 @@ extension OpenIDProvider {
     ///   - name: What people will see: 1 to ``Limits/nameCharacters`` characters without control characters.
     ///   - redirectURIs: At least one; see `RedirectURI` for the rules.
     ///   - postLogoutRedirectURIs: By the same rules.
+    ///   - operator: Who does it, for the audit trail.
     /// - Throws: `OAuthError` `invalid_request` with a sentence for the administrator; ``StoreError`` `conflict` where there
     ///   are too many clients.
-    public func registerClient(name: String, redirectURIs: [String], postLogoutRedirectURIs: [String] = [])
-        async throws -> RegisteredClient
-    {
+    public func registerClient(
+        name: String, redirectURIs: [String], postLogoutRedirectURIs: [String] = [], by operator: String? = nil
+    ) async throws -> RegisteredClient {
         guard (1...self.limits.nameCharacters).contains(name.count), name.first != " ", name.last != " ",
             name.unicodeScalars.allSatisfy({ !Self.isUnfit($0.properties.generalCategory) })
         else { throw OAuthError(.invalidRequest, "The name is empty, too long, or has characters that do not show.") }
@@ -43,7 +44,9 @@ extension OpenIDProvider {
             id: self.random.token(byteCount: 16), name: name, redirectURIs: redirectURIs,
             postLogoutRedirectURIs: postLogoutRedirectURIs, secretDigest: Sealing.digest(ofSecret: secret),
             createdAt: self.time.now())
-        try await self.store.addClient(client, limit: self.limits.oauth.clients)
+        try await self.store.addClient(
+            client, limit: self.limits.oauth.clients,
+            audit: AuditEvent(.clientAdded, at: client.createdAt, actor: `operator`, detail: client.id))
         return RegisteredClient(client: client, secret: secret)
     }
 
@@ -61,7 +64,12 @@ extension OpenIDProvider {
     public func client(_ id: String) async throws -> ClientRecord? { try await self.store.client(id) }
 
     /// Deletes a client with everything that it was given. Says whether there was one.
-    public func deleteClient(_ id: String) async throws -> Bool { try await self.store.deleteClient(id) }
+    ///
+    /// - Parameter operator: Who does it, for the audit trail.
+    public func deleteClient(_ id: String, by operator: String? = nil) async throws -> Bool {
+        let event = AuditEvent(.clientDeleted, at: self.time.now(), actor: `operator`, detail: id)
+        return try await self.store.deleteClient(id, audit: event)
+    }
 
     /// The client of a request that must come from one.
     ///

@@ -83,7 +83,9 @@ extension OpenIDProvider {
                 guard confirmed || isShown == true else {
                     return .askPerson(clientName: client?.name, fields: parameters)
                 }
-                _ = try await self.store.endSession(session.id)
+                let event = AuditEvent(
+                    .signedOut, at: self.time.now(), accountID: session.account, actor: client?.id)
+                _ = try await self.store.endSession(session.id, audit: event)
             }
             return destination.map(LogoutAnswer.redirect) ?? .signedOut
         } catch let error as OAuthError {

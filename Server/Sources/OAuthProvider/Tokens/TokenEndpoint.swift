@@ -27,7 +27,9 @@ extension OpenIDProvider {
             let redirectURI = try parameters.required("redirect_uri")
             let verifier = try CodeVerifier(parameters.required("code_verifier"))
             let now = self.time.now()
-            let taking = try await self.store.takeCode(digest: Sealing.digest(ofSecret: code), at: now)
+            let taking = try await self.store.takeCode(
+                digest: Sealing.digest(ofSecret: code), at: now,
+                replay: AuditEvent(.codeReplayed, at: now, actor: client.id))
             let grant = try Self.grant(taking, client: client, redirectURI: redirectURI, verifier: verifier, at: now)
             return ProviderAnswer(status: 200, body: try self.tokens(for: grant, at: now).json)
         } catch let error as OAuthError {

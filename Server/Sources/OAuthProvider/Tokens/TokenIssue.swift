@@ -137,13 +137,16 @@ extension OpenIDProvider {
 
     /// Makes a new signing key and retires the one in use.
     ///
+    /// - Parameter operator: Who does it, for the audit trail.
+    ///
     /// Cost: one key generation, one store step.
-    public func rotateSigningKey() async throws {
+    public func rotateSigningKey(by operator: String? = nil) async throws {
         let now = self.time.now()
         let key = SigningKeys.newKey(random: self.random, at: now)
         try self.keys.replace(
             by: await self.store.rotateSigningKey(
-                to: key, forgettingRetiredBefore: now - self.limits.oauth.retiredKeyRetention))
+                to: key, forgettingRetiredBefore: now - self.limits.oauth.retiredKeyRetention,
+                audit: AuditEvent(.signingKeyRotated, at: now, actor: `operator`, detail: key.id)))
     }
 
     /// The discovery document (RFC 8414; OpenID Connect Discovery 1.0).

@@ -60,8 +60,8 @@ extension SQLiteDatabase: AuthorizationStore {
         }
     }
 
-    public func takeCode(digest: [UInt8], at moment: Timestamp) async throws -> CodeTaking {
-        try await self.step { db in
+    public func takeCode(digest: [UInt8], at moment: Timestamp, replay: AuditEvent) async throws -> CodeTaking {
+        try await self.step { [sealing] db in
             let row = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
@@ -73,6 +73,9 @@ extension SQLiteDatabase: AuthorizationStore {
             guard try row.optionalMoment(15) == nil else {
                 try db.cachedStatement(sql: "UPDATE oauth_grant SET revoked = 1 WHERE id = ?")
                     .execute(arguments: [grant.id])
+                var replay = replay
+                replay.accountID = grant.account
+                try db.appendAudit(replay, sealing)
                 return .replayed
             }
             try db.cachedStatement(sql: "UPDATE oauth_grant SET taken_at = ? WHERE id = ?")

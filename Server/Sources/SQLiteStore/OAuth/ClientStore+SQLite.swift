@@ -4,14 +4,15 @@ public import Store
 import _Primitives
 
 extension SQLiteDatabase: ClientStore {
-    public func addClient(_ client: ClientRecord, limit: Int) async throws {
-        try await self.step { db in
+    public func addClient(_ client: ClientRecord, limit: Int, audit: AuditEvent) async throws {
+        try await self.step { [sealing] db in
             let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM oauth_client")) ?? 0
             guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }
             try db.cachedStatement(sql: "INSERT INTO oauth_client VALUES (?, ?, ?, ?, ?, ?)").execute(arguments: [
                 client.id, client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
                 client.secretDigest.blob, client.createdAt.milliseconds,
             ])
+            try db.appendAudit(audit, sealing)
         }
     }
 
@@ -29,13 +30,15 @@ extension SQLiteDatabase: ClientStore {
         }
     }
 
-    public func deleteClient(_ id: String) async throws -> Bool {
-        try await self.step { db in
+    public func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
             for table in ["oauth_request", "oauth_grant", "oauth_subject"] {
                 try db.cachedStatement(sql: "DELETE FROM \(table) WHERE client = ?").execute(arguments: [id])
             }
             try db.cachedStatement(sql: "DELETE FROM oauth_client WHERE id = ?").execute(arguments: [id])
-            return db.changesCount > 0
+            guard db.changesCount > 0 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
         }
     }
 

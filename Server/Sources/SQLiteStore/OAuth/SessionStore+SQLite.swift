@@ -19,10 +19,12 @@ extension SQLiteDatabase: SessionStore {
         }
     }
 
-    public func endSession(_ id: String) async throws -> Bool {
-        try await self.step { db in
+    public func endSession(_ id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
             try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE id = ?").execute(arguments: [id])
-            return db.changesCount > 0
+            guard db.changesCount > 0 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
         }
     }
 
@@ -48,15 +50,16 @@ extension SQLiteDatabase: SigningKeyStore {
         }
     }
 
-    public func rotateSigningKey(to key: SigningKeyRecord, forgettingRetiredBefore moment: Timestamp) async throws
-        -> ProviderKeys
-    {
+    public func rotateSigningKey(
+        to key: SigningKeyRecord, forgettingRetiredBefore moment: Timestamp, audit: AuditEvent
+    ) async throws -> ProviderKeys {
         try await self.step { [sealing] db in
             try db.cachedStatement(sql: "UPDATE oauth_key SET retired_at = ? WHERE retired_at IS NULL")
                 .execute(arguments: [key.createdAt.milliseconds])
             try db.cachedStatement(sql: "DELETE FROM oauth_key WHERE retired_at < ?")
                 .execute(arguments: [moment.milliseconds])
             try Self.add(key, db, sealing)
+            try db.appendAudit(audit, sealing)
             return try Self.providerKeys(db, sealing)
         }
     }

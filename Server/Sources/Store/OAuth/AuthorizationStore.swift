@@ -124,7 +124,9 @@ public protocol AuthorizationStore: Sendable {
     ///
     /// Must be atomic: of any number of calls for one code exactly one gets ``CodeTaking/taken(_:)``; each of the others
     /// revokes the grant (RFC 6749, section 4.1.2).
-    func takeCode(digest: [UInt8], at moment: Timestamp) async throws -> CodeTaking
+    ///
+    /// - Parameter replay: The audit event of a code that was taken before; the store adds the account to it.
+    func takeCode(digest: [UInt8], at moment: Timestamp, replay: AuditEvent) async throws -> CodeTaking
 
     /// The account of a grant that stands at `moment`; `nil` where it is unknown, ended, revoked, or its session has
     /// ended.

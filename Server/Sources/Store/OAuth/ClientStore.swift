@@ -29,19 +29,19 @@ public struct ClientRecord: Sendable, Equatable {
 
 /// Keeps the relying parties.
 public protocol ClientStore: Sendable {
-    /// Adds a client.
+    /// Adds a client, with the audit event.
     ///
     /// Throws ``StoreError/Code/conflict`` where the identifier is taken, or where there are `limit` clients already; the
     /// count and the addition are one step.
-    func addClient(_ client: ClientRecord, limit: Int) async throws
+    func addClient(_ client: ClientRecord, limit: Int, audit: AuditEvent) async throws
 
     /// The client of that identifier.
     func client(_ id: String) async throws -> ClientRecord?
 
-    /// All clients, the oldest first. There are never more than the limit of ``addClient(_:limit:)``.
+    /// All clients, the oldest first. There are never more than the limit of ``addClient(_:limit:audit:)``.
     func clients() async throws -> [ClientRecord]
 
-    /// Deletes a client together with its open authorization requests, its grants and the subjects it knows. Says whether
-    /// there was one.
-    func deleteClient(_ id: String) async throws -> Bool
+    /// Deletes a client together with its open authorization requests, its grants and the subjects it knows, with the audit
+    /// event. Says whether there was one; where there was none, there is no event.
+    func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool
 }

@@ -36,8 +36,9 @@ public protocol SessionStore: Sendable {
     /// The session of a cookie, expired or not.
     func session(cookieDigest: [UInt8]) async throws -> SessionRecord?
 
-    /// Ends a session, and with it all its grants. Says whether there was one.
-    func endSession(_ id: String) async throws -> Bool
+    /// Ends a session, and with it all its grants, with the audit event. Says whether there was one; where there was none,
+    /// there is no event.
+    func endSession(_ id: String, audit: AuditEvent) async throws -> Bool
 
     /// Ends all sessions of an account, and with them all their grants. Says how many there were.
     func endSessions(account: String) async throws -> Int

@@ -39,7 +39,8 @@ public protocol SigningKeyStore: Sendable {
     func providerKeys(orFirst offered: ProviderKeys) async throws -> ProviderKeys
 
     /// Makes `key` the one that signs, retires the one before it at `key`'s time of creation, and forgets those that were
-    /// retired before `moment`. Gives the keys that remain.
-    func rotateSigningKey(to key: SigningKeyRecord, forgettingRetiredBefore moment: Timestamp) async throws
-        -> ProviderKeys
+    /// retired before `moment`, with the audit event. Gives the keys that remain.
+    func rotateSigningKey(
+        to key: SigningKeyRecord, forgettingRetiredBefore moment: Timestamp, audit: AuditEvent
+    ) async throws -> ProviderKeys
 }

@@ -4,7 +4,7 @@ import _Primitives
 /// What every store keeps for the OpenID provider: the duties of ``ClientStore``, ``AuthorizationStore``,
 /// ``SessionStore`` and ``SigningKeyStore``.
 public enum OAuthConformance {
-    public typealias Subject = any AuthorizationStore & ClientStore & SessionStore & SigningKeyStore
+    public typealias Subject = any AuditStore & AuthorizationStore & ClientStore & SessionStore & SigningKeyStore
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] =
@@ -14,6 +14,8 @@ public enum OAuthConformance {
     // MARK: Records of the runs
 
     private static let start = Timestamp(seconds: 1_800_000_000)
+
+    private static let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: start)
 
     private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
 
@@ -57,6 +59,17 @@ public enum OAuthConformance {
             grant: Self.grant("grant-\(id)", code: cookie, session: "session-\(id)", account: account))
     }
 
+    private static func take(_ code: UInt8, at moment: Timestamp = Self.start, _ store: Subject) async throws
+        -> CodeTaking
+    {
+        try await store.takeCode(digest: Self.bytes(code), at: moment, replay: Self.event)
+    }
+
+    /// The accounts of the audit trail's events.
+    private static func trail(_ store: Subject) async throws -> [String?] {
+        try await store.auditEntries(after: 0, limit: 100).map(\.event.accountID)
+    }
+
     /// How many of `count` calls at once say `true`.
     private static func winners(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Bool) async throws
         -> Int
@@ -71,31 +84,33 @@ public enum OAuthConformance {
 
     private static let clients: [ConformanceCheck<Subject>] = [
         ConformanceCheck("a client comes back as it was added") { store in
-            try await store.addClient(Self.client("one"), limit: 2)
+            try await store.addClient(Self.client("one"), limit: 2, audit: Self.event)
             try expect(try await store.client("one") == Self.client("one"), "the same client")
             try expect(try await store.client("two") == nil, "no other client")
-            try await store.addClient(Self.client("two", name: "\u{20AC}"), limit: 2)
+            try await store.addClient(Self.client("two", name: "\u{20AC}"), limit: 2, audit: Self.event)
             try expect(try await store.clients().map(\.id) == ["one", "two"], "both clients, in order")
         },
         ConformanceCheck("an identifier is taken once, and the limit holds") { store in
-            try await store.addClient(Self.client("one"), limit: 2)
+            try await store.addClient(Self.client("one"), limit: 2, audit: Self.event)
             try await expectError(StoreError(.conflict, "")) {
-                try await store.addClient(Self.client("one"), limit: 2)
+                try await store.addClient(Self.client("one"), limit: 2, audit: Self.event)
             }
             try await expectError(StoreError(.conflict, "")) {
-                try await store.addClient(Self.client("two"), limit: 1)
+                try await store.addClient(Self.client("two"), limit: 1, audit: Self.event)
             }
             try expect(try await store.clients().count == 1, "one client")
+            try expect(try await Self.trail(store).count == 1, "one event")
         },
         ConformanceCheck("a deleted client takes what it was given with it") { store in
-            try await store.addClient(Self.client("c"), limit: 2)
+            try await store.addClient(Self.client("c"), limit: 2, audit: Self.event)
             try await Self.signIn(store, "r", cookie: 10)
             try await store.addRequest(Self.request("open"))
-            try expect(try await store.deleteClient("c"), "deleted")
-            try expect(try await store.deleteClient("c") == false, "deleted once")
+            try expect(try await store.deleteClient("c", audit: Self.event), "deleted")
+            try expect(try await store.deleteClient("c", audit: Self.event) == false, "deleted once")
+            try expect(try await Self.trail(store).count == 2, "added and deleted, an event each")
             try expect(try await store.client("c") == nil, "no client")
             try expect(try await store.request("open") == nil, "no request")
-            try expect(try await store.takeCode(digest: Self.bytes(10), at: Self.start) == .unknown, "no code")
+            try expect(try await Self.take(10, store) == .unknown, "no code")
             try expect(try await store.account(subject: "c-a", client: "c") == nil, "no subject")
         },
     ]
@@ -130,7 +145,7 @@ public enum OAuthConformance {
             try expect(count == 1, "one of 50, not \(count)")
             try expect(try await store.endSessions(account: "a") == 1, "one session")
             let codes = try await Self.winners(50) { index in
-                try await store.takeCode(digest: Self.bytes(UInt8(100 + index)), at: Self.start) != .unknown
+                try await Self.take(UInt8(100 + index), store) != .unknown
             }
             try expect(codes == 0, "the session's end took its code with it")
         },
@@ -140,7 +155,7 @@ public enum OAuthConformance {
         ConformanceCheck("one of 50 takes gets a code, and the others revoke its grant") { store in
             try await Self.signIn(store, "r", cookie: 10)
             let count = try await Self.winners(50) { _ in
-                switch try await store.takeCode(digest: Self.bytes(10), at: Self.start) {
+                switch try await Self.take(10, store) {
                 case .taken(let grant):
                     try expect(grant == Self.grant("grant-r", code: 10, session: "session-r"), "the whole grant")
                     return true
@@ -150,11 +165,13 @@ public enum OAuthConformance {
             }
             try expect(count == 1, "one of 50, not \(count)")
             try expect(try await store.account(grant: "grant-r", at: Self.start) == nil, "revoked")
+            let trail = try await Self.trail(store)
+            try expect(trail == Array(repeating: "a", count: 49), "each replay in the trail, not \(trail.count)")
         },
         ConformanceCheck("a grant stands from the taking of its code to its end") { store in
             try await Self.signIn(store, "r", cookie: 10)
             try expect(try await store.account(grant: "grant-r", at: Self.start) == nil, "not before")
-            _ = try await store.takeCode(digest: Self.bytes(10), at: Self.start)
+            _ = try await Self.take(10, store)
             try expect(try await store.account(grant: "grant-r", at: Self.start + .seconds(359)) == "a", "stands")
             try expect(try await store.account(grant: "grant-r", at: Self.start + .seconds(360)) == nil, "ended")
             try expect(try await store.account(grant: "other", at: Self.start) == nil, "unknown")
@@ -162,10 +179,10 @@ public enum OAuthConformance {
         ConformanceCheck("a code is not given once its session has ended") { store in
             try await Self.signIn(store, "r", cookie: 10)
             let later = Self.start + .seconds(3600)
-            try expect(try await store.takeCode(digest: Self.bytes(10), at: later) == .unknown, "session expired")
-            try expect(try await store.endSession("session-r"), "ended")
-            try expect(try await store.takeCode(digest: Self.bytes(10), at: Self.start) == .unknown, "session ended")
-            try expect(try await store.takeCode(digest: Self.bytes(99), at: Self.start) == .unknown, "never was")
+            try expect(try await Self.take(10, at: later, store) == .unknown, "session expired")
+            try expect(try await store.endSession("session-r", audit: Self.event), "ended")
+            try expect(try await Self.take(10, store) == .unknown, "session ended")
+            try expect(try await Self.take(99, store) == .unknown, "never was")
         },
         ConformanceCheck("a sweep deletes what has ended and nothing else") { store in
             try await Self.signIn(store, "r", cookie: 10)
@@ -207,11 +224,12 @@ public enum OAuthConformance {
         },
         ConformanceCheck("the end of a session ends its grants") { store in
             try await Self.signIn(store, "one", cookie: 10)
-            _ = try await store.takeCode(digest: Self.bytes(10), at: Self.start)
+            _ = try await Self.take(10, store)
             try expect(try await store.account(grant: "grant-one", at: Self.start) == "a", "stands")
-            try expect(try await store.endSession("session-one"), "ended")
-            try expect(try await store.endSession("session-one") == false, "ended once")
+            try expect(try await store.endSession("session-one", audit: Self.event), "ended")
+            try expect(try await store.endSession("session-one", audit: Self.event) == false, "ended once")
             try expect(try await store.account(grant: "grant-one", at: Self.start) == nil, "ended with it")
+            try expect(try await Self.trail(store).count == 1, "one event")
         },
         ConformanceCheck("a grant can be added to a session that goes on, and to no other") { store in
             try await Self.signIn(store, "one", cookie: 10)
@@ -222,7 +240,7 @@ public enum OAuthConformance {
             try await expectError(StoreError(.notFound, "")) {
                 try await store.addGrant(Self.grant("third", code: 21, session: "none"), usedAt: later)
             }
-            try expect(try await store.takeCode(digest: Self.bytes(21), at: later) == .unknown, "left nothing")
+            try expect(try await Self.take(21, at: later, store) == .unknown, "left nothing")
         },
         ConformanceCheck("all sessions of an account end together, and no others") { store in
             try await Self.signIn(store, "one", cookie: 10)
@@ -265,13 +283,14 @@ public enum OAuthConformance {
                 orFirst: ProviderKeys(
                     subjectSecret: SecretBytes(Self.bytes(9)), signingKeys: [Self.key("one", 1)]))
             var keys = try await store.rotateSigningKey(
-                to: Self.key("two", 2, seconds: 100), forgettingRetiredBefore: Self.start)
+                to: Self.key("two", 2, seconds: 100), forgettingRetiredBefore: Self.start, audit: Self.event)
             try expect(keys.signingKeys.map(\.id) == ["two", "one"], "the new one first")
             try expect(keys.signingKeys[0].retiredAt == nil, "in use")
             try expect(keys.signingKeys[1].retiredAt == Self.start + .seconds(100), "retired")
             try expect(keys.signingKeys[1].privateKey == SecretBytes(Self.bytes(1)), "its own bytes")
             keys = try await store.rotateSigningKey(
-                to: Self.key("three", 3, seconds: 200), forgettingRetiredBefore: Self.start + .seconds(101))
+                to: Self.key("three", 3, seconds: 200), forgettingRetiredBefore: Self.start + .seconds(101),
+                audit: Self.event)
             try expect(keys.signingKeys.map(\.id) == ["three", "two"], "the oldest is forgotten")
             let again = try await store.providerKeys(
                 orFirst: ProviderKeys(subjectSecret: SecretBytes(Self.bytes(8)), signingKeys: []))
