@@ -120,7 +120,7 @@ class Browser:
     def finish_sign_in(self):
         """Without scripts a person presses the button that loads the page's present state."""
         if not self.scripts:
-            self.one("refresh").click()
+            self.one("confirmed").click()
         self.wait_for("balance")
         return self
 

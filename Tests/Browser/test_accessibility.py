@@ -71,6 +71,6 @@ def test_pages_of_refusals(bank, phone, examined, deployment):
     browser.begin_sign_in(bank)
     phone("scan", browser.picture(), "--deny").expect(1)
     if not browser.scripts:
-        browser.one("refresh").click()
+        browser.one("confirmed").click()
     browser.wait_for_state("denied")
     examine("the denied sign-in")

@@ -3,6 +3,7 @@
 import base64
 import collections
 import hashlib
+import json
 import subprocess
 
 import pytest
@@ -96,5 +97,11 @@ def test_phone_refuses_a_server_of_an_unknown_authority(secure, tmp_path):
 def test_pin_is_no_argument_away_from_loopback(secure, tmp_path):
     """`--pin` is for trying things out on one machine: other programs see a process's arguments."""
     phone = Phone(tmp_path / "careless")
-    run = phone("enroll", "https://sign-in.example/open?dispatchTokenResponse=e30", "--pin", PIN)
-    assert run.code == 2
+    payload = {
+        "nma_data": {"token": "x" * 43, "redeem_url": "https://sign-in.example/token/redeem/registration"},
+        "nma_data_content_type": "application/json",
+        "nma_data_version": "1",
+    }
+    encoded = base64.urlsafe_b64encode(json.dumps(payload).encode()).decode().rstrip("=")
+    link = f"https://sign-in.example/open?dispatchTokenResponse={encoded}"
+    assert "--pin" in phone("enroll", link, "--pin", PIN).expect(2)["finished"]["message"]

@@ -22,7 +22,6 @@ actor TraceFile {
         case codeExchanged = "code-exchanged"
         case signedIn = "signed-in"
         case transferWanted = "transfer-wanted"
-        case transactionDispatched = "transaction-dispatched"
         case transactionCodeShown = "transaction-code-shown"
         case receiptShown = "receipt-shown"
     }
