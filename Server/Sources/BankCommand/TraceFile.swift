@@ -22,6 +22,7 @@ actor TraceFile {
         case codeExchanged = "code-exchanged"
         case signedIn = "signed-in"
         case transferWanted = "transfer-wanted"
+        case transactionDispatched = "transaction-dispatched"
         case transactionCodeShown = "transaction-code-shown"
         case receiptShown = "receipt-shown"
     }

@@ -52,6 +52,7 @@ extension Bank {
                 amount: fields.amount, payee: fields.payee, iban: fields.iban, reference: fields.reference)
             let trace = TraceID()
             await self.record(.transferWanted, trace)
+            await self.record(.transactionDispatched, trace)
             let pending = try await self.confirmations.begin(subject: person.subject, text: order.text, trace: trace)
             await self.record(.transactionCodeShown, trace)
             let transfer = Transfer(
