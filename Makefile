@@ -50,6 +50,8 @@ format: ## rewrite the sources as `make check` wants them
 
 packages:
 	@scripts/install-packages build
+	@scripts/resolve
 
 test-packages:
 	@scripts/install-packages build test
+	@scripts/resolve

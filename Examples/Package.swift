@@ -1,0 +1,21 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What an app developer writes first. The listings of the SDK's documentation are taken from here, so they compile; and
+/// the package resolves what an app would, and nothing else.
+
+let package = Package(
+    name: "countersign-examples",
+    platforms: [.macOS(.v15), .iOS(.v17)],
+    dependencies: [.package(name: "countersign", path: "..")],
+    targets: [
+        .target(
+            name: "FirstApp",
+            dependencies: [
+                .product(name: "Countersign", package: "countersign"),
+                .product(name: "CountersignLinux", package: "countersign"),
+                .product(name: "CountersignProtocols", package: "countersign"),
+            ])
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,28 @@
+import Countersign
+import CountersignLinux
+import Foundation
+import UAFClient
+
+func makeClient(folder: String) async throws -> MobileAuthenticationClient {
+    let platform = Platform(
+        storage: try EncryptedFileStorage(directory: folder),
+        clock: try LinuxDeviceClock())
+    let server = URL(string: "https://id.example.com")!
+    return try await MobileAuthenticationClientInitializer()
+        .configuration(Configuration(baseUrl: server))
+        .platform(platform)
+        .execute()
+}
+
+func decode(_ scanned: String, with client: MobileAuthenticationClient) async throws {
+    let payload = try await client.operations.outOfBandPayloadDecode
+        .link(scanned)
+        .execute()
+    let redeemed = try await client.operations.outOfBandOperation
+        .payload(payload)
+        .execute()
+    switch redeemed {
+    case .registration(let registration): try await enrol(registration)
+    case .authentication(let authentication): try await confirm(authentication)
+    }
+}
