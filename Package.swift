@@ -45,6 +45,10 @@ let package = Package(
 
         .testTarget(name: "PrimitivesTests", dependencies: ["_Primitives"]),
         .testTarget(name: "JOSETests", dependencies: ["JOSE", "_Primitives", crypto, cryptoExtras]),
+        // The fuzz targets' code, with inputs that once failed; `FuzzTesting/` is a package of its own for the fuzzer.
+        .testTarget(
+            name: "FuzzReplayTests", dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", crypto],
+            path: "FuzzTesting/Replay", resources: [.copy("FailCases")]),
         .testTarget(
             name: "UAFTests", dependencies: ["UAF", "_Primitives", crypto], resources: [.copy("Vectors")]),
         .testTarget(name: "CeremonyTests", dependencies: ["Ceremony", "_Primitives", "JOSE", "UAF", crypto]),

@@ -69,9 +69,6 @@ public struct OutOfBandPayload: Hashable, Sendable {
             attributes = object
         }
         try self.init(redeemData: redeemData, attributes: attributes)
-        guard self.json.utf8.count <= Self.maximumLength else {
-            throw OutOfBandPayloadError(.malformedPayload, "longer than \(Self.maximumLength) bytes")
-        }
     }
 
     private init(redeemData: RedeemData, attributes: JSONObject) throws(OutOfBandPayloadError) {
@@ -79,6 +76,10 @@ public struct OutOfBandPayload: Hashable, Sendable {
         self.version = "1"
         self.redeemData = redeemData
         self.data = attributes.members.isEmpty ? nil : JSON.object(attributes).text
+        // What was read is held to it too: it can be shorter than our way of writing the same.
+        guard self.json.utf8.count <= Self.maximumLength else {
+            throw OutOfBandPayloadError(.malformedPayload, "longer than \(Self.maximumLength) bytes")
+        }
     }
 
     private static let limits = JSONLimits(bytes: maximumLength, depth: 6, values: 128)
@@ -161,7 +162,7 @@ extension OutOfBandPayload {
         } catch {
             throw OutOfBandPayloadError(reading: error)
         }
-        guard let redeemUrl = URL(string: address) else {
+        guard let redeemUrl = URL(string: address, encodingInvalidCharacters: false) else {
             throw OutOfBandPayloadError(.malformedPayload, "redeem_url is no address")
         }
         attributes["token"] = nil

@@ -1,0 +1,46 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Fuzzing of every parser that reads from outside. `scripts/fuzz` builds and runs it and gives the linker's flags.
+///
+/// The parsers are the product's own sources, compiled once more with the instrumentation that the fuzzer steers by:
+/// the folders beside `FuzzTargets` are links to them.
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let instrumented: [SwiftSetting] = [
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .unsafeFlags(["-sanitize=fuzzer"]),
+]
+/// The folder of the compiler's runtime libraries.
+let runtime = Context.environment["FUZZ_RUNTIME"] ?? "."
+let architecture = Context.environment["FUZZ_ARCHITECTURE"] ?? "x86_64"
+
+let package = Package(
+    name: "countersign-fuzz-testing",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    ],
+    targets: [
+        .target(name: "_Primitives", swiftSettings: instrumented),
+        .target(name: "JOSE", dependencies: ["_Primitives", crypto, cryptoExtras], swiftSettings: instrumented),
+        .target(name: "UAF", dependencies: ["_Primitives", crypto], swiftSettings: instrumented),
+        .target(name: "Ceremony", dependencies: ["_Primitives", "JOSE", "UAF", crypto], swiftSettings: instrumented),
+        .target(name: "OAuth", dependencies: ["_Primitives", "JOSE", crypto], swiftSettings: instrumented),
+        .target(
+            name: "FuzzTargets", dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", crypto],
+            swiftSettings: instrumented),
+        .executableTarget(
+            name: "Fuzz", dependencies: ["FuzzTargets"],
+            linkerSettings: [
+                .unsafeFlags([
+                    "-L\(runtime)", "-lclang_rt.fuzzer_no_main-\(architecture)", "-lstdc++", "-lm",
+                ])
+            ]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,209 @@
+import Ceremony
+import Crypto
+import JOSE
+import OAuth
+import UAF
+import _Primitives
+
+/// One parser that reads from outside.
+///
+/// A parser must answer or throw, whatever the bytes are; and what it has read must survive writing and reading again.
+public enum FuzzTarget: String, CaseIterable, Sendable {
+    case json
+    case base64url
+    case tlv
+    case registrationAssertion = "registration-assertion"
+    case authenticationAssertion = "authentication-assertion"
+    case registrationRequest = "registration-request"
+    case registrationResponse = "registration-response"
+    case authenticationRequest = "authentication-request"
+    case authenticationResponse = "authentication-response"
+    case deregistrationRequest = "deregistration-request"
+    case anyRequest = "any-request"
+    case finalChallengeParams = "final-challenge-params"
+    case transport
+    case metadata
+    case keysAndSignatures = "keys-and-signatures"
+    case outOfBandPayload = "out-of-band-payload"
+    case transactionText = "transaction-text"
+    case jws
+    case jwe
+    case jwk
+    case parameters
+
+    /// Gives `bytes` to the parser. `false`: it read them, but a property of what it read does not hold.
+    public func holds(_ bytes: [UInt8]) -> Bool {
+        switch self {
+        case .json: Self.json(bytes)
+        case .base64url: Base64URL.decode(utf8: bytes).map { Array(Base64URL.encode($0).utf8) == bytes } ?? true
+        case .tlv: Self.tlv(bytes)
+        case .registrationAssertion: Self.registrationAssertion(bytes)
+        case .authenticationAssertion: Self.authenticationAssertion(bytes)
+        case .registrationRequest: self.survives(bytes, RegistrationRequest.init(parsing:), \.serialized)
+        case .registrationResponse: self.survives(bytes, RegistrationResponse.init(parsing:), \.serialized)
+        case .authenticationRequest: self.survives(bytes, AuthenticationRequest.init(parsing:), \.serialized)
+        case .authenticationResponse: self.survives(bytes, AuthenticationResponse.init(parsing:), \.serialized)
+        case .deregistrationRequest: self.survives(bytes, DeregistrationRequest.init(parsing:), \.serialized)
+        case .anyRequest: Self.anyRequest(bytes)
+        case .finalChallengeParams:
+            self.survives(bytes, { try FinalChallengeParams(encoded: Self.text($0)) }, { Array($0.encoded.utf8) })
+        case .transport: self.transport(bytes)
+        case .metadata: Self.metadata(bytes)
+        case .keysAndSignatures: Self.keysAndSignatures(bytes)
+        case .outOfBandPayload: Self.outOfBandPayload(bytes)
+        case .transactionText: Self.transactionText(bytes)
+        case .jws: Self.jws(bytes)
+        case .jwe: Self.jwe(bytes)
+        case .jwk: Self.jwk(bytes)
+        case .parameters: Self.parameters(bytes)
+        }
+    }
+
+    private static let key = P256.Signing.PrivateKey()
+
+    private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    /// What is read must be written to something that reads as the same value.
+    private func survives<Value: Equatable>(
+        _ bytes: [UInt8], _ parse: ([UInt8]) throws -> Value, _ serialize: (Value) -> [UInt8]
+    ) -> Bool {
+        guard let value = try? parse(bytes) else { return true }
+        let written = serialize(value)
+        guard let again = try? parse(written) else { return false }
+        return again == value && serialize(again) == written
+    }
+
+    private static func json(_ bytes: [UInt8]) -> Bool {
+        guard let value = try? JSON(parsing: bytes) else { return true }
+        // A number is written shortest and a text can grow by its escapes: the limits of reading are not for writing.
+        let limits = JSONLimits(bytes: 1_000_000, depth: 64, values: 100_000)
+        return (try? JSON(parsing: value.serialized, limits: limits)) == value
+    }
+
+    private static func tlv(_ bytes: [UInt8]) -> Bool {
+        var reader = TLVReader(bytes[...])
+        var writer = TLVWriter()
+        do {
+            while let field = try reader.readNext() {
+                try writer.append(field.tag, field.value)
+                guard Array(field.encoded.suffix(field.value.count)) == Array(field.value) else { return false }
+            }
+            try reader.finish()
+        } catch { return true }
+        return writer.bytes == bytes
+    }
+
+    private static func registrationAssertion(_ bytes: [UInt8]) -> Bool {
+        guard let assertion = try? RegistrationAssertion(parsing: bytes) else { return true }
+        guard bytes.dropFirst(4).starts(with: assertion.keyRegistrationData.signedBytes),
+            let written = try? assertion.serialized()
+        else { return false }
+        return (try? RegistrationAssertion(parsing: written)) == assertion
+    }
+
+    private static func authenticationAssertion(_ bytes: [UInt8]) -> Bool {
+        guard let assertion = try? AuthenticationAssertion(parsing: bytes) else { return true }
+        guard bytes.dropFirst(4).starts(with: assertion.signedData.signedBytes),
+            let written = try? assertion.serialized()
+        else { return false }
+        return (try? AuthenticationAssertion(parsing: written)) == assertion
+    }
+
+    private static func anyRequest(_ bytes: [UInt8]) -> Bool {
+        guard let request = try? UAFRequest(parsing: bytes) else { return true }
+        // The policy of whatever was read is held against every authenticator of ours.
+        let candidates = AuthenticatorModel.allCases.map { PolicyCandidate(info: $0.info) }
+        switch request {
+        case .registration(let request):
+            return PolicyMatcher(request.policy).selections(among: candidates).allSatisfy {
+                Set($0.candidates).count == request.policy.accepted[$0.alternative].count
+            }
+        case .authentication(let request):
+            return PolicyMatcher(request.policy).selections(among: candidates).count <= 64
+        case .deregistration(let request):
+            return !request.authenticators.isEmpty
+        }
+    }
+
+    private func transport(_ bytes: [UInt8]) -> Bool {
+        self.survives(bytes, GetUAFRequest.init(parsing:), \.serialized)
+            && self.survives(bytes, ReturnUAFRequest.init(parsing:), \.serialized)
+            && self.survives(bytes, SendUAFResponse.init(parsing:), \.serialized)
+            && self.survives(bytes, ServerResponse.init(parsing:), \.serialized)
+    }
+
+    private static func metadata(_ bytes: [UInt8]) -> Bool {
+        guard let statement = try? MetadataStatement(parsing: bytes) else { return true }
+        return statement.info.aaid == statement.aaid && (try? AAID(statement.aaid.text)) == statement.aaid
+    }
+
+    private static func keysAndSignatures(_ bytes: [UInt8]) -> Bool {
+        for format in [PublicKeyFormat.eccX962Raw, .eccX962DER] {
+            guard let key = try? P256Encoding.publicKey(bytes, format: format) else { continue }
+            guard (try? P256Encoding.bytes(of: key, format: format)) == bytes else { return false }
+        }
+        for algorithm in [UAF.SignatureAlgorithm.p256Raw, .p256DER] {
+            guard let signature = try? P256Encoding.signature(bytes, algorithm: algorithm) else { continue }
+            // A number of zero has no one DER form at the cryptographic library; what can be written must be the same.
+            guard let written = try? P256Encoding.bytes(of: signature, algorithm: algorithm), written == bytes else {
+                return false
+            }
+        }
+        return true
+    }
+
+    private static func outOfBandPayload(_ bytes: [UInt8]) -> Bool {
+        let text = self.text(bytes)
+        for payload in [
+            try? OutOfBandPayload(json: text), try? OutOfBandPayload(base64URLEncoded: text),
+            try? OutOfBandPayload(link: text),
+        ] {
+            guard let payload else { continue }
+            guard (try? OutOfBandPayload(json: payload.json)) == payload,
+                (try? OutOfBandPayload(base64URLEncoded: payload.base64URLEncoded)) == payload
+            else { return false }
+        }
+        return true
+    }
+
+    private static func transactionText(_ bytes: [UInt8]) -> Bool {
+        if let received = try? TransactionText(received: bytes), received.bytes != bytes { return false }
+        guard let made = try? TransactionText(normalizing: self.text(bytes)) else { return true }
+        return (try? TransactionText(received: made.bytes)) == made
+    }
+
+    private static func jws(_ bytes: [UInt8]) -> Bool {
+        guard let token = try? UnverifiedJWS(compact: self.text(bytes)) else { return true }
+        // Nobody has signed with a key that was made this moment.
+        return (try? token.verified(by: VerificationKey(self.key.publicKey))) == nil
+    }
+
+    private static func jwe(_ bytes: [UInt8]) -> Bool {
+        let point = Array(self.key.publicKey.rawRepresentation)
+        guard
+            let key = try? JWK(
+                .p256(
+                    x: Array(point.prefix(32)), y: Array(point.suffix(32)), d: Array(self.key.rawRepresentation)))
+        else { return false }
+        // Nobody has encrypted to it either.
+        return
+            (try? JWE(
+                opening: self.text(bytes), with: key, allowing: [.ecdhES, .rsaOAEP256],
+                encryptions: [.a128GCM, .a256GCM]))
+            == nil
+    }
+
+    private static func jwk(_ bytes: [UInt8]) -> Bool {
+        guard let set = try? JWKSet(parsing: bytes) else { return true }
+        return set.keys.count <= 64
+    }
+
+    private static func parameters(_ bytes: [UInt8]) -> Bool {
+        let text = self.text(bytes)
+        _ = try? Parameters(parsing: text)
+        _ = try? Scope(text)
+        _ = try? RedirectURI(text)
+        _ = try? ClientCredentials(basic: text)
+        return true
+    }
+}
