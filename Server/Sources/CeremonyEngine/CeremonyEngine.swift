@@ -43,6 +43,7 @@ public struct CeremonyEngine: Sendable {
         public var enrolmentFactors: FactorMatrix
         /// The models of authenticators.
         public var metadata: MetadataCatalog
+        /// The times, counts and sizes.
         public var limits: Limits
 
         /// A configuration with the product's own authenticators and PIN or fingerprint as factors.
@@ -63,6 +64,7 @@ public struct CeremonyEngine: Sendable {
         }
     }
 
+    /// What the deployment chose.
     public let configuration: Configuration
     let store: any CeremonyStores
     let sealing: Sealing

@@ -29,6 +29,7 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
         public var description: String { self.name }
     }
 
+    /// What went wrong.
     public let code: Code
     /// For the log: never a secret or a value that was sent.
     public let reason: String

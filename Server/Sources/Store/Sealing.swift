@@ -9,6 +9,7 @@ public struct SealingPurpose: Hashable, Sendable, CustomStringConvertible {
     /// The name that enters the key's derivation. Never changed once values exist.
     public let name: String
 
+    /// Names a purpose.
     public init(_ name: String) { self.name = name }
 
     public var description: String { self.name }

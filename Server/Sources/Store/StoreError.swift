@@ -25,10 +25,12 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         public var description: String { self.name.rawValue }
     }
 
+    /// What went wrong.
     public let code: Code
     /// For the log: what and where, never a stored value.
     public let reason: String
 
+    /// Makes an error. `reason` must hold no stored value.
     public init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason

@@ -1,10 +1,9 @@
+import CeremonyEngine
 import Store
 import Testing
 import _Primitives
 
-@testable import CeremonyEngine
-
-/// The machines are internal, and pure: they are held against the whole table here, and through the engine elsewhere.
+/// The machines are pure: they are held against the whole table here, and through the engine elsewhere.
 @Suite("Ceremony state machines: every state and every event")
 struct StateMachineTests {
     private static let stages: [CeremonyStage] =

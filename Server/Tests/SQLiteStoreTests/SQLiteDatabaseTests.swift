@@ -181,6 +181,33 @@ struct SQLiteDatabaseTests {
         #expect(try await store.database.accounts(after: nil, limit: 9).map(\.username) == ["before", "after"])
     }
 
+    @Test func whatWasAcknowledgedSurvivesTheProcess() async throws {
+        let store = try TemporaryStore()
+        let event = self.event()
+        let accounts = (0..<200).map { self.account("name-\($0)") }
+        let crashed = store.folder + "-crashed"
+        defer { try? FileManager.default.removeItem(atPath: crashed) }
+        let acknowledged = try await withThrowingTaskGroup(of: String.self) { group in
+            for account in accounts {
+                group.addTask {
+                    try await store.database.createAccount(account, audit: event)
+                    return account.username
+                }
+            }
+            // The files as a kill would leave them, somewhere between two commits, while the others go on.
+            var names: Set<String> = []
+            while names.count < 100, let name = try await group.next() { names.insert(name) }
+            try FileManager.default.copyItem(atPath: store.folder, toPath: crashed)
+            group.cancelAll()
+            return names
+        }
+        let again = try SQLiteDatabase(folder: crashed, key: store.key)
+        let found = Set(try await again.accounts(after: nil, limit: 999).map(\.username))
+        #expect(acknowledged.isSubset(of: found))
+        #expect(try await again.verifyAudit() == .intact(entries: Int64(found.count)), "whole steps or nothing")
+        await again.close()
+    }
+
     @Test func aFullQueueIsToldAtOnce() async throws {
         var limits = Limits()
         limits.waitingSteps = 4

@@ -9,6 +9,7 @@ public struct AccountDirectory: Sendable {
     private let random: RandomSource
     private let limits: Limits
 
+    /// Manages the accounts of a store.
     public init(
         store: any AccountStore, time: TimeSource = .system, random: RandomSource = .system, limits: Limits = Limits()
     ) {

@@ -8,6 +8,7 @@ public struct Administrators: Sendable {
     private let random: RandomSource
     private let limits: Limits
 
+    /// Manages the administrators of a store.
     public init(
         store: any AdministrationStore, time: TimeSource = .system, random: RandomSource = .system,
         limits: Limits = Limits()

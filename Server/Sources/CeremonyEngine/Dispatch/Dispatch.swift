@@ -11,6 +11,7 @@ public struct DispatchingClient: Sendable, Equatable {
     /// The web origin that phones show.
     public var origin: String?
 
+    /// Names a client.
     public init(id: String, name: String, origin: String?) {
         self.id = id
         self.name = name
@@ -27,6 +28,7 @@ public struct DispatchRequest: Sendable {
     /// `context` of the wrapped request: `subject` for a known person, `transaction` for a text to agree to.
     public var context: JSONObject?
 
+    /// Asks for a dispatch.
     public init(dispatcher: String, operation: UAF.Operation?, context: JSONObject?) {
         self.dispatcher = dispatcher
         self.operation = operation
@@ -41,6 +43,7 @@ public enum DispatchResult: String, Sendable, CaseIterable {
 
 /// What a dispatch answers. Everything but the result is missing where it is not `dispatched`.
 public struct DispatchAnswer: Sendable, Equatable {
+    /// How it went.
     public var result: DispatchResult
     /// The key for the status service.
     public var sessionID: String?
@@ -52,6 +55,7 @@ public struct DispatchAnswer: Sendable, Equatable {
     public var link: String?
     /// What a QR code must carry; `nil` for a dispatcher that makes none.
     public var qrContent: String?
+    /// Until when the token can be redeemed.
     public var expiresAt: Timestamp?
     /// The texts as they will be shown and signed: normalised, one form for all.
     public var transaction: [Transaction]

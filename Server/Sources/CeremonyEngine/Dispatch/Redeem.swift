@@ -48,17 +48,12 @@ extension CeremonyEngine {
                 guard let account = redeemed.account else { throw CeremonyError(.tokenUnknown) }
                 message = try self.requests.registrationRequest(
                     challenge: challenge, username: account.username, factors: self.configuration.enrolmentFactors,
-                    existing: redeemed.credentials.compactMap { try? RegisteredCredential($0) },
+                    existing: try redeemed.credentials.map { try RegisteredCredential($0) },
                     serverData: serverData
                 ).serialized
             } else {
-                let keys =
-                    ceremony.accountID == nil
-                    ? nil : redeemed.credentials.compactMap { try? RegisteredCredential($0) }
-                message = try self.requests.authenticationRequest(
-                    challenge: challenge, factors: self.configuration.factors, credentials: keys,
-                    transaction: ceremony.transaction, serverData: serverData
-                ).serialized
+                message = try self.authenticationRequest(redeemed, challenge: challenge, serverData: serverData)
+                    .serialized
             }
             return ReturnUAFRequest(
                 statusCode: .ok, operation: operation, uafRequest: String(decoding: message, as: UTF8.self),
@@ -68,6 +63,24 @@ extension CeremonyEngine {
             // The account's last key went between dispatch and redeem.
             return ReturnUAFRequest(statusCode: .unacceptableAuthenticator, operation: operation)
         }
+    }
+}
+
+extension CeremonyEngine {
+    /// For a known person the keys are named; for anybody the policy is the engine's own, made once.
+    private func authenticationRequest(_ redeemed: RedeemedCeremony, challenge: Challenge, serverData: String) throws
+        -> AuthenticationRequest
+    {
+        guard redeemed.ceremony.accountID != nil else {
+            return AuthenticationRequest(
+                header: OperationHeader(
+                    operation: .authentication, appID: self.configuration.appID, serverData: serverData),
+                challenge: challenge, policy: self.authenticationPolicy)
+        }
+        return try self.requests.authenticationRequest(
+            challenge: challenge, factors: self.configuration.factors,
+            credentials: try redeemed.credentials.map { try RegisteredCredential($0) },
+            transaction: redeemed.ceremony.transaction, serverData: serverData)
     }
 }
 

@@ -8,6 +8,7 @@ public struct Activation: Sendable, Equatable {
     public let link: String
     /// What a QR code of it carries.
     public let qrContent: String
+    /// Until when the link can be redeemed.
     public let expiresAt: Timestamp
 }
 
@@ -21,6 +22,7 @@ public struct ActivationView: Sendable, Equatable {
     }
 
     public let id: String
+    /// How far it is.
     public let state: State
     /// Whose device it will be; `nil` where the account is gone.
     public let username: String?

@@ -14,6 +14,7 @@ public struct SignInRequester: Sendable, Equatable {
     /// The browser and its system, in words.
     public var browser: String?
 
+    /// Describes a browser.
     public init(service: String, origin: String?, address: String?, browser: String?) {
         self.service = service
         self.origin = origin
@@ -53,11 +54,13 @@ public struct SignInCodes: Sendable, Equatable {
     public let qrContent: String
     /// Letters to type, with a dash.
     public let typedCode: String
+    /// Until when they can be used.
     public let expiresAt: Timestamp
 }
 
 /// What the page shows.
 public struct SignInView: Sendable, Equatable {
+    /// What the page says.
     public let state: SignInState
     /// New codes while the state is `waiting`; those shown before are dead.
     public let codes: SignInCodes?
@@ -67,6 +70,7 @@ public struct SignInView: Sendable, Equatable {
 
 /// Who signed in, for the provider that wanted to know.
 public struct SignInOutcome: Sendable, Equatable {
+    /// Who signed in.
     public let accountID: String
     /// When the phone's answer was accepted.
     public let authTime: Timestamp

@@ -1,10 +1,10 @@
-import Store
+package import Store
 
 /// Saying who somebody is: by a browser that waits, or for a back end.
 ///
 /// A link is for the device that shows it. Where a browser of this server's waits, an approval that came by link is
 /// worth nothing until that browser has continued; a QR code and a typed code may cross devices.
-struct AuthenticationStateMachine: Equatable {
+package struct AuthenticationStateMachine: Equatable {
     private enum State: Equatable {
         /// Next: `claimed`, `ended`.
         case offered
@@ -20,7 +20,7 @@ struct AuthenticationStateMachine: Equatable {
     /// Whether the approval must be continued in the starting browser.
     private let needsContinuation: Bool
 
-    init(_ stage: CeremonyStage, channel: CeremonyRecord.Channel?, isBoundToBrowser: Bool) {
+    package init(_ stage: CeremonyStage, channel: CeremonyRecord.Channel?, isBoundToBrowser: Bool) {
         switch stage {
         case .created: self.state = .offered
         case .claimed: self.state = .claimed
@@ -30,7 +30,7 @@ struct AuthenticationStateMachine: Equatable {
         self.needsContinuation = isBoundToBrowser && channel == .link
     }
 
-    var stage: CeremonyStage {
+    package var stage: CeremonyStage {
         switch self.state {
         case .offered: .created
         case .claimed: .claimed
@@ -39,7 +39,7 @@ struct AuthenticationStateMachine: Equatable {
         }
     }
 
-    mutating func handle(_ event: CeremonyEvent) -> CeremonyVerdict {
+    package mutating func handle(_ event: CeremonyEvent) -> CeremonyVerdict {
         switch (self.state, event) {
         case (.ended, .redeem): return .refuse(.alreadyRedeemed)
         case (.ended, _): return .refuse(.over)

@@ -1,8 +1,8 @@
-import Store
-import _Primitives
+package import Store
+package import _Primitives
 
 /// What can happen to a ceremony, of whichever kind.
-enum CeremonyEvent: Hashable, Sendable {
+package enum CeremonyEvent: Hashable, Sendable {
     /// A phone redeems a token.
     case redeem(CeremonyRecord.Channel)
     /// The phone's answer was verified.
@@ -22,7 +22,7 @@ enum CeremonyEvent: Hashable, Sendable {
 }
 
 /// What a machine answers to an event.
-enum CeremonyVerdict: Hashable, Sendable {
+package enum CeremonyVerdict: Hashable, Sendable {
     /// It went on.
     case proceed
     /// It did not happen; nothing changed.
@@ -32,7 +32,7 @@ enum CeremonyVerdict: Hashable, Sendable {
 }
 
 /// Why an event does not fit a state.
-enum CeremonyRefusal: Hashable, Sendable {
+package enum CeremonyRefusal: Hashable, Sendable {
     /// A token of this ceremony has been redeemed.
     case alreadyRedeemed
     /// Nobody has redeemed a token yet.
@@ -50,13 +50,13 @@ enum CeremonyRefusal: Hashable, Sendable {
 }
 
 /// A kind's own states, reduced to the outer life cycle that every kind shares.
-enum CeremonyStage: Hashable, Sendable {
+package enum CeremonyStage: Hashable, Sendable {
     case created
     case claimed
     case answering
     case ended(CeremonyRecord.Outcome)
 
-    init(_ record: CeremonyRecord) {
+    package init(_ record: CeremonyRecord) {
         switch record.phase {
         case .created: self = .created
         case .claimed: self = .claimed
@@ -70,7 +70,8 @@ extension CeremonyRecord {
     /// Lets the machine of the record's kind judge an event, and takes over what it decides.
     ///
     /// An event after the phase's time is refused as one after the end, whether or not the end has been written yet.
-    mutating func handle(_ event: CeremonyEvent, at now: Timestamp, lifetime: PhaseLifetime) -> CeremonyVerdict {
+    package mutating func handle(_ event: CeremonyEvent, at now: Timestamp, lifetime: PhaseLifetime) -> CeremonyVerdict
+    {
         if event != .expire, self.phase != .ended, now >= self.expiresAt { return .refuse(.over) }
         let stage: CeremonyStage
         let verdict: CeremonyVerdict
@@ -113,12 +114,12 @@ extension CeremonyRecord {
 }
 
 /// How long the phases of a kind last.
-struct PhaseLifetime: Sendable {
-    let claimed: Duration
-    let answering: Duration
-    let whole: Duration
+package struct PhaseLifetime: Sendable {
+    package let claimed: Duration
+    package let answering: Duration
+    package let whole: Duration
 
-    init(_ kind: CeremonyRecord.Kind, _ limits: Limits) {
+    package init(_ kind: CeremonyRecord.Kind, _ limits: Limits) {
         self.claimed = limits.claimedLifetime
         self.answering = kind == .registration ? limits.confirmationLifetime : limits.continuationLifetime
         self.whole = limits.ceremonyLifetime + limits.claimedLifetime

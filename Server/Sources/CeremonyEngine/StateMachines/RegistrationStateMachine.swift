@@ -2,7 +2,7 @@ import Store
 
 /// A new device registration out of band. The verified answer leaves it pending: whoever asked for it must give the
 /// number that the phone shows, and one wrong number ends it.
-struct RegistrationStateMachine: Equatable {
+package struct RegistrationStateMachine: Equatable {
     private enum State: Equatable {
         /// Next: `claimed`, `ended`.
         case offered
@@ -16,7 +16,7 @@ struct RegistrationStateMachine: Equatable {
 
     private var state: State
 
-    init(_ stage: CeremonyStage) {
+    package init(_ stage: CeremonyStage) {
         switch stage {
         case .created: self.state = .offered
         case .claimed: self.state = .claimed
@@ -25,7 +25,7 @@ struct RegistrationStateMachine: Equatable {
         }
     }
 
-    var stage: CeremonyStage {
+    package var stage: CeremonyStage {
         switch self.state {
         case .offered: .created
         case .claimed: .claimed
@@ -34,7 +34,7 @@ struct RegistrationStateMachine: Equatable {
         }
     }
 
-    mutating func handle(_ event: CeremonyEvent) -> CeremonyVerdict {
+    package mutating func handle(_ event: CeremonyEvent) -> CeremonyVerdict {
         switch (self.state, event) {
         case (.ended, .redeem): return .refuse(.alreadyRedeemed)
         case (.ended, _): return .refuse(.over)

@@ -1,7 +1,7 @@
 import Store
 
 /// Agreeing to a text that a back end sent. The verified answer is the end: nobody else has a say.
-struct TransactionStateMachine: Equatable {
+package struct TransactionStateMachine: Equatable {
     private enum State: Equatable {
         /// Next: `claimed`, `ended`.
         case offered
@@ -13,7 +13,7 @@ struct TransactionStateMachine: Equatable {
 
     private var state: State
 
-    init(_ stage: CeremonyStage) {
+    package init(_ stage: CeremonyStage) {
         switch stage {
         case .created: self.state = .offered
         case .claimed: self.state = .claimed
@@ -23,7 +23,7 @@ struct TransactionStateMachine: Equatable {
         }
     }
 
-    var stage: CeremonyStage {
+    package var stage: CeremonyStage {
         switch self.state {
         case .offered: .created
         case .claimed: .claimed
@@ -31,7 +31,7 @@ struct TransactionStateMachine: Equatable {
         }
     }
 
-    mutating func handle(_ event: CeremonyEvent) -> CeremonyVerdict {
+    package mutating func handle(_ event: CeremonyEvent) -> CeremonyVerdict {
         switch (self.state, event) {
         case (.ended, .redeem): return .refuse(.alreadyRedeemed)
         case (.ended, _): return .refuse(.over)

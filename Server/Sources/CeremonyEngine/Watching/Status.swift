@@ -9,13 +9,17 @@ public struct CeremonyStatus: Sendable, Equatable {
         case tokenCreated, clientAuthenticating, clientRegistering, succeeded, failed, unknown
     }
 
+    /// The state in one word.
     public let state: State
     /// When the state began; now, where the session is unknown.
     public let timestamp: Timestamp
     /// The person, as this client knows them: from the start, or from the end of a ceremony that began without.
     public let subject: String?
+    /// How the server judged the phone's answer.
     public let uafStatusCode: Int?
+    /// How the phone's client ended, where it reported that.
     public let clientErrorCode: Int?
+    /// How the phone's authenticator module ended, where it reported that.
     public let asmStatusCode: Int?
     /// `tokenRedeemed` or `tokenTimedOut`; `nil` while the token can still be redeemed.
     public let tokenResult: String?
@@ -30,11 +34,13 @@ public struct CeremonyStatus: Sendable, Equatable {
 
 /// A text that a person agreed to, for the server to sign as evidence.
 public struct ConfirmedTransaction: Sendable, Equatable {
+    /// The session that the text was dispatched in.
     public let sessionID: String
     /// The person, as the client knows them.
     public let subject: String
     /// SHA-256 of the content's bytes.
     public let contentHash: [UInt8]
+    /// Media type of the content.
     public let contentType: String
     /// RFC 8176 names of what was used.
     public let amr: [String]

@@ -10,8 +10,10 @@ public struct AccountRecord: Sendable, Equatable {
     public var displayName: String?
     /// A locked account authenticates nobody.
     public var isLocked: Bool
+    /// When the account was added.
     public var createdAt: Timestamp
 
+    /// Describes an account.
     public init(id: String, username: String, displayName: String?, isLocked: Bool = false, createdAt: Timestamp) {
         self.id = id
         self.username = username
@@ -25,13 +27,16 @@ public struct AccountRecord: Sendable, Equatable {
 public struct DeviceRecord: Sendable, Equatable {
     /// Random, 16 bytes as base64url.
     public var id: String
+    /// Whose device it is.
     public var accountID: String
     /// What the phone calls itself.
     public var name: String
     /// Whether its keys may authenticate; not before the enrolment is confirmed.
     public var isActive: Bool
+    /// When it was registered.
     public var createdAt: Timestamp
 
+    /// Describes a device.
     public init(id: String, accountID: String, name: String, isActive: Bool, createdAt: Timestamp) {
         self.id = id
         self.accountID = accountID
@@ -45,10 +50,13 @@ public struct DeviceRecord: Sendable, Equatable {
 public struct CredentialRecord: Sendable, Equatable {
     /// Random, 16 bytes as base64url.
     public var id: String
+    /// The device that made it.
     public var deviceID: String
+    /// Whose key it is.
     public var accountID: String
     /// The authenticator's model, canonical letters. Unique together with ``keyID``, across all accounts.
     public var aaid: String
+    /// The key's name within its model.
     public var keyID: [UInt8]
     /// The public key in the encoding that ``keyFormat`` names. Sealed at rest.
     public var publicKey: [UInt8]
@@ -64,9 +72,12 @@ public struct CredentialRecord: Sendable, Equatable {
     public var authenticatorVersion: UInt16
     /// As its device's.
     public var isActive: Bool
+    /// When it was registered.
     public var createdAt: Timestamp
+    /// When a signature of it was accepted last.
     public var lastUsedAt: Timestamp?
 
+    /// Describes a key.
     public init(
         id: String, deviceID: String, accountID: String, aaid: String, keyID: [UInt8], publicKey: [UInt8],
         keyFormat: UInt16, algorithm: UInt16, counter: UInt32, registrationCounter: UInt32,
@@ -91,9 +102,12 @@ public struct CredentialRecord: Sendable, Equatable {
 
 /// A key with the state of the account that it belongs to.
 public struct StoredCredential: Sendable, Equatable {
+    /// The key.
     public var credential: CredentialRecord
+    /// Whether its account is locked.
     public var isAccountLocked: Bool
 
+    /// Joins a key with its account's state.
     public init(credential: CredentialRecord, isAccountLocked: Bool) {
         self.credential = credential
         self.isAccountLocked = isAccountLocked

@@ -6,9 +6,12 @@ public struct AdministratorRecord: Sendable, Equatable {
     public var id: String
     /// SHA-256 of the token.
     public var tokenDigest: [UInt8]
+    /// When the token was made.
     public var createdAt: Timestamp
+    /// From when on it is not valid any more.
     public var expiresAt: Timestamp
 
+    /// Describes an administrator.
     public init(id: String, tokenDigest: [UInt8], createdAt: Timestamp, expiresAt: Timestamp) {
         self.id = id
         self.tokenDigest = tokenDigest

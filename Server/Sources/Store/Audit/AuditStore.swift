@@ -11,7 +11,9 @@ public struct AuditEvent: Sendable, Equatable {
         public var description: String { self.rawValue }
     }
 
+    /// What happened.
     public var kind: Kind
+    /// When it happened.
     public var at: Timestamp
     /// Whom it is about.
     public var accountID: String?
@@ -22,6 +24,7 @@ public struct AuditEvent: Sendable, Equatable {
     /// A code that says more: a status code, a device's identifier.
     public var detail: String?
 
+    /// Describes an event.
     public init(
         _ kind: Kind, at: Timestamp, accountID: String? = nil, ceremonyID: String? = nil, actor: String? = nil,
         detail: String? = nil
@@ -39,8 +42,10 @@ public struct AuditEvent: Sendable, Equatable {
 public struct AuditEntry: Sendable, Equatable {
     /// From 1, without gaps.
     public var number: Int64
+    /// What happened.
     public var event: AuditEvent
 
+    /// Places an event in the trail.
     public init(number: Int64, event: AuditEvent) {
         self.number = number
         self.event = event
@@ -82,12 +87,16 @@ public struct NoticeRecord: Sendable, Equatable {
 
     /// Random, 16 bytes as base64url.
     public var id: String
+    /// Whose devices are to be told.
     public var accountID: String
+    /// What the notice says.
     public var kind: Kind
+    /// When it happened.
     public var at: Timestamp
     /// The service that was signed in to, or the new device's name. Sealed at rest.
     public var subject: String
 
+    /// Describes a notice.
     public init(id: String, accountID: String, kind: Kind, at: Timestamp, subject: String) {
         self.id = id
         self.accountID = accountID

@@ -45,7 +45,9 @@ public struct CeremonyRecord: Sendable, Equatable {
 
     /// Random, 16 bytes as base64url: the session identifier of back ends.
     public var id: String
+    /// What it is for.
     public var kind: Kind
+    /// How far it is.
     public var phase: Phase
     /// There when the phase is `ended`.
     public var outcome: Outcome?
@@ -59,6 +61,7 @@ public struct CeremonyRecord: Sendable, Equatable {
     public var accountID: String?
     /// How the token that was redeemed had travelled.
     public var channel: Channel?
+    /// When it was created.
     public var createdAt: Timestamp
     /// When the present phase is over.
     public var expiresAt: Timestamp
@@ -85,6 +88,7 @@ public struct CeremonyRecord: Sendable, Equatable {
     /// What the phone shows. Sealed at rest and never changed.
     public let detail: CeremonyDetail
 
+    /// A ceremony at its creation.
     public init(
         id: String, kind: Kind, clientID: String? = nil, reference: String? = nil, browserDigest: [UInt8]? = nil,
         accountID: String? = nil, createdAt: Timestamp, expiresAt: Timestamp, detail: CeremonyDetail
@@ -122,6 +126,7 @@ public struct CeremonyDetail: Sendable, Equatable {
     /// The content to agree to.
     public var content: [UInt8]?
 
+    /// Describes what a phone shows.
     public init(
         service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
         browserID: String? = nil, contentType: String? = nil, content: [UInt8]? = nil
@@ -140,9 +145,12 @@ public struct CeremonyDetail: Sendable, Equatable {
 public struct DispatchTokenRecord: Sendable, Equatable {
     /// SHA-256 of a token of 128 bits and more, HMAC of a typed code.
     public var digest: [UInt8]
+    /// How it travels.
     public var channel: CeremonyRecord.Channel
+    /// Until when it can be redeemed.
     public var expiresAt: Timestamp
 
+    /// Describes a token.
     public init(digest: [UInt8], channel: CeremonyRecord.Channel, expiresAt: Timestamp) {
         self.digest = digest
         self.channel = channel

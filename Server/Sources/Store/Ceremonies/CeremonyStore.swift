@@ -12,10 +12,12 @@ public enum CeremonyKey: Sendable, Equatable {
 
 /// A counter that a verified signature carried.
 public struct CounterAdvance: Sendable, Equatable {
+    /// The key that signed.
     public var credentialID: String
     /// The counter of the signature. Accepted where it is greater than the stored one, or where both are 0.
     public var counter: UInt32
 
+    /// Moves a key's counter on.
     public init(credentialID: String, counter: UInt32) {
         self.credentialID = credentialID
         self.counter = counter
@@ -37,20 +39,27 @@ public struct CeremonyChange: Sendable, Equatable {
     public var advances: [CounterAdvance] = []
     /// A device and its keys to add.
     public var registration: DeviceRegistration?
+    /// What becomes of the device that the ceremony made.
     public var deviceFate: DeviceFate = .keep
     /// Tokens that replace all earlier ones of the ceremony; those answer as expired from now on.
     public var newTokens: [DispatchTokenRecord]?
+    /// What the trail keeps of it.
     public var audit: [AuditEvent] = []
+    /// What the person's devices are told of it.
     public var notices: [NoticeRecord] = []
 
+    /// A change of nothing but the row.
     public init() {}
 }
 
 /// A device with the keys that one registration made.
 public struct DeviceRegistration: Sendable, Equatable {
+    /// The device.
     public var device: DeviceRecord
+    /// Its keys.
     public var credentials: [CredentialRecord]
 
+    /// Joins a device with its keys.
     public init(device: DeviceRecord, credentials: [CredentialRecord]) {
         self.device = device
         self.credentials = credentials
@@ -64,6 +73,7 @@ public struct AnsweredChallenge: Sendable, Equatable {
     /// When it could not have been answered any more; the record is kept until then.
     public var expiresAt: Timestamp
 
+    /// Describes a challenge.
     public init(digest: [UInt8], expiresAt: Timestamp) {
         self.digest = digest
         self.expiresAt = expiresAt
@@ -72,12 +82,14 @@ public struct AnsweredChallenge: Sendable, Equatable {
 
 /// A ceremony whose token was redeemed, with what its request needs.
 public struct RedeemedCeremony: Sendable, Equatable {
+    /// The ceremony after the step.
     public var ceremony: CeremonyRecord
     /// The account where the ceremony is about a known one.
     public var account: AccountRecord?
     /// That account's active keys.
     public var credentials: [CredentialRecord]
 
+    /// Joins a ceremony with what its request needs.
     public init(ceremony: CeremonyRecord, account: AccountRecord?, credentials: [CredentialRecord]) {
         self.ceremony = ceremony
         self.account = account
