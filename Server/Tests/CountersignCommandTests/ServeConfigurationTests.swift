@@ -1,6 +1,7 @@
 import Foundation
 import Store
 import Testing
+import _Primitives
 
 @testable import CountersignCommand
 
@@ -26,7 +27,8 @@ struct ServeConfigurationTests {
     @Test("the service manager's folders come before the user's")
     func serviceManager() async throws {
         let configuration = try await self.load(environment: [
-            "HOME": "/home/op", "STATE_DIRECTORY": "/var/lib/countersign", "CREDENTIALS_DIRECTORY": "/run/credentials/c",
+            "HOME": "/home/op", "STATE_DIRECTORY": "/var/lib/countersign",
+            "CREDENTIALS_DIRECTORY": "/run/credentials/c",
         ])
         #expect(configuration.dataFolder == "/var/lib/countersign")
         #expect(configuration.keyFile == "/run/credentials/c/countersign.key")

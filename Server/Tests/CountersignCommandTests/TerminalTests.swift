@@ -9,6 +9,8 @@ struct TerminalTests {
         #expect(Terminal.table([["a", "b"], ["lo\u{1B}[31mng", "c"]]) == "a     b\nlong  c")
     }
 
-    @Test("a name becomes one segment of a path", arguments: [("alice", "alice"), ("a/b?c", "a%2Fb%3Fc"), ("é", "%C3%A9")])
+    @Test(
+        "a name becomes one segment of a path",
+        arguments: [("alice", "alice"), ("a/b?c", "a%2Fb%3Fc"), ("é", "%C3%A9")])
     func segments(name: String, segment: String) { #expect(name.pathSegment == segment) }
 }

@@ -22,13 +22,13 @@ final class ServerFixture: Sendable {
     init(issuer: String = "http://localhost:8080", limits: Limits = Limits()) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
-        let key = try KeyEncryptionKey(SecretBytes(RandomSource.system.bytes(32)))
+        let key = KeyEncryptionKey(random: .system)
         self.database = try SQLiteDatabase(folder: self.folder, key: key, limits: limits)
         self.assembly = try await ServerAssembly.open(
             .init(
                 issuer: issuer, facets: [try FacetID("linux:program:countersign-phone")], metadata: .builtIn(),
                 limits: limits),
-            store: self.database, sealing: Sealing(key), time: self.clock.time)
+            store: self.database, sealing: Sealing(key), time: self.clock.timeSource)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }

@@ -9,7 +9,9 @@ import _Primitives
 struct AdminOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: "The data folder of a server on this machine; its socket is used while it runs, else its database directly.")
+        help:
+            "The data folder of a server on this machine; its socket is used while it runs, else its database directly."
+    )
     var data: String?
 
     @Option(name: .long, help: "The key file that goes with --data, where no server runs.")
@@ -97,7 +99,8 @@ struct AdminConnection: Sendable {
 
     private static func parse(_ bytes: ByteBuffer) throws -> JSON {
         do {
-            return try JSON(parsing: Array(bytes.readableBytesView), limits: JSONLimits(bytes: 1 << 20, values: 200_000))
+            return try JSON(
+                parsing: Array(bytes.readableBytesView), limits: JSONLimits(bytes: 1 << 20, values: 200_000))
         } catch {
             throw CommandFailure(.failed, "the server's answer is not JSON (\(error.code))")
         }

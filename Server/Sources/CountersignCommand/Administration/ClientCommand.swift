@@ -49,7 +49,9 @@ struct ClientCommand: AsyncParsableCommand {
             }
             try self.options.show(.object(object)) {
                 var lines = ["client id      \(try $0.requiredString("clientId"))"]
-                if let secret = try $0.string("clientSecret") { lines.append("client secret  \(secret)   (shown this once)") }
+                if let secret = try $0.string("clientSecret") {
+                    lines.append("client secret  \(secret)   (shown this once)")
+                }
                 if let file = self.secretFile { lines.append("client secret  in \(file)") }
                 return lines.joined(separator: "\n")
             }

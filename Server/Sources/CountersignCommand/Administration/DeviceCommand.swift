@@ -39,7 +39,8 @@ struct DeviceCommand: AsyncParsableCommand {
     }
 
     struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Take a device's keys away; it can sign nothing more.")
+        static let configuration = CommandConfiguration(
+            abstract: "Take a device's keys away; it can sign nothing more.")
 
         @Argument(help: "The device's id.")
         var id: String

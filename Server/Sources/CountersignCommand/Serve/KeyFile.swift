@@ -19,7 +19,8 @@ struct KeyFile {
         if FileManager.default.fileExists(atPath: self.path) { return try self.read() }
         guard mayCreate else {
             throw CommandFailure(
-                .failed, "the key file \(self.path) is not there, but \(dataFolder) holds a database sealed under a key",
+                .failed,
+                "the key file \(self.path) is not there, but \(dataFolder) holds a database sealed under a key",
                 remedy: "Name the key file it was made with (--key-file), or another, empty data folder (--data).")
         }
         return try self.create(random: random)

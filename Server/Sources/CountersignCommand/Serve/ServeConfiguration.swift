@@ -26,7 +26,9 @@ struct ServeConfiguration: Sendable {
         /// Whether nobody but this machine reaches it.
         var isLoopback: Bool { ["127.0.0.1", "::1", "localhost"].contains(self.host) || self.host.hasPrefix("127.") }
 
-        var description: String { self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)" }
+        var description: String {
+            self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+        }
     }
 
     var dataFolder: String
@@ -54,7 +56,9 @@ extension ServeConfiguration {
             InMemoryProvider(
                 name: "flags",
                 values: Dictionary(
-                    uniqueKeysWithValues: flags.map { (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: false)) })),
+                    uniqueKeysWithValues: flags.map {
+                        (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: false))
+                    })),
             EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "countersign"),
         ]
         if let file {
@@ -162,7 +166,9 @@ extension ServeConfiguration {
             "data: \(self.dataFolder)", "keyFile: \(self.keyFile)", "bind: \(self.bind)",
             "operationsBind: \(self.operationsBind)", "issuer: \(self.issuer)",
         ]
-        if !self.trustedProxies.isEmpty { lines.append("trustedProxies: \(self.trustedProxies.joined(separator: ","))") }
+        if !self.trustedProxies.isEmpty {
+            lines.append("trustedProxies: \(self.trustedProxies.joined(separator: ","))")
+        }
         lines.append("facets: \(self.facets.joined(separator: ","))")
         if let certificate = self.tlsCertificate { lines.append("tlsCertificate: \(certificate)") }
         if let key = self.tlsKey { lines.append("tlsKey: \(key)") }

@@ -27,7 +27,8 @@ struct AccountOperations: Sendable {
             AdminOperation(
                 method: .post, path: "/accounts", id: "addAccount", summary: "Add a person.",
                 body: [
-                    .required("username", "1 to 128 characters, unique."), .optional("displayName", "The name to show."),
+                    .required("username", "1 to 128 characters, unique."),
+                    .optional("displayName", "The name to show."),
                 ],
                 answer: Self.account, status: .created, refusals: [(409, "There is an account of that name.")],
                 handler: self.add),
@@ -51,7 +52,8 @@ struct AccountOperations: Sendable {
                 summary: "Let a locked person sign in again.", answer: Self.account, refusals: Self.notFound,
                 handler: { try await self.setLocked(false, $0) }),
             AdminOperation(
-                method: .get, path: "/accounts/{username}/devices", id: "listDevices", summary: "List a person's devices.",
+                method: .get, path: "/accounts/{username}/devices", id: "listDevices",
+                summary: "List a person's devices.",
                 answer: [.required("devices", .objects(Self.device), "In the order they were enrolled.")],
                 refusals: Self.notFound, handler: self.devices),
             AdminOperation(

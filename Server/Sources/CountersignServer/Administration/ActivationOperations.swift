@@ -32,7 +32,8 @@ struct ActivationOperations: Sendable {
                 status: .created, refusals: [(404, "There is no such account."), (403, "The account is locked.")],
                 handler: self.create),
             AdminOperation(
-                method: .get, path: "/activations/{id}", id: "showActivation", summary: "Show how far an activation is.",
+                method: .get, path: "/activations/{id}", id: "showActivation",
+                summary: "Show how far an activation is.",
                 answer: Self.activation, refusals: [(404, "There is no such activation.")], handler: self.show),
             AdminOperation(
                 method: .post, path: "/activations/{id}/confirm", id: "confirmActivation",

@@ -26,7 +26,8 @@ struct ErrorMiddleware: RouterMiddleware {
         case let problem as Problem: return problem
         case let error as CeremonyError: return self.problem(error)
         case let error as JSONError:
-            return Problem(.badRequest, "malformed-body", "The body is not the JSON that is asked for: \(error.reason).")
+            return Problem(
+                .badRequest, "malformed-body", "The body is not the JSON that is asked for: \(error.reason).")
         case let error as StoreError where error.code == .unavailable:
             context.logger.error("The store is unavailable", metadata: ["reason": "\(error)"])
             return Problem(

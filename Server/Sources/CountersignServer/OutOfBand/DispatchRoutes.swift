@@ -1,6 +1,6 @@
 import Ceremony
-import Foundation
 import CeremonyEngine
+import Foundation
 import HTTPTypes
 import Hummingbird
 import OAuth
@@ -92,7 +92,9 @@ struct DispatchRoutes: Sendable {
         let client = try await self.client(request)
         let session = try context.pathParameter("session")
         let events = self.ceremonies.statusEvents(sessionID: session, clientID: client.id)
-        return Response.serverSentEvents(name: "status", to: request, events) { try self.document(of: $0, client, request) }
+        return Response.serverSentEvents(name: "status", to: request, events) {
+            try self.document(of: $0, client, request)
+        }
     }
 
     private func document(of status: CeremonyStatus, _ client: AuthenticatedClient, _ request: Request) throws

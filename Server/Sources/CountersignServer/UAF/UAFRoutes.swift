@@ -1,5 +1,5 @@
-import CeremonyEngine
 import Ceremony
+import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import NIOCore

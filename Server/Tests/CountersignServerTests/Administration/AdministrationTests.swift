@@ -1,4 +1,6 @@
+import CeremonyEngine
 import CountersignServer
+import CountersignTestKit
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -48,11 +50,13 @@ struct AdministrationTests {
         }
     }
 
-    @Test("what is not there is 404, whatever is asked of it", arguments: [
-        (HTTPRequest.Method.get, "/accounts/bob"), (.delete, "/accounts/bob"), (.post, "/accounts/bob/lock"),
-        (.post, "/accounts/bob/unlock"), (.get, "/accounts/bob/devices"), (.delete, "/devices/none"),
-        (.delete, "/clients/none"), (.get, "/activations/none"), (.get, "/nothing"),
-    ])
+    @Test(
+        "what is not there is 404, whatever is asked of it",
+        arguments: [
+            (HTTPRequest.Method.get, "/accounts/bob"), (.delete, "/accounts/bob"), (.post, "/accounts/bob/lock"),
+            (.post, "/accounts/bob/unlock"), (.get, "/accounts/bob/devices"), (.delete, "/devices/none"),
+            (.delete, "/clients/none"), (.get, "/activations/none"), (.get, "/nothing"),
+        ])
     func missing(method: HTTPRequest.Method, path: String) async throws {
         let server = try await ServerFixture()
         try await server.withSocketClient { client in
@@ -141,10 +145,12 @@ struct AdminAuthorizationTests {
 
 @Suite("Admin API: bodies, methods and the OpenAPI document")
 struct AdminDocumentTests {
-    @Test("refuses bodies that are not the one JSON object that is asked for", arguments: [
-        "", "{", "null", "[]", #"{"username":null}"#, #"{"username":"a","username":"b"}"#, #"{"username":1}"#,
-        #"{"username":"a","more":1}"#, #"{}"#, #"{"username":"a"} x"#,
-    ])
+    @Test(
+        "refuses bodies that are not the one JSON object that is asked for",
+        arguments: [
+            "", "{", "null", "[]", #"{"username":null}"#, #"{"username":"a","username":"b"}"#, #"{"username":1}"#,
+            #"{"username":"a","more":1}"#, #"{}"#, #"{"username":"a"} x"#,
+        ])
     func badBodies(body: String) async throws {
         let server = try await ServerFixture()
         try await server.withSocketClient { client in
