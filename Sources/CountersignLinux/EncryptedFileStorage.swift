@@ -73,6 +73,7 @@ public final class EncryptedFileStorage: SecureStorage {
 
     deinit { close(self.lockFile) }
 
+    /// The value of that name; see ``SecureStorage``.
     public func read(_ name: String) throws -> [UInt8]? {
         guard let sealed = try Self.contents(of: try self.path(name), limit: Self.maximumLength) else { return nil }
         guard let box = try? AES.GCM.SealedBox(combined: sealed),
@@ -81,6 +82,7 @@ public final class EncryptedFileStorage: SecureStorage {
         return Array(value)
     }
 
+    /// Sets a value durably; see ``SecureStorage``.
     public func write(_ value: [UInt8], to name: String) throws {
         let path = try self.path(name)
         guard value.count < Self.maximumLength - 64 else { throw StorageError(.unavailable, "\(name) is too long") }
@@ -93,6 +95,7 @@ public final class EncryptedFileStorage: SecureStorage {
         }
     }
 
+    /// Removes a value durably; see ``SecureStorage``.
     public func remove(_ name: String) throws {
         let path = try self.path(name)
         try self.writing.withLock {

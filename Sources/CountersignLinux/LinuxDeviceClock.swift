@@ -15,6 +15,7 @@ public import _Primitives
 /// The wall clock is a parameter, so that a program can show what happens to a phone whose clock is wrong.
 public struct LinuxDeviceClock: DeviceClock {
     private let wall: TimeSource
+    /// The name of the device's last start.
     public let bootIdentifier: String
 
     /// Throws ``StorageError`` (`unavailable`) where the kernel does not name its start.
@@ -30,8 +31,10 @@ public struct LinuxDeviceClock: DeviceClock {
         self.wall = wall
     }
 
+    /// The wall clock.
     public func now() -> Timestamp { self.wall.now() }
 
+    /// The time since the last start, sleep included.
     public func uptime() -> Duration {
         var time = timespec()
         #if os(Linux)
@@ -42,5 +45,6 @@ public struct LinuxDeviceClock: DeviceClock {
         return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
     }
 
+    /// Waits on this clock.
     public func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
 }

@@ -50,6 +50,9 @@ public struct MobileAuthenticationClientInitializer: Sendable {
         guard let configuration, let platform, Configuration.authority(configuration.baseUrl) != nil else {
             throw InitializationError(.invalidConfiguration, "configuration and platform are needed")
         }
+        guard self.pinHardening.isSupported else {
+            throw InitializationError(.invalidConfiguration, "scrypt does not take these numbers")
+        }
         do {
             return MobileAuthenticationClient(
                 core: try await ClientCore(

@@ -14,6 +14,7 @@ public protocol PinEnroller: Sendable {
 }
 
 extension PinEnroller {
+    /// Six digits.
     public func pinPolicy() -> PinPolicy { PinPolicy() }
 }
 

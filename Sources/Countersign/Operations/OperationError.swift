@@ -73,6 +73,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         public var description: String { self.base.rawValue }
     }
 
+    /// What happened, and what to do about it.
     public let code: Code
     /// The UAF client's code, with ``Code/fidoError``.
     public let fidoErrorCode: FidoErrorCode?
@@ -82,6 +83,7 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
     /// For the log: never a secret.
     public let reason: String
 
+    /// An error of that code; `reason` goes to the log alone.
     public init(
         _ code: Code, fidoErrorCode: FidoErrorCode? = nil, serverStatusCode: Int? = nil, _ reason: String = ""
     ) {
@@ -141,6 +143,7 @@ public struct AuthenticationError: Error, Hashable, Sendable, CustomStringConver
     /// For the log: never a secret.
     public let reason: String
 
+    /// An error of that code; `reason` goes to the log alone.
     public init(_ code: OperationError.Code, fidoErrorCode: FidoErrorCode? = nil, _ reason: String = "") {
         self.code = code
         self.fidoErrorCode = fidoErrorCode
@@ -200,10 +203,12 @@ public struct OutOfBandOperationError: Error, Hashable, Sendable, CustomStringCo
         public var description: String { self.base.rawValue }
     }
 
+    /// What happened, and what to do about it.
     public let code: Code
     /// For the log: never the token.
     public let reason: String
 
+    /// An error of that code; `reason` goes to the log alone.
     public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason
@@ -246,10 +251,12 @@ public struct InitializationError: Error, Hashable, Sendable, CustomStringConver
         public var description: String { self.base.rawValue }
     }
 
+    /// What happened, and what to do about it.
     public let code: Code
     /// For the log: never a secret.
     public let reason: String
 
+    /// An error of that code; `reason` goes to the log alone.
     public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason

@@ -135,6 +135,7 @@ public struct JwtAuthorizationProvider: AuthorizationProvider, CustomStringConve
     /// A provider of that token.
     public init(_ jwt: String) { self.jwt = jwt }
 
+    /// The token as `Authorization: Bearer`.
     public var headers: [(name: String, value: String)] { [("Authorization", "Bearer \(self.jwt)")] }
     /// Without the token.
     public var description: String { "JwtAuthorizationProvider" }

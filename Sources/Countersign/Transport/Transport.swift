@@ -87,10 +87,12 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
         public var description: String { self.base.rawValue }
     }
 
+    /// What happened, and what to do about it.
     public let code: Code
     /// For the log: never a part of a body.
     public let reason: String
 
+    /// An error of that code; `reason` goes to the log alone.
     public init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason

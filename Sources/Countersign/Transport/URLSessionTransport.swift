@@ -22,6 +22,7 @@ public final class URLSessionTransport: Transport {
 
     deinit { self.session.finishTasksAndInvalidate() }
 
+    /// Sends one request; see ``Transport`` for what it throws.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         let seconds = Double(request.timeout.components.seconds)
         var message = URLRequest(url: request.url, timeoutInterval: max(1, seconds))

@@ -105,6 +105,7 @@ public final class VirtualPerson: @unchecked Sendable {
 }
 
 extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifier {
+    /// Chooses by the script.
     public func selectAccount(context: AccountSelectionContext, handler: AccountSelectionHandler) {
         var asked = Asked(question: .account)
         asked.transaction = context.transactionConfirmationData
@@ -116,6 +117,7 @@ extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifi
         }
     }
 
+    /// Chooses by the script.
     public func selectAuthenticator(context: AuthenticatorSelectionContext, handler: AuthenticatorSelectionHandler) {
         let compliant = context.authenticators.filter { context.isPolicyCompliant(authenticatorAaid: $0.aaid) }
         var asked = Asked(question: .authenticator)
@@ -130,6 +132,7 @@ extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifi
         }
     }
 
+    /// Approves, unless the script says otherwise.
     public func verifyRequester(context: RequesterVerificationContext, handler: RequesterVerificationHandler) {
         var asked = Asked(question: .requester)
         asked.requester = context.requester
@@ -139,12 +142,14 @@ extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifi
 }
 
 extension VirtualPerson: PinEnroller, PinUserVerifier, FingerprintUserVerifier {
+    /// Gives the script's next new PIN.
     public func enrollPin(context: PinEnrollmentContext, handler: PinEnrollmentHandler) {
         var asked = Asked(question: .newPin)
         asked.lastError = context.lastRecoverableError.map { "\($0)" }
         self.react(asked, cancel: handler.cancel) { _ in handler.pin(self.next(\.newPins)) }
     }
 
+    /// Types the script's next PIN.
     public func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler) {
         var asked = Asked(question: .pin)
         asked.status = context.authenticatorProtectionStatus
@@ -152,6 +157,7 @@ extension VirtualPerson: PinEnroller, PinUserVerifier, FingerprintUserVerifier {
         self.react(asked, cancel: handler.cancel) { _ in handler.verifyPin(self.next(\.pins)) }
     }
 
+    /// Puts a finger on the sensor, unless the script says otherwise.
     public func verifyFingerprint(
         context: FingerprintUserVerificationContext, handler: FingerprintUserVerificationHandler
     ) {

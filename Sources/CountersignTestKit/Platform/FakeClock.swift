@@ -23,8 +23,11 @@ public final class FakeClock: DeviceClock, @unchecked Sendable {
     /// A clock that stands at a wall time.
     public init(wall: Timestamp = Timestamp(seconds: 1_800_000_000)) { self.wall = wall }
 
+    /// The wall clock.
     public func now() -> Timestamp { self.lock.withLock { self.wall } }
+    /// The time since the last start, sleep included.
     public func uptime() -> Duration { self.lock.withLock { self.running } }
+    /// The name of the device's last start.
     public var bootIdentifier: String { self.lock.withLock { "boot-\(self.boots)" } }
 
     /// The wall clock for a server that lives in the same test.
@@ -53,6 +56,7 @@ public final class FakeClock: DeviceClock, @unchecked Sendable {
         }
     }
 
+    /// Waits on this clock.
     public func sleep(for duration: Duration) async throws {
         let id = self.lock.withLock {
             self.ids += 1

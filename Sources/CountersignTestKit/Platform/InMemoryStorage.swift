@@ -30,8 +30,10 @@ public final class InMemoryStorage: SecureStorage, @unchecked Sendable {
     /// Whether every write fails and changes nothing, as on a full disk.
     public func refuseWrites(_ isFull: Bool) { self.lock.withLock { self.isFull = isFull } }
 
+    /// The value of that name; see ``SecureStorage``.
     public func read(_ name: String) throws -> [UInt8]? { self.lock.withLock { self.values[name] } }
 
+    /// Sets a value durably; see ``SecureStorage``.
     public func write(_ value: [UInt8], to name: String) throws {
         let interruption = try self.lock.withLock {
             guard !self.isFull else { throw StorageError(.unavailable, "the disk is full") }
@@ -41,6 +43,7 @@ public final class InMemoryStorage: SecureStorage, @unchecked Sendable {
         try interruption?(name)
     }
 
+    /// Removes a value durably; see ``SecureStorage``.
     public func remove(_ name: String) throws {
         try self.lock.withLock {
             guard !self.isFull else { throw StorageError(.unavailable, "the disk is full") }
@@ -80,8 +83,10 @@ public final class ScriptedFingerprintSensor: FingerprintSensor, @unchecked Send
     /// How often a finger was waited for.
     public var readingCount: Int { self.lock.withLock { self.count } }
 
+    /// The set that the script says.
     public func enrolledFingers() async -> [UInt8]? { self.lock.withLock { self.fingers } }
 
+    /// The next reading of the script; waits where there is none.
     public func readFinger() async throws -> FingerprintReading {
         let id = self.lock.withLock {
             self.ids += 1

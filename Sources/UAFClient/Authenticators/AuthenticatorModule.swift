@@ -57,6 +57,7 @@ public actor AuthenticatorModule {
     ///
     /// Throws ``StorageError``: `corrupt` where keys are there without their secrets.
     public init(platform: Platform, configuration: Configuration) throws {
+        precondition(configuration.pinHardening.isSupported, "scrypt does not take these numbers")
         self.platform = platform
         self.configuration = configuration
         let database = try KeyDatabase(storage: platform.storage)

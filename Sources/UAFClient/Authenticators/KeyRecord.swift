@@ -40,9 +40,12 @@ struct KeyRecord: Equatable {
         self.aaid = try AAID(try object.requiredString("aaid"))
         self.keyID = try KeyID(base64URL: try object.requiredString("keyID"))
         self.appID = try object.requiredString("appID")
-        self.keyHandle = Base64URL.decode(try object.requiredString("keyHandle")) ?? []
+        guard let keyHandle = Base64URL.decode(try object.requiredString("keyHandle")),
+            let isPending = try object.bool("isPending")
+        else { throw StorageError(.corrupt, "a key") }
+        self.keyHandle = keyHandle
         self.signCounter = try object.requiredInteger("signCounter")
-        self.isPending = try object.bool("isPending") ?? false
+        self.isPending = isPending
         self.created = try object.requiredInteger("created")
         self.pinSalt = try object.object("pin").map { try PinSalt(json: $0) }
         self.enrolledFingers = try object.string("enrolledFingers").flatMap { Base64URL.decode($0) }

@@ -62,10 +62,12 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         public var description: String { self.base.rawValue }
     }
 
+    /// What happened, and what to do about it.
     public let code: Code
     /// For the log: never a stored value.
     public let reason: String
 
+    /// An error of that code; `reason` goes to the log alone.
     public init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason

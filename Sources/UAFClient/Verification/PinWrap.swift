@@ -25,6 +25,14 @@ public struct PinHardening: Hashable, Sendable {
     }
 }
 
+extension PinHardening {
+    /// Whether scrypt takes the numbers, within memory and time that a phone has.
+    public var isSupported: Bool {
+        (2...1 << 20).contains(self.rounds) && self.rounds & (self.rounds - 1) == 0
+            && (1...32).contains(self.blockSize) && (1...16).contains(self.parallelism)
+    }
+}
+
 /// What is stored beside a key that a PIN protects: enough to derive the wrapping key again, and nothing that tells the
 /// PIN without the store's secret.
 struct PinSalt: Hashable {
@@ -40,10 +48,12 @@ struct PinSalt: Hashable {
         guard let salt = Base64URL.decode(try object.requiredString("salt")), salt.count == 32 else {
             throw StorageError(.corrupt, "a PIN's salt")
         }
-        self.salt = salt
-        self.hardening = PinHardening(
+        let hardening = PinHardening(
             rounds: try object.requiredInteger("rounds"), blockSize: try object.requiredInteger("blockSize"),
             parallelism: try object.requiredInteger("parallelism"))
+        guard hardening.isSupported else { throw StorageError(.corrupt, "the cost of a PIN") }
+        self.salt = salt
+        self.hardening = hardening
     }
 
     var json: JSONObject {

@@ -140,6 +140,23 @@ struct InitializationTests {
             await self.initialize(InMemoryStorage()) { $0.facetId = "" } == InitializationError(.invalidConfiguration))
     }
 
+    @Test(
+        "A cost of a PIN that scrypt does not take is a typed error",
+        arguments: [
+            PinHardening(rounds: 3), PinHardening(rounds: 0), PinHardening(rounds: 1), PinHardening(rounds: 1 << 21),
+            PinHardening(blockSize: 0), PinHardening(blockSize: 33), PinHardening(parallelism: 0),
+            PinHardening(parallelism: 17),
+        ])
+    func hardening(cost: PinHardening) async {
+        await #expect(throws: InitializationError(.invalidConfiguration)) {
+            _ =
+                try await MobileAuthenticationClientInitializer().pinHardening(cost)
+                .configuration(Configuration(baseUrl: URL(string: "https://id.example.com")!))
+                .platform(Platform(storage: InMemoryStorage(), clock: FakeClock())).execute()
+                as MobileAuthenticationClient
+        }
+    }
+
     @Test("A storage that is corrupt or fails is a typed error", arguments: ["accounts", "authenticators", "module"])
     func corrupt(name: String) async {
         for value in [

@@ -360,6 +360,56 @@ struct ExclusiveUseTests {
     }
 }
 
+extension ExclusiveUseTests {
+    @Test("An operation that fails gives its keys back, also while others wait for them")
+    func failed() async throws {
+        struct Failed: Error {}
+        let device = try Device()
+        let first = try await device.register(Device.possession).name
+        let second = try await device.register(Device.possession).name
+        let ends = await withTaskGroup(of: Bool.self) { group in
+            for index in 0..<30 {
+                group.addTask {
+                    do {
+                        try await device.module.withExclusiveUse(of: [first, second]) {
+                            await Task.yield()
+                            if index.isMultiple(of: 2) { throw Failed() }
+                        }
+                        return true
+                    } catch {
+                        return false
+                    }
+                }
+            }
+            return await group.reduce(into: [Bool]()) { $0.append($1) }
+        }
+        #expect(ends.filter { $0 }.count == 15 && ends.count == 30)
+    }
+
+    @Test("A key that is named twice is waited for once, and no key at all is no reason to wait")
+    func repeated() async throws {
+        let device = try Device()
+        let name = try await device.register(Device.possession).name
+        let counters = try await device.module.withExclusiveUse(of: [name, name]) {
+            [try await device.sign(name).signCounter, try await device.sign(name).signCounter]
+        }
+        #expect(counters == [1, 2])
+        #expect(try await device.module.withExclusiveUse(of: []) { true })
+    }
+
+    @Test("Who is cancelled before asking gets no turn, and leaves the key to others")
+    func cancelledBefore() async throws {
+        let device = try Device()
+        let name = try await device.register(Device.possession).name
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await device.module.withExclusiveUse(of: [name]) {}
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try await device.module.withExclusiveUse(of: [name]) { true })
+    }
+}
+
 @Suite("UAF Authenticator Commands 1.1: fingerprint")
 struct FingerprintTests {
     @Test("A finger that does not match is asked for again with the sensor's advice")
