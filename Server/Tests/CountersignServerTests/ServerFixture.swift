@@ -1,3 +1,4 @@
+import Ceremony
 import CountersignServer
 import CountersignTestKit
 import Foundation
@@ -19,16 +20,19 @@ final class ServerFixture: Sendable {
     let clock: FakeClock
     let folder: String
 
-    init(issuer: String = "http://localhost:8080", limits: Limits = Limits()) async throws {
+    init(
+        issuer: String = "http://localhost:8080", limits: Limits = Limits(), trustedProxies: [AddressBlock] = [],
+        trace: TraceRecorder? = nil
+    ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
-        let key = KeyEncryptionKey(random: .system)
+        let key = KeyEncryptionKey()
         self.database = try SQLiteDatabase(folder: self.folder, key: key, limits: limits)
         self.assembly = try await ServerAssembly.open(
             .init(
                 issuer: issuer, facets: [try FacetID("linux:program:countersign-phone")], metadata: .builtIn(),
-                limits: limits),
-            store: self.database, sealing: Sealing(key), time: self.clock.timeSource)
+                trustedProxies: trustedProxies, limits: limits),
+            store: self.database, sealing: Sealing(key), trace: trace, time: self.clock.timeSource)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }

@@ -1,6 +1,7 @@
 import CountersignServer
 import Foundation
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 import SQLiteStore
@@ -25,7 +26,7 @@ struct LocalAdministration {
         }
         let opened = try OpenStore(folder: self.folder, keyFile: self.keyFile, limits: Limits())
         let assembly = try await opened.assembly(
-            issuer: self.folder.issuer ?? "http://localhost:8080", facets: [], trustedProxies: [], trace: nil)
+            issuer: "http://localhost:8080", facets: [], trustedProxies: [], trace: nil)
         var logger = Logger(label: "countersign")
         logger.logLevel = .error
         let (started, continuation) = AsyncStream.makeStream(of: Void.self)

@@ -33,7 +33,8 @@ struct AccountOperations: Sendable {
                 answer: Self.account, status: .created, refusals: [(409, "There is an account of that name.")],
                 handler: self.add),
             AdminOperation(
-                method: .get, path: "/accounts", id: "listAccounts", summary: "List people by name, a page at a time.",
+                method: .get, path: "/accounts", id: "listAccounts",
+                summary: "List people as they were added, a page at a time.",
                 query: [.optional("after", "The last name of the page before.")],
                 answer: [.required("accounts", .objects(Self.account), "At most a page.")], handler: self.list),
             AdminOperation(
@@ -81,7 +82,11 @@ struct AccountOperations: Sendable {
     }
 
     @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
-        let after = try Parameters(parsing: call.query ?? "")["after"]
+        guard let query = try? Parameters(parsing: call.query ?? "") else {
+            throw Problem(.badRequest, "invalid-request", "The query is not encoded.")
+        }
+        var after: String?
+        if let username = query["after"] { after = try await self.directory.account(username: username).id }
         return ["accounts": .array(try await self.directory.accounts(after: after).map { .object(Self.json($0)) })]
     }
 

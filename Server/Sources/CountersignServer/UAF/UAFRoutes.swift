@@ -37,7 +37,14 @@ struct UAFRoutes: Sendable {
                 .unauthorized, "unauthorized", "Authenticate first, and send the token that comes of it.",
                 headers: [.wwwAuthenticate: error.challenge(scheme: "Bearer", realm: "countersign")])
         }
-        _ = try await self.read(request, GetUAFRequest.init(parsing:))
+        do {
+            let message = try await self.read(request, GetUAFRequest.init(parsing:))
+            guard message.operation == nil || message.operation == .registration else {
+                return Self.message(ReturnUAFRequest(statusCode: .badRequest).serialized)
+            }
+        } catch is UAFError {
+            return Self.message(ReturnUAFRequest(statusCode: .badRequest).serialized)
+        }
         return Self.message(try await self.ceremonies.registrationRequest(accountID: account).serialized)
     }
 

@@ -25,6 +25,8 @@ struct AdministrationTests {
             let listed = try await client.send(.get, "/admin/v1/accounts")
             #expect(try listed.object.array("accounts")?.count == 1)
             #expect(try await client.send(.get, "/admin/v1/accounts?after=alice").object["accounts"] == .array([]))
+            #expect(try await client.send(.get, "/admin/v1/accounts?after=bob").response.status == .notFound)
+            #expect(try await client.send(.get, "/admin/v1/accounts?after=%F").response.status == .badRequest)
             #expect(try await client.send(.delete, "/admin/v1/accounts/alice").response.status == .noContent)
             #expect(try await client.send(.get, "/admin/v1/accounts/alice").response.status == .notFound)
         }
@@ -184,7 +186,7 @@ struct AdminDocumentTests {
             let document = try await client.send(.get, "/admin/v1/openapi.json").object
             #expect(document["openapi"] == .string("3.1.0"))
             let paths = try document.requiredObject("paths")
-            #expect(paths.members.count == 11)
+            #expect(paths.members.count == 12)
             for (path, item) in paths.members {
                 guard case .object(let item) = item else { continue }
                 let known = Set(item.members.map { $0.name.uppercased() })

@@ -1,0 +1,111 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Testing
+import _Primitives
+
+@Suite("RFC 6749, section 3.2, and OpenID Connect Discovery 1.0: what programs ask the provider")
+struct TokenRoutesTests {
+    @Test func descriptionNamesAddressesThatAreThere() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            for name in ["openid-configuration", "oauth-authorization-server"] {
+                let (response, document) = try await client.send(.get, "/.well-known/\(name)")
+                #expect(response.status == .ok)
+                #expect(response.headers[.contentType] == "application/json")
+                #expect(document["issuer"] == .string("http://localhost:8080"))
+                for member in document.members where member.name.hasSuffix("_endpoint") || member.name == "jwks_uri" {
+                    guard case .string(let address) = member.value else { continue }
+                    #expect(address.hasPrefix("http://localhost:8080/oauth2/"))
+                    let path = String(address.dropFirst("http://localhost:8080".count))
+                    #expect(try await client.execute(uri: path, method: .patch).status == .methodNotAllowed, "\(path)")
+                }
+            }
+        }
+    }
+
+    @Test func keySetHasItsOwnMediaType() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let (response, document) = try await client.send(.get, "/oauth2/jwks")
+            #expect(response.headers[.contentType] == "application/jwk-set+json")
+            #expect(try document.array("keys")?.count == 1)
+        }
+    }
+
+    @Test func codeIsExchangedOnce() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let party = try await server.relyingParty()
+            let browser = try await server.signedInBrowser(client, party)
+            let code = try #require(try await browser.get(party.authorizeAddress()).redirectParameters["code"])
+            let first = try await party.exchange(code, client)
+            #expect(first.response.status == .ok)
+            #expect(first.response.headers[.cacheControl] == "no-store")
+            #expect(first.object["token_type"] == .string("Bearer"))
+            let second = try await party.exchange(code, client)
+            #expect(second.response.status == .badRequest)
+            #expect(second.object["error"] == .string("invalid_grant"))
+        }
+    }
+
+    @Test("A client that does not prove itself gets 401 with a challenge", arguments: ["", "Basic AAAA", "Bearer x"])
+    func unknownClientIsChallenged(authorization: String) async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            var headers: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
+            if !authorization.isEmpty { headers[.authorization] = authorization }
+            let answer = try await client.execute(
+                uri: "/oauth2/token", method: .post, headers: headers,
+                body: ByteBuffer(string: "grant_type=authorization_code&code=x"))
+            #expect(answer.status == .unauthorized)
+            #expect(try #require(answer.headers[.wwwAuthenticate]).hasPrefix("Basic "))
+            #expect(String(buffer: answer.body).contains("\"error\":\"invalid_client\""))
+        }
+    }
+
+    @Test func twoAuthorizationsAreNone() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let party = try await server.relyingParty()
+            var headers: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
+            headers.append(HTTPField(name: .authorization, value: party.authorization))
+            headers.append(HTTPField(name: .authorization, value: "Basic AAAA"))
+            let answer = try await client.execute(
+                uri: "/oauth2/token", method: .post, headers: headers, body: ByteBuffer(string: "grant_type=x"))
+            #expect(answer.status == .unauthorized)
+        }
+    }
+
+    @Test("Claims need an access token", arguments: ["", "Bearer unknown", "Basic AAAA"])
+    func claimsNeedAToken(authorization: String) async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let headers: HTTPFields = authorization.isEmpty ? [:] : [.authorization: authorization]
+            let answer = try await client.execute(uri: "/oauth2/userinfo", method: .get, headers: headers)
+            #expect(answer.status == .unauthorized)
+            #expect(try #require(answer.headers[.wwwAuthenticate]).hasPrefix("Bearer"))
+        }
+    }
+
+    @Test(
+        "A body of another kind has an error of the standard's form",
+        arguments: [
+            ("application/json", "{}", 415), ("application/x-www-form-urlencoded; charset=latin1", "a=b", 415),
+            ("application/x-www-form-urlencoded", String(repeating: "a", count: 9000), 413),
+            ("application/x-www-form-urlencoded", "a=%F", 400),
+        ])
+    func otherBodyIsRefused(contentType: String, body: String, status: Int) async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let party = try await server.relyingParty()
+            let answer = try await client.execute(
+                uri: "/oauth2/token", method: .post,
+                headers: [.contentType: contentType, .authorization: party.authorization],
+                body: ByteBuffer(string: body))
+            #expect(answer.status.code == status)
+            #expect(String(buffer: answer.body).contains("\"error\":\"invalid_request\""))
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Ceremony
+import CeremonyEngine
+import Countersign
+import CountersignServer
+import CountersignTestKit
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import OAuthProvider
+import Store
+import Testing
+import _Primitives
+
+/// A client of the server, as far as tests need one.
+struct RelyingParty: Sendable {
+    let id: String
+    let secret: String
+    let redirectURI = "http://127.0.0.1:8081/callback"
+    let verifier = "the-verifier-has-at-least-forty-three-letters-in-it"
+
+    /// The address with which it sends a browser to the server.
+    func authorizeAddress(_ more: String = "") -> String {
+        let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(self.verifier.utf8))))
+        return "/oauth2/authorize?response_type=code&client_id=\(self.id)&scope=openid%20profile&state=st-1&nonce=no-1"
+            + "&redirect_uri=http%3A%2F%2F127.0.0.1%3A8081%2Fcallback&code_challenge_method=S256"
+            + "&code_challenge=\(challenge)\(more)"
+    }
+
+    var authorization: String { "Basic " + Data("\(self.id):\(self.secret)".utf8).base64EncodedString() }
+
+    /// Exchanges a code.
+    func exchange(_ code: String, _ client: any TestClientProtocol) async throws -> (
+        response: TestResponse, object: JSONObject
+    ) {
+        let form =
+            "grant_type=authorization_code&code=\(code)&code_verifier=\(self.verifier)"
+            + "&redirect_uri=http%3A%2F%2F127.0.0.1%3A8081%2Fcallback"
+        let response = try await client.execute(
+            uri: "/oauth2/token", method: .post,
+            headers: [
+                .contentType: "application/x-www-form-urlencoded", .authorization: self.authorization,
+            ], body: ByteBuffer(string: form))
+        guard case .object(let object)? = try? JSON(parsing: Array(response.body.readableBytesView)) else {
+            return (response, [:])
+        }
+        return (response, object)
+    }
+}
+
+extension ServerFixture {
+    /// A registered client.
+    func relyingParty() async throws -> RelyingParty {
+        let registered = try await self.assembly.provider.registerClient(
+            name: "Demo Bank", redirectURIs: ["http://127.0.0.1:8081/callback"],
+            postLogoutRedirectURIs: ["http://127.0.0.1:8081/bye"])
+        return RelyingParty(id: registered.client.id, secret: registered.secret)
+    }
+
+    /// A phone that is enrolled for a new account, and confirmed.
+    func enrolledPhone(_ client: any TestClientProtocol, username: String = "alice") async throws -> VirtualPhone {
+        _ = try await self.assembly.directory.create(username: username, displayName: "Alice Example", by: "test")
+        let activation = try await self.assembly.ceremonies.createActivation(username: username, by: "test")
+        var configuration = Configuration(baseUrl: try #require(URL(string: "http://localhost:8080")))
+        configuration.facetId = "linux:program:countersign-phone"
+        let phone = try await VirtualPhone(
+            configuration: configuration,
+            transport: RouterTransport(client: client), clock: self.clock)
+        let result = try await phone.enroll(try OutOfBandPayload(link: activation.link))
+        let number = try #require(result.confirmation?.number)
+        _ = try await self.assembly.ceremonies.confirmActivation(id: activation.id, number: number, by: "test")
+        phone.person.forget()
+        return phone
+    }
+
+    /// Has the browser open the sign-in page of a client.
+    func signInPage(_ browser: TestBrowser, _ party: RelyingParty) async throws -> (request: String, page: TestResponse)
+    {
+        let authorize = try await browser.get(party.authorizeAddress())
+        #expect(authorize.status == .seeOther)
+        let request = try #require(authorize.redirectParameters["request"])
+        return (request, try await browser.get(try #require(authorize.headers[.location])))
+    }
+
+    /// What a phone makes of the code that the page shows for typing.
+    func typedPayload(_ page: TestResponse) throws -> OutOfBandPayload {
+        try OutOfBandPayload(
+            redeemData: .init(
+                token: try page.words(of: "typed-code"),
+                redeemUrl: try #require(URL(string: "http://localhost:8080/token/redeem/authentication"))))
+    }
+}

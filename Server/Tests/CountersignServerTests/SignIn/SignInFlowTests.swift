@@ -1,0 +1,264 @@
+import Ceremony
+import Countersign
+import CountersignServer
+import CountersignTestKit
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Store
+import Testing
+import _Primitives
+
+@Suite("Sign-in in a browser with a phone (decisions 18 and 21)")
+struct SignInFlowTests {
+    @Test func personIsSignedInByATypedCodeFromAuthorizationToUserinfo() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let party = try await server.relyingParty()
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, party)
+            #expect(page.status == .ok)
+            #expect(try page.attribute("data-state", of: "state") == "waiting")
+            async let events = browser.get("/sign-in/wait/events?request=\(request)")
+            _ = try await phone.authenticate(try server.typedPayload(page))
+
+            let channel = try await events
+            #expect(channel.headers[.contentType] == "text/event-stream")
+            #expect(channel.text.hasSuffix("event: state\ndata: {\"state\":\"approved\"}\n\n"))
+            let completed = try await browser.get("/sign-in/complete?request=\(request)")
+            #expect(completed.status == .seeOther)
+            #expect(try #require(completed.headers[.location]).hasPrefix("http://127.0.0.1:8081/callback?"))
+            #expect(completed.redirectParameters["state"] == "st-1")
+            #expect(completed.redirectParameters["iss"] == "http://localhost:8080")
+
+            let tokens = try await party.exchange(try #require(completed.redirectParameters["code"]), client)
+            #expect(tokens.response.status == .ok)
+            let access = try tokens.object.requiredString("access_token")
+            let claims = try await client.send(
+                .get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(access)"])
+            #expect(claims.object["preferred_username"] == .string("alice"))
+            #expect(claims.object["name"] == .string("Alice Example"))
+        }
+    }
+
+    @Test func phoneSeesWhoAsksAndFromWhere() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let (_, page) = try await server.signInPage(TestBrowser(client), try await server.relyingParty())
+            _ = try await phone.authenticate(try server.typedPayload(page))
+            let requester = try #require(phone.person.asked.compactMap(\.requester).first)
+            #expect(requester.service == "Demo Bank")
+            #expect(requester.origin == "http://127.0.0.1:8081")
+            #expect(requester.browser == "Chrome on Linux")
+        }
+    }
+
+    @Test func linkSignsInOnlyTheBrowserThatStarted() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+            let link = try page.attribute("href", of: "same-device-link")
+            let result = try await phone.authenticate(try OutOfBandPayload(link: link))
+            let location = try #require(result.location?.absoluteString)
+            #expect(location.hasPrefix("http://localhost:8080/sign-in/continue?code="))
+
+            let waiting = try await browser.get("/sign-in/wait?request=\(request)")
+            #expect(try waiting.attribute("data-state", of: "state") == "approved-on-device")
+            let continued = try await browser.get(location)
+            #expect(continued.headers[.location] == "/sign-in/complete?request=\(request)")
+            let completed = try await browser.get(try #require(continued.headers[.location]))
+            #expect(completed.redirectParameters["code"] != nil)
+        }
+    }
+
+    @Test func forwardedLinkSignsNobodyIn() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let attacker = TestBrowser(client)
+            let party = try await server.relyingParty()
+            let (request, page) = try await server.signInPage(attacker, party)
+            let link = try page.attribute("href", of: "same-device-link")
+            // The victim opens the attacker's link on the own phone, which then opens the own browser.
+            let result = try await phone.authenticate(try OutOfBandPayload(link: link))
+            let location = try #require(result.location?.absoluteString)
+            let victim = TestBrowser(client)
+            _ = try await server.signInPage(victim, party)
+            let continued = try await victim.get(location)
+            #expect(continued.status == .forbidden)
+            #expect(continued.text.contains("This is not the browser that started"))
+
+            let completed = try await attacker.get("/sign-in/complete?request=\(request)")
+            #expect(completed.status == .notFound)
+            #expect(completed.headers[.location] == nil)
+            let state = try await attacker.get("/sign-in/wait?request=\(request)")
+            #expect(try state.attribute("data-state", of: "state") == "failed")
+        }
+    }
+
+    @Test("Another browser sees and takes nothing", arguments: ["", "/wait", "/wait/events", "/complete"])
+    func anotherBrowserTakesNothing(path: String) async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let party = try await server.relyingParty()
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, party)
+            _ = try await phone.authenticate(try server.typedPayload(page))
+            let stranger = TestBrowser(client)
+            #expect(try await stranger.get("/sign-in\(path)?request=\(request)").status == .notFound)
+            _ = try await server.signInPage(stranger, party)
+            let answer = try await stranger.get("/sign-in\(path)?request=\(request)")
+            #expect(answer.status == .notFound)
+            #expect(answer.headers[.location] == nil)
+            #expect(!answer.text.contains("Demo Bank"))
+            #expect(try await browser.get("/sign-in/complete?request=\(request)").status == .seeOther)
+        }
+    }
+
+    @Test func outcomeIsTakenOnce() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+            _ = try await phone.authenticate(try server.typedPayload(page))
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<20 {
+                    group.addTask { try await browser.get("/sign-in/complete?request=\(request)").status.code }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses.count { $0 == 303 } == 1)
+            #expect(statuses.count { $0 == 404 } == 19)
+        }
+    }
+
+    @Test func refusalOnThePhoneIsShownAndCanBeTriedAgain() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+            phone.person.script.reactions[.pin] = .cancels
+            phone.person.script.reactions[.authenticator] = .cancels
+            await #expect(throws: OperationError.self) {
+                try await phone.authenticate(try server.typedPayload(page))
+            }
+            let denied = try await browser.get("/sign-in/wait?request=\(request)")
+            #expect(try denied.attribute("data-state", of: "state") == "denied")
+            #expect(try await browser.get("/sign-in/complete?request=\(request)").status == .notFound)
+
+            phone.person.script.reactions = [:]
+            let again = try await browser.get(try denied.attribute("href", of: "retry"))
+            #expect(try again.attribute("data-state", of: "state") == "waiting")
+            _ = try await phone.authenticate(try server.typedPayload(again))
+            #expect(try await browser.get("/sign-in/complete?request=\(request)").status == .seeOther)
+        }
+    }
+
+    @Test func codesAreRenewedByThePageAndTheOldOnesAreDead() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+            #expect(try page.words(of: "expires") == "This code works for 60 seconds.")
+            server.clock.advance(by: .seconds(61))
+            let renewed = try await browser.get("/sign-in/wait?request=\(request)")
+            #expect(try renewed.attribute("data-state", of: "state") == "waiting")
+            #expect(try renewed.words(of: "typed-code") != page.words(of: "typed-code"))
+            await #expect(throws: OutOfBandOperationError.self) {
+                try await phone.authenticate(try server.typedPayload(page))
+            }
+            _ = try await phone.authenticate(try server.typedPayload(renewed))
+            #expect(try await browser.get("/sign-in/complete?request=\(request)").status == .seeOther)
+        }
+    }
+
+    @Test func pageWithoutScriptLeadsOnAfterApproval() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+            #expect(page.text.contains("<form method=\"get\" action=\"/sign-in/wait\">"))
+            #expect(
+                try #require(page.headers[.contentSecurityPolicy]).contains("form-action 'self' http://127.0.0.1:8081;")
+            )
+            _ = try await phone.authenticate(try server.typedPayload(page))
+            let waited = try await browser.get("/sign-in/wait?request=\(request)")
+            #expect(waited.status == .seeOther)
+            #expect(waited.headers[.location] == "/sign-in/complete?request=\(request)")
+        }
+    }
+
+    @Test func cancellingTellsTheServiceAndEndsTheCodes() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+            let cancelled = try await browser.post("/sign-in/cancel", form: "request=\(request)")
+            #expect(cancelled.status == .seeOther)
+            #expect(cancelled.redirectParameters["error"] == "access_denied")
+            #expect(cancelled.redirectParameters["state"] == "st-1")
+            await #expect(throws: OutOfBandOperationError.self) {
+                try await phone.authenticate(try server.typedPayload(page))
+            }
+            #expect(try await browser.get("/sign-in?request=\(request)").status == .notFound)
+        }
+    }
+
+    @Test func requestOfAnEndedTimeIsGone() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let browser = TestBrowser(client)
+            let (request, _) = try await server.signInPage(browser, try await server.relyingParty())
+            server.clock.advance(by: Limits().authorizationRequestLifetime + .seconds(1))
+            let page = try await browser.get("/sign-in/wait?request=\(request)")
+            #expect(page.status == .notFound)
+            #expect(page.text.contains("data-testid=\"error\""))
+        }
+    }
+
+    @Test(
+        "An address without its parameter is a page that says so",
+        arguments: [
+            "/sign-in", "/sign-in?request=", "/sign-in?request=a&request=b", "/sign-in?request=%FF",
+            "/sign-in/wait?x=1",
+            "/sign-in/complete", "/sign-in/continue", "/sign-in/continue?code=%00%",
+        ])
+    func addressWithoutParameterIsRefused(address: String) async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let answer = try await TestBrowser(client).get(address)
+            #expect(answer.status == .badRequest)
+            #expect(answer.headers[.contentType] == "text/html; charset=utf-8")
+            #expect(answer.text.contains("data-testid=\"error\""))
+        }
+    }
+
+    @Test func unknownContinuationIsAPage() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let answer = try await TestBrowser(client).get("/sign-in/continue?code=unknown")
+            #expect(answer.status == .notFound)
+            #expect(answer.text.contains("data-testid=\"error\""))
+        }
+    }
+
+    @Test func errorPageRepeatsNothingOfTheAddress() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let answer = try await TestBrowser(client).get("/sign-in?request=%3Cscript%3Emarker")
+            #expect(answer.status == .notFound)
+            #expect(!answer.text.contains("marker"))
+        }
+    }
+}
