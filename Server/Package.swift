@@ -13,6 +13,7 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbirdTLS: Target.Dependency = .product(name: "HummingbirdTLS", package: "hummingbird")
 let hummingbirdTesting: Target.Dependency = .product(name: "HummingbirdTesting", package: "hummingbird")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -84,7 +85,8 @@ let package = Package(
             name: "CountersignCommand",
             dependencies: [
                 "CountersignServer", "CeremonyEngine", "OAuthProvider", "Pages", "SQLiteStore", "Store",
-                "UAFRelyingParty", protocols, arguments, configuration, hummingbird, hummingbirdTLS, httpClient,
+                "UAFRelyingParty", protocols, arguments, configuration, hummingbird, hummingbirdCore, hummingbirdTLS,
+                httpClient,
                 lifecycle, log, nio, nioHTTP1, nioSSL, system, unixSignals,
             ]),
         .executableTarget(

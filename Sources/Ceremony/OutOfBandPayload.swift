@@ -77,7 +77,7 @@ public struct OutOfBandPayload: Hashable, Sendable {
         self.redeemData = redeemData
         self.data = attributes.members.isEmpty ? nil : JSON.object(attributes).text
         // What was read is held to it too: it can be shorter than our way of writing the same.
-        guard self.json.utf8.count <= Self.maximumLength else {
+        guard (self.data ?? "").utf8.count <= Self.maximumLength, self.json.utf8.count <= Self.maximumLength else {
             throw OutOfBandPayloadError(.malformedPayload, "longer than \(Self.maximumLength) bytes")
         }
     }

@@ -33,7 +33,10 @@ struct CrashTest {
             if rounds % 20 == 0 { print("  \(hazard.summary)") }
         }
         try journeys.checkCounters(&findings)
-        try PhoneAttempts(program: arguments[2], folder: folder, server: Server(process), hazard: hazard).run(&findings)
+        try PhoneAttempts(
+            program: arguments[2], folder: folder, server: Server(process), relyingParty: journeys.relyingParty,
+            hazard: hazard
+        ).run(&findings)
 
         print("  \(hazard.summary)")
         print("  \(findings.summary)")

@@ -84,7 +84,7 @@ final class Hazard {
         try self.process.start()
     }
 
-    /// Kills the server after a random time of at most `milliseconds`, counted as a point within a request.
+    /// Kills the server after a random time of at most `milliseconds`, while somebody else talks to it.
     func killWhile(milliseconds: Int) throws {
         Self.spin(nanoseconds: self.random(milliseconds * 1_000_000))
         self.points += 1

@@ -6,7 +6,7 @@ import _Primitives
 /// acknowledged must be there, whatever was lost may be asked again, nothing may work twice.
 final class Journeys {
     private let server: Server
-    private let relyingParty: RelyingParty
+    let relyingParty: RelyingParty
     private let hazard: Hazard
     private var devices: [SoftwareDevice] = []
     private let subject: String

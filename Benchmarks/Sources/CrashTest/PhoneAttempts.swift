@@ -1,11 +1,98 @@
+import Foundation
 import ServerClients
+import _Primitives
 
-/// Wrong PINs on the real terminal phone, while the server dies: the tries that are left never grow.
+/// Wrong PINs on the real terminal phone, while the server or the phone itself dies: the tries that are left never grow.
 struct PhoneAttempts {
     let program: String
     let folder: String
     let server: Server
+    let relyingParty: RelyingParty
     let hazard: Hazard
 
-    func run(_ findings: inout Findings) throws {}
+    private static let pin = "258036"
+    /// A third wrong PIN makes the phone wait for a minute: more are tried on another phone.
+    private static let triesOfAPhone = 3
+
+    func run(_ findings: inout Findings) throws {
+        for number in 0..<4 {
+            let home = self.folder + "/phone-\(number)"
+            try self.enrol("phone-\(number)", home: home)
+            var left = 5
+            for attempt in 0..<Self.triesOfAPhone {
+                var browser = try self.server.connect()
+                let code = try self.relyingParty.beginSignIn(on: &browser).typedCode
+                let phone = try self.start(["scan", code, "--approve", "--pin-stdin"], home: home, input: "000000\n")
+                if (number + attempt) % 2 == 0 {
+                    try self.hazard.killWhile(milliseconds: 1500)
+                } else {
+                    usleep(UInt32(self.hazard.random(1_500_000)))
+                    kill(phone.process.processIdentifier, SIGKILL)
+                }
+                let said = phone.finish()
+                let now = try self.triesLeft(home: home)
+                findings.check(.noPINAttemptIsGivenBack, now <= left, "\(left) tries before, \(now) after: \(said)")
+                if said.contains("wrong-pin") {
+                    findings.check(
+                        .noPINAttemptIsGivenBack, now == left - 1, "a wrong PIN was told, \(left) before, \(now) after")
+                }
+                left = now
+            }
+        }
+    }
+
+    private func enrol(_ username: String, home: String) throws {
+        var operatorConnection = try self.server.connectOperator()
+        let activation = try self.server.activation(username, operator: &operatorConnection)
+        let phone = try self.start(["enroll", activation.link, "--pin-stdin"], home: home, input: Self.pin + "\n")
+        let said = phone.finish()
+        guard
+            let number = Self.objects(in: said).lazy.compactMap({ try? $0.string("number") }).first
+        else { throw LoadError("the phone shows no number: \(said)") }
+        try self.server.confirm(activation.id, number: number, operator: &operatorConnection)
+    }
+
+    private func triesLeft(home: String) throws -> Int {
+        let said = try self.start(["accounts"], home: home, input: "").finish()
+        for object in Self.objects(in: said) {
+            if try object.string("pin") == "unlocked" { return 5 }
+            if try object.string("pin") == "locked-out" { return 0 }
+            if let tries = try object.integer("remainingTries", as: Int.self) { return tries }
+        }
+        throw LoadError("the phone does not say how its PIN stands: \(said)")
+    }
+
+    private static func objects(in text: String) -> [JSONObject] {
+        text.split(separator: "\n").compactMap { line in
+            guard case .object(let object) = try? JSON(parsing: String(line)) else { return nil }
+            return object
+        }
+    }
+
+    /// A run of the phone that may be killed.
+    private struct PhoneRun {
+        let process: Process
+        let output: Pipe
+
+        /// What it said, once it has ended.
+        func finish() -> String {
+            let data = self.output.fileHandleForReading.readDataToEndOfFile()
+            self.process.waitUntilExit()
+            return String(decoding: data, as: UTF8.self)
+        }
+    }
+
+    private func start(_ arguments: [String], home: String, input: String) throws -> PhoneRun {
+        let process = Process()
+        let (standardInput, output) = (Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: self.program)
+        process.arguments = arguments + ["--json", "--home", home]
+        process.standardInput = standardInput
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+        try standardInput.fileHandleForWriting.close()
+        return PhoneRun(process: process, output: output)
+    }
 }

@@ -34,10 +34,9 @@ package struct Server: Sendable {
     package func enrol(
         _ username: String, operator: inout HTTPConnection, phone: inout HTTPConnection
     ) throws -> SoftwareDevice {
-        _ = try self.admin("/accounts", ["username": .string(username)], on: &`operator`)
-        let activation = try self.admin("/activations", ["username": .string(username)], on: &`operator`)
+        let activation = try self.activation(username, operator: &`operator`)
         let redeemed = try self.redeem(
-            Self.token(ofLink: try activation.requiredString("link")), operation: "registration", on: &phone)
+            Self.token(ofLink: activation.link), operation: "registration", on: &phone)
         guard let message = redeemed.uafRequest else { throw LoadError("redeem: \(redeemed.statusCode)") }
         let device = try SoftwareDevice(username: username)
         let answer = try phone.exchange(
@@ -46,10 +45,20 @@ package struct Server: Sendable {
                 body: try device.registration(for: RegistrationRequest(parsing: message.utf8))))
         let judged = try ServerResponse(parsing: answer.body)
         guard let number = judged.confirmation?.number else { throw LoadError("registration: \(judged.statusCode)") }
-        _ = try self.admin(
-            "/activations/\(try activation.requiredString("id"))/confirm", ["number": .string(number)],
-            on: &`operator`)
+        try self.confirm(activation.id, number: number, operator: &`operator`)
         return device
+    }
+
+    /// Makes an account and a link that enrols a device for it.
+    package func activation(_ username: String, operator: inout HTTPConnection) throws -> (id: String, link: String) {
+        _ = try self.admin("/accounts", ["username": .string(username)], on: &`operator`)
+        let activation = try self.admin("/activations", ["username": .string(username)], on: &`operator`)
+        return (try activation.requiredString("id"), try activation.requiredString("link"))
+    }
+
+    /// Confirms an enrolment with the number that the device shows.
+    package func confirm(_ activation: String, number: String, operator: inout HTTPConnection) throws {
+        _ = try self.admin("/activations/\(activation)/confirm", ["number": .string(number)], on: &`operator`)
     }
 
     /// Makes a relying party. Returns its id, and its credentials for HTTP Basic.

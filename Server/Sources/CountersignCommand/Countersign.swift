@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 /// The program `countersign`.
 @main
@@ -20,6 +21,8 @@ struct Countersign: AsyncParsableCommand {
     )
 
     static func main() async {
+        // Whatever a command makes is its user's alone, also between making a file and setting its mode.
+        umask(0o077)
         do {
             var command = try Self.parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -14,8 +14,10 @@ public struct OpenIDProvider: Sendable {
     public struct Configuration: Sendable {
         /// The issuer's address, without a slash at its end.
         public var issuer: String
+        /// The times, counts and sizes.
         public var limits: Limits
 
+        /// A provider of this issuer.
         public init(issuer: String, limits: Limits = Limits()) {
             self.issuer = issuer
             self.limits = limits
@@ -78,13 +80,16 @@ extension AuditEvent.Kind {
 
 /// How a person was authenticated for an authorization request, by whoever authenticates people.
 public struct AuthenticationOutcome: Sendable, Equatable {
+    /// Who was authenticated.
     public let account: String
+    /// When.
     public let authenticatedAt: Timestamp
     /// The level (`acr`), a URN or a word without spaces.
     public let acr: String
     /// The methods (`amr`, RFC 8176), words without spaces.
     public let amr: [String]
 
+    /// An outcome.
     public init(account: String, authenticatedAt: Timestamp, acr: String, amr: [String]) {
         self.account = account
         self.authenticatedAt = authenticatedAt
@@ -108,6 +113,7 @@ public struct Person: Sendable, Equatable {
     /// The name that people read (`name`).
     public let displayName: String?
 
+    /// A person.
     public init(username: String, displayName: String?) {
         self.username = username
         self.displayName = displayName
@@ -122,7 +128,9 @@ public protocol PersonDirectory: Sendable {
 
 /// A complete answer to a client, to be written as it is.
 public struct ProviderAnswer: Sendable {
+    /// The HTTP status.
     public let status: Int
+    /// The header fields, `Content-Type` and `Cache-Control` among them.
     public let headers: [(name: String, value: String)]
     /// `nil` for no body.
     public let body: JSONObject?

@@ -119,10 +119,13 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         case let error as OperationError: self = error
         case let error as OperationFailure:
             self = .fido(FidoErrorCode(rawValue: error.code.rawValue), error.reason)
-        case is CancellationError, UserVerificationError.cancelled as UserVerificationError:
-            self = .fido(.userCanceled, "cancelled")
+        case is CancellationError: self = .fido(.userCanceled, "the task was cancelled")
         case let error as UserVerificationError:
-            self = .fido(error == .cancelled ? .userCanceled : .userNotResponsive, "\(error)")
+            switch error {
+            case .cancelled: self = .fido(.userCanceled, "the person gave up")
+            case .notResponsive: self = .fido(.userNotResponsive, "no answer in time")
+            default: self = .fido(.authenticatorAccessDenied, "\(error)")
+            }
         case let error as TransportError where error.code == .insecure: self = .fido(.insecureTransport, error.reason)
         case let error as TransportError: self.init(.networkError, "\(error)")
         case let error as StorageError: self.init(.storageError, "\(error)")

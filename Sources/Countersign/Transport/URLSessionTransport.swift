@@ -7,6 +7,7 @@ import Foundation
 /// The transport over Foundation's URL loading, with the system's certificate authorities.
 public final class URLSessionTransport: Transport {
     private let session: URLSession
+    private let exchanges = Exchanges()
 
     /// A session of its own, without cookies, credentials or cache.
     public init() {
@@ -17,7 +18,7 @@ public final class URLSessionTransport: Transport {
         configuration.urlCache = nil
         configuration.urlCredentialStorage = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        self.session = URLSession(configuration: configuration, delegate: RedirectRefusal(), delegateQueue: nil)
+        self.session = URLSession(configuration: configuration, delegate: self.exchanges, delegateQueue: nil)
     }
 
     deinit { self.session.finishTasksAndInvalidate() }
@@ -29,33 +30,23 @@ public final class URLSessionTransport: Transport {
         message.httpMethod = request.method
         for field in request.headers { message.addValue(field.value, forHTTPHeaderField: field.name) }
         if !request.body.isEmpty { message.httpBody = Data(request.body) }
-        let session = self.session
-        let sent = message
-        let (data, answer) = try await Self.limited(to: request.timeout) {
-            do {
-                return try await session.data(for: sent)
-            } catch let error as URLError {
-                throw Self.translate(error)
+        let task = self.session.dataTask(with: message)
+        let answer = self.exchanges.begin(task, limit: request.maximumResponseLength)
+        return try await Self.limited(to: request.timeout) {
+            try await withTaskCancellationHandler {
+                task.resume()
+                return try await answer.value
+            } onCancel: {
+                task.cancel()
             }
         }
-        guard let answer = answer as? HTTPURLResponse else {
-            throw TransportError(.unreachable, "the answer is not HTTP")
-        }
-        guard data.count <= request.maximumResponseLength else {
-            throw TransportError(.tooLarge, "\(data.count) bytes")
-        }
-        let headers = answer.allHeaderFields.compactMap { field -> (name: String, value: String)? in
-            guard let name = field.key as? String, let value = field.value as? String else { return nil }
-            return (name, value)
-        }
-        return TransportResponse(status: answer.statusCode, headers: headers, body: Array(data))
     }
 
     /// The time limit holds for the whole exchange, where Foundation's own holds between two packets.
-    private static func limited<Result: Sendable>(
-        to limit: Duration, _ body: @escaping @Sendable () async throws -> Result
-    ) async throws -> Result {
-        try await withThrowingTaskGroup(of: Result.self) { group in
+    private static func limited(
+        to limit: Duration, _ body: @escaping @Sendable () async throws -> TransportResponse
+    ) async throws -> TransportResponse {
+        try await withThrowingTaskGroup(of: TransportResponse.self) { group in
             group.addTask(operation: body)
             group.addTask {
                 try await Task.sleep(for: limit)
@@ -66,23 +57,72 @@ public final class URLSessionTransport: Transport {
             return result
         }
     }
-
-    private static func translate(_ error: URLError) -> any Error {
-        switch error.code {
-        case .cancelled: CancellationError()
-        case .timedOut: TransportError(.timedOut, "no answer")
-        case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
-            .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
-            TransportError(.untrustedServer, "the certificate does not hold")
-        default: TransportError(.unreachable, "URL error \(error.code.rawValue)")
-        }
-    }
 }
 
-/// Answers every redirect with "no", so that the redirect itself becomes the answer.
-private final class RedirectRefusal: NSObject, URLSessionTaskDelegate {
+/// Collects the answers of running tasks, as far as their limits go, and answers every redirect with "no", so that the
+/// redirect itself becomes the answer.
+// Safe to share: every access to `running` is within `lock`.
+private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    private struct Exchange {
+        let limit: Int
+        let answer: Answer<TransportResponse>
+        var body = Data()
+    }
+
+    private let lock = NSLock()
+    private var running: [Int: Exchange] = [:]
+
+    func begin(_ task: URLSessionTask, limit: Int) -> Answer<TransportResponse> {
+        let answer = Answer<TransportResponse>()
+        self.lock.withLock { self.running[task.taskIdentifier] = Exchange(limit: limit, answer: answer) }
+        return answer
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let tooLong = self.lock.withLock { () -> Exchange? in
+            guard let exchange = self.running[dataTask.taskIdentifier] else { return nil }
+            guard exchange.body.count + data.count <= exchange.limit else { return exchange }
+            self.running[dataTask.taskIdentifier]?.body.append(data)
+            return nil
+        }
+        guard let tooLong else { return }
+        tooLong.answer.give(.failure(TransportError(.tooLarge, "more than \(tooLong.limit) bytes")))
+        dataTask.cancel()
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        guard let exchange = self.lock.withLock({ self.running.removeValue(forKey: task.taskIdentifier) }) else {
+            return
+        }
+        if let error {
+            exchange.answer.give(.failure(Self.translate(error)))
+        } else if let response = task.response as? HTTPURLResponse {
+            let headers = response.allHeaderFields.compactMap { field -> (name: String, value: String)? in
+                guard let name = field.key as? String, let value = field.value as? String else { return nil }
+                return (name, value)
+            }
+            exchange.answer.give(
+                .success(
+                    TransportResponse(status: response.statusCode, headers: headers, body: Array(exchange.body))))
+        } else {
+            exchange.answer.give(.failure(TransportError(.unreachable, "the answer is not HTTP")))
+        }
+    }
+
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) { completionHandler(nil) }
+
+    private static func translate(_ error: any Error) -> any Error {
+        guard let error = error as? URLError else { return TransportError(.unreachable, "\(type(of: error))") }
+        switch error.code {
+        case .cancelled: return CancellationError()
+        case .timedOut: return TransportError(.timedOut, "no answer")
+        case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
+            .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
+            return TransportError(.untrustedServer, "the certificate does not hold")
+        default: return TransportError(.unreachable, "URL error \(error.code.rawValue)")
+        }
+    }
 }

@@ -167,6 +167,31 @@ struct URLSessionTransportTests {
         await #expect(throws: TransportError(.unreachable, "")) { _ = try await URLSessionTransport().send(cut) }
     }
 
+    @Test("An answer without an end is left at its limit")
+    func endless() async throws {
+        let head = Array("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".utf8)
+        let server = try LoopbackServer { _ in head + [UInt8](repeating: 120, count: 2_000_000) }
+        defer { server.stop() }
+        let request = try self.request(server, "/", maximum: 10_000)
+        await #expect(throws: TransportError(.tooLarge, "")) { _ = try await URLSessionTransport().send(request) }
+        let wide = try self.request(server, "/", maximum: 2_000_000)
+        #expect(try await URLSessionTransport().send(wide).body.count == 2_000_000)
+    }
+
+    @Test("Many exchanges of one transport do not mix")
+    func concurrent() async throws {
+        let server = try LoopbackServer { path in Self.response("200 OK", [], "answer to \(path)") }
+        defer { server.stop() }
+        let transport = URLSessionTransport()
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for index in 0..<30 {
+                let request = try self.request(server, "/\(index)", method: "GET")
+                group.addTask { try await transport.send(request).body == Array("answer to /\(index)".utf8) }
+            }
+            for try await isRight in group { #expect(isRight) }
+        }
+    }
+
     @Test("A cancelled task ends the exchange")
     func cancelled() async throws {
         let server = try LoopbackServer { _ in nil }

@@ -1,7 +1,6 @@
 import CountersignServer
 import Foundation
 import Hummingbird
-import HummingbirdCore
 import Logging
 import NIOCore
 import SQLiteStore
@@ -26,7 +25,7 @@ struct LocalAdministration {
         }
         let opened = try OpenStore(folder: self.folder, keyFile: self.keyFile, limits: Limits())
         let assembly = try await opened.assembly(
-            issuer: "http://localhost:8080", facets: [], trustedProxies: [], trace: nil)
+            issuer: self.folder.issuer ?? "http://localhost:8080", facets: [], trustedProxies: [], trace: nil)
         var logger = Logger(label: "countersign")
         logger.logLevel = .error
         let (started, continuation) = AsyncStream.makeStream(of: Void.self)

@@ -83,6 +83,18 @@ struct DataFolder {
     /// Where the one-time administrator link goes when no person reads standard output (mode 0600).
     var administratorLinkPath: String { self.path + "/administrator-link" }
 
+    /// The address that the folder's server was last started with, for links that are made while it does not run.
+    var issuer: String? {
+        FileManager.default.contents(atPath: self.path + "/issuer").map {
+            String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines)
+        }
+    }
+
+    /// Keeps ``issuer``.
+    func keep(issuer: String) throws {
+        try Data((issuer + "\n").utf8).write(to: URL(fileURLWithPath: self.path + "/issuer"), options: .atomic)
+    }
+
     /// Makes the folder for its owner alone, where it is not there yet.
     func prepare() throws {
         do {

@@ -27,6 +27,7 @@ struct ServerProcess {
         let opened = try OpenStore(
             folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
             limits: SettableLimits.applied(self.configuration.limits))
+        try folder.keep(issuer: self.configuration.issuer)
         let trace = try self.traceRecorder()
         let assembly = try await opened.assembly(
             issuer: self.configuration.issuer, facets: try self.facets(), trustedProxies: try self.proxies(),

@@ -30,6 +30,7 @@ public struct ServerAssembly: Sendable {
         /// Every time, count and size.
         public var limits: Limits
 
+        /// A deployment with the defaults of what is left out.
         public init(
             issuer: String, serviceName: String = "Countersign", facets: [FacetID], metadata: MetadataCatalog,
             trustedProxies: [AddressBlock] = [], limits: Limits = Limits()
@@ -46,10 +47,15 @@ public struct ServerAssembly: Sendable {
         public var isSecure: Bool { self.issuer.hasPrefix("https://") }
     }
 
+    /// What the operator chose.
     public let configuration: Configuration
+    /// Sign-ins, transactions and enrolments.
     public let ceremonies: CeremonyEngine
+    /// Codes, tokens, sessions and clients.
     public let provider: OpenIDProvider
+    /// People and their devices.
     public let directory: AccountDirectory
+    /// Who may administer.
     public let administrators: Administrators
     /// Where the arrows of runs go, if anywhere.
     public let trace: TraceRecorder?
@@ -142,6 +148,7 @@ public struct ServerAssembly: Sendable {
         let assembly: ServerAssembly
         let logger: Logger
 
+        /// Sweeps until the server shuts down.
         public func run() async throws {
             let interval = self.assembly.configuration.limits.sweepInterval
             try? await cancelWhenGracefulShutdown {

@@ -5,12 +5,14 @@ public import NIOCore
 
 /// What a request carries on its way through the server.
 public struct ServerContext: RequestContext, RemoteAddressRequestContext {
+    /// What the HTTP library keeps of a request.
     public var coreContext: CoreRequestContextStorage
     /// The other end of the connection: a proxy's address where one stands in front.
     public let remoteAddress: SocketAddress?
     /// The caller's address after forwarded headers of configured proxies; set by ``ClientAddressMiddleware``.
     public var clientAddress: String
 
+    /// Begins a request's context.
     public init(source: ApplicationRequestContextSource) {
         self.coreContext = .init(source: source)
         self.remoteAddress = source.channel.remoteAddress

@@ -24,6 +24,7 @@ public enum CompletionAnswer: Sendable, Equatable {
 
 /// An authorization request that waits for a person.
 public struct PendingAuthorization: Sendable, Equatable {
+    /// The client that asks.
     public let client: String
     /// What people are shown: who asks.
     public let clientName: String

@@ -4,6 +4,7 @@ import _Primitives
 
 /// A client that has just been registered. Its secret cannot be read again.
 public struct RegisteredClient: Sendable {
+    /// The client, as it is kept.
     public let client: ClientRecord
     /// 256 random bits as base64url, to be shown once.
     public let secret: String
@@ -12,6 +13,7 @@ public struct RegisteredClient: Sendable {
 /// A client that has proved who it is.
 public struct AuthenticatedClient: Sendable, Equatable {
     public let id: String
+    /// What people are shown: its name.
     public let name: String
     /// Scheme, host and port of its first redirect address: what people are shown.
     public let origin: String

@@ -4,10 +4,13 @@ public import _Primitives
 
 /// A browser that is signed in.
 public struct ActiveSession: Sendable, Equatable {
+    /// Who is signed in.
     public let account: String
     /// When the person authenticated, and how.
     public let authenticatedAt: Timestamp
+    /// The level (`acr`).
     public let acr: String
+    /// The methods (`amr`).
     public let amr: [String]
 }
 

@@ -6,6 +6,7 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     public let id: String
     /// SHA-256 of the starting browser's cookie.
     public let browserDigest: [UInt8]
+    /// The client that asked.
     public let client: String
     /// One of the client's addresses.
     public let redirectURI: String
@@ -20,6 +21,7 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     /// From then on the request is gone.
     public let expiresAt: Timestamp
 
+    /// A record of these values.
     public init(
         id: String, browserDigest: [UInt8], client: String, redirectURI: String, scope: String, state: String?,
         nonce: String?, codeChallenge: [UInt8], expiresAt: Timestamp
@@ -42,9 +44,11 @@ public struct GrantRecord: Sendable, Equatable {
     public let id: String
     /// SHA-256 of the authorization code.
     public let codeDigest: [UInt8]
+    /// The client that asked.
     public let client: String
     /// The session that the grant lives and ends with.
     public let session: String
+    /// Who signed in.
     public let account: String
     /// The account's name at this client.
     public let subject: String
@@ -52,18 +56,22 @@ public struct GrantRecord: Sendable, Equatable {
     public let redirectURI: String
     /// The granted scopes, separated by spaces.
     public let scope: String
+    /// The client's `nonce`, for the ID token.
     public let nonce: String?
     /// The SHA-256 that the code's verifier must have.
     public let codeChallenge: [UInt8]
     /// When the person authenticated, and how.
     public let authenticatedAt: Timestamp
+    /// The level (`acr`).
     public let acr: String
+    /// The methods (`amr`).
     public let amr: [String]
     /// The end of the code.
     public let codeExpiresAt: Timestamp
     /// The end of every token that the code can give; the record is kept until then, so that a replay is recognised.
     public let expiresAt: Timestamp
 
+    /// A record of these values.
     public init(
         id: String, codeDigest: [UInt8], client: String, session: String, account: String, subject: String,
         redirectURI: String, scope: String, nonce: String?, codeChallenge: [UInt8], authenticatedAt: Timestamp,

@@ -12,8 +12,10 @@ public struct ClientRecord: Sendable, Equatable {
     public let postLogoutRedirectURIs: [String]
     /// SHA-256 of the secret, which has 256 random bits. 32 bytes.
     public let secretDigest: [UInt8]
+    /// When it was registered.
     public let createdAt: Timestamp
 
+    /// A record of these values.
     public init(
         id: String, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], secretDigest: [UInt8],
         createdAt: Timestamp

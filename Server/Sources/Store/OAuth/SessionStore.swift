@@ -6,16 +6,20 @@ public struct SessionRecord: Sendable, Equatable {
     public let id: String
     /// SHA-256 of the cookie's value, which has 256 random bits.
     public let cookieDigest: [UInt8]
+    /// Who is signed in.
     public let account: String
     /// When the person authenticated, and how.
     public let authenticatedAt: Timestamp
+    /// The level (`acr`).
     public let acr: String
+    /// The methods (`amr`).
     public let amr: [String]
     /// When the session last signed the person in somewhere.
     public let usedAt: Timestamp
     /// The absolute end.
     public let expiresAt: Timestamp
 
+    /// A record of these values.
     public init(
         id: String, cookieDigest: [UInt8], account: String, authenticatedAt: Timestamp, acr: String, amr: [String],
         usedAt: Timestamp, expiresAt: Timestamp

@@ -6,10 +6,12 @@ public struct SigningKeyRecord: Sendable, Equatable {
     public let id: String
     /// The P-256 scalar, 32 bytes. The store seals it, bound to its row.
     public let privateKey: SecretBytes
+    /// When it was made.
     public let createdAt: Timestamp
     /// Since when it signs no more; `nil` for the one that signs.
     public let retiredAt: Timestamp?
 
+    /// A record of these values.
     public init(id: String, privateKey: SecretBytes, createdAt: Timestamp, retiredAt: Timestamp?) {
         self.id = id
         self.privateKey = privateKey
@@ -25,6 +27,7 @@ public struct ProviderKeys: Sendable, Equatable {
     /// The signing keys, the one that signs first.
     public let signingKeys: [SigningKeyRecord]
 
+    /// A record of these values.
     public init(subjectSecret: SecretBytes, signingKeys: [SigningKeyRecord]) {
         self.subjectSecret = subjectSecret
         self.signingKeys = signingKeys

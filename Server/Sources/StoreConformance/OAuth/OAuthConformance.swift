@@ -4,6 +4,7 @@ import _Primitives
 /// What every store keeps for the OpenID provider: the duties of ``ClientStore``, ``AuthorizationStore``,
 /// ``SessionStore`` and ``SigningKeyStore``.
 public enum OAuthConformance {
+    /// What the rules are about.
     public typealias Subject = any AuditStore & AuthorizationStore & ClientStore & SessionStore & SigningKeyStore
 
     /// The rules, each over an empty store.
