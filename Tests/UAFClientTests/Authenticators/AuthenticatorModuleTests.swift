@@ -282,6 +282,36 @@ struct AuthenticatorModuleTests {
         #expect(await device.module.registrations(appID: Device.facet).isEmpty)
     }
 
+    @Test("Keys are listed in the order in which they were made, each with its name, apart for each AppID")
+    func listed() async throws {
+        let device = try Device()
+        var names: [KeyName] = []
+        for index in 0..<6 {
+            let appID = index.isMultiple(of: 3) ? "https://other.example" : Device.facet
+            let key = try await device.register(index < 3 ? Device.pin : Device.possession, appID: appID)
+            if appID == Device.facet { names.append(key.name) }
+        }
+        #expect(await device.module.registrations(appID: Device.facet).map(\.name) == names)
+        #expect(await device.module.registrations(appID: "https://other.example").count == 2)
+        #expect(await device.module.registrations(appID: "").isEmpty)
+        #expect("\(names[0])" == "\(Device.pin.aaid)/\(names[0].keyID.base64URL)")
+    }
+
+    @Test("The same PIN for two accounts makes two keys that have nothing in common in the storage")
+    func samePin() async throws {
+        let device = try Device()
+        for username in ["alice", "bob"] { try await device.register(Device.pin, username: username) }
+        guard case .object(let content) = try JSON(parsing: try #require(device.storage.snapshot["authenticators"])),
+            let keys = try content.array("keys"), case .object(let first) = keys[0], case .object(let second) = keys[1]
+        else {
+            Issue.record("the key store is another")
+            return
+        }
+        #expect(try first.requiredString("keyHandle") != second.requiredString("keyHandle"))
+        let salts = try [first, second].map { try $0.requiredObject("pin").requiredString("salt") }
+        #expect(Set(salts).count == 2)
+    }
+
     @Test("A cancelled task leaves no key and no signature behind")
     func cancelled() async throws {
         let device = try Device()
