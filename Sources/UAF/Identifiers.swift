@@ -66,8 +66,8 @@ public struct FacetID: Hashable, Sendable, CustomStringConvertible {
 
     /// Throws ``UAFError/Code/outOfRange``.
     public init(_ text: String) throws(UAFError) {
-        guard (1...512).contains(text.unicodeScalars.count) else {
-            throw UAFError(.outOfRange, "a facetID of \(text.unicodeScalars.count) characters")
+        guard text.hasLength(in: 1...512) else {
+            throw UAFError(.outOfRange, "a facetID of \(text.utf8.count) bytes")
         }
         self.text = text
     }

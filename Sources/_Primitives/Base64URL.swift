@@ -14,6 +14,12 @@ public enum Base64URL {
 
     /// The text of `bytes`, without padding.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
+        bytes.withContiguousStorageIfAvailable(self.encode(contiguous:))
+            ?? Array(bytes).withUnsafeBufferPointer(self.encode(contiguous:))
+    }
+
+    // Not generic: what another module calls by a generic parameter costs a look-up for every byte.
+    private static func encode(contiguous bytes: UnsafeBufferPointer<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count * 4 + 2) / 3)
         var buffer: UInt32 = 0
@@ -37,6 +43,11 @@ public enum Base64URL {
 
     /// As ``decode(_:)``, from the letters' bytes.
     public static func decode(utf8 letters: some Collection<UInt8>) -> [UInt8]? {
+        letters.withContiguousStorageIfAvailable(self.decode(contiguous:))
+            ?? Array(letters).withUnsafeBufferPointer(self.decode(contiguous:))
+    }
+
+    private static func decode(contiguous letters: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard letters.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(letters.count * 3 / 4)

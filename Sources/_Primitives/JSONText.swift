@@ -85,6 +85,21 @@ extension JSON {
     }
 }
 
+/// The names of one object's members so far. Few are compared one by one, which costs less than hashing them.
+private struct MemberNames {
+    private var few: [String] = []
+    private var many: Set<String> = []
+
+    /// Whether the name is new.
+    mutating func insert(_ name: String) -> Bool {
+        guard self.many.isEmpty else { return self.many.insert(name).inserted }
+        guard !self.few.contains(name) else { return false }
+        self.few.append(name)
+        if self.few.count == 16 { self.many = Set(self.few) }
+        return true
+    }
+}
+
 /// A recursive-descent reader over bytes; its limits bound memory and stack.
 private struct JSONReader {
     let bytes: [UInt8]
@@ -147,7 +162,7 @@ private struct JSONReader {
         guard depth <= self.limits.depth else { throw JSONError(.tooDeep, "at byte \(self.position)") }
         self.position += 1
         var members: [(name: String, value: JSON)] = []
-        var names: Set<String> = []
+        var names = MemberNames()
         self.skipWhitespace()
         if self.take("}") { return JSONObject(uncheckedMembers: members) }
         while true {
@@ -157,7 +172,7 @@ private struct JSONReader {
             }
             let name = try self.readString()
             // A string's equality is Unicode's canonical equivalence: two spellings of one name are one name.
-            guard names.insert(name).inserted else { throw JSONError(.duplicateName, "at byte \(self.position)") }
+            guard names.insert(name) else { throw JSONError(.duplicateName, "at byte \(self.position)") }
             self.skipWhitespace()
             guard self.take(":") else { throw self.malformed("a colon is missing") }
             members.append((name, try self.readValue(depth: depth)))
@@ -183,7 +198,21 @@ private struct JSONReader {
 
     private mutating func readString() throws(JSONError) -> String {
         self.position += 1
-        var text: [UInt8] = []
+        let start = self.position
+        // Most strings are ASCII without an escape and are taken as they stand.
+        while self.position < self.bytes.count {
+            let byte = self.bytes[self.position]
+            if byte == UInt8(ascii: "\"") {
+                let string = self.bytes.withUnsafeBufferPointer {
+                    String(decoding: UnsafeBufferPointer(rebasing: $0[start..<self.position]), as: UTF8.self)
+                }
+                self.position += 1
+                return string
+            }
+            if byte == UInt8(ascii: "\\") || byte < 0x20 || byte >= 0x80 { break }
+            self.position += 1
+        }
+        var text = Array(self.bytes[start..<self.position])
         while self.position < self.bytes.count {
             let byte = self.bytes[self.position]
             self.position += 1

@@ -6,9 +6,9 @@ public struct MetadataCatalog: Sendable {
     private var entries: [AAID: Entry] = [:]
     private var revoked: Set<AAID> = []
 
-    private struct Entry: Sendable {
+    /// A statement with what policies ask about it, made once: every response asks.
+    struct Entry: Sendable {
         let statement: MetadataStatement
-        /// Kept beside the statement: every response asks for it.
         let info: AuthenticatorInfo
     }
 
@@ -57,6 +57,8 @@ public struct MetadataCatalog: Sendable {
 
     /// The statement of a model; `nil` where it is not known.
     public subscript(aaid: AAID) -> MetadataStatement? { self.entries[aaid]?.statement }
+
+    func entry(_ aaid: AAID) -> Entry? { self.entries[aaid] }
 
     /// What a policy asks about a model; `nil` where it is not known.
     public func info(_ aaid: AAID) -> AuthenticatorInfo? { self.entries[aaid]?.info }

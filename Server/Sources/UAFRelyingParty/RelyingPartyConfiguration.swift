@@ -82,7 +82,7 @@ public enum ChannelBindingRule: Hashable, Sendable {
 extension FacetID {
     /// A web origin without default port and trailing slash, in lower case; anything else as it is (§7.3).
     var normalized: FacetID {
-        guard self.text.lowercased().hasPrefix("https://") else { return self }
+        guard hasHTTPSScheme(self.text) else { return self }
         var text = self.text.lowercased()
         if text.hasSuffix("/") { text.removeLast() }
         if text.hasSuffix(":443") { text.removeLast(4) }
@@ -91,14 +91,22 @@ extension FacetID {
 
     /// The host of a web origin; `nil` for another caller and for an address with a path.
     var httpsHost: String? {
-        self.text.dropFirst("https://".count).contains("/") ? nil : UAFRelyingParty.httpsHost(of: self.text)
+        guard hasHTTPSScheme(self.text), !self.text.dropFirst("https://".count).contains("/") else { return nil }
+        return UAFRelyingParty.httpsHost(of: self.text)
     }
+}
+
+/// Whether an address begins with `https://`, in either case.
+private func hasHTTPSScheme(_ address: String) -> Bool {
+    let scheme = address.utf8.prefix("https://".utf8.count)
+    return scheme.count == "https://".utf8.count
+        && scheme.elementsEqual("https://".utf8) { $0 == $1 || $0 | 0x20 == $1 }
 }
 
 /// The host of an https address, in lower case; `nil` for anything else and for one with user information.
 private func httpsHost(of address: String) -> String? {
+    guard hasHTTPSScheme(address) else { return nil }
     let address = address.lowercased()
-    guard address.hasPrefix("https://") else { return nil }
     let authority = address.dropFirst("https://".count).prefix { !"/?#".contains($0) }
     guard !authority.isEmpty, !authority.contains("@") else { return nil }
     if authority.hasPrefix("[") { return authority.split(separator: "]").first.map { "\($0)]" } }

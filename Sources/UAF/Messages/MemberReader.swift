@@ -3,7 +3,7 @@ import _Primitives
 /// Takes the members of one dictionary by the rules of §1: required or not, never empty unless said, within limits.
 struct MemberReader {
     let object: JSONObject
-    /// Where the dictionary stands, for the log.
+    /// Which dictionary it is, for the log: a literal, so that reading makes no text.
     let place: String
 
     init(_ object: JSONObject, _ place: String) {
@@ -45,11 +45,7 @@ struct MemberReader {
     /// A string of that many characters (Unicode scalars, §1).
     func string(_ name: String, _ length: ClosedRange<Int> = 1...Int.max) throws(UAFError) -> String? {
         guard let text = try self.taking({ () throws(JSONError) in try self.object.string(name) }) else { return nil }
-        // Counting stops early: an over-long text costs no more than its limit.
-        let count =
-            length.upperBound == Int.max
-            ? (text.isEmpty ? 0 : 1) : text.unicodeScalars.prefix(length.upperBound + 1).count
-        guard length.contains(count) else { throw UAFError(.outOfRange, "\(self.place).\(name)") }
+        guard text.hasLength(in: length) else { throw UAFError(.outOfRange, "\(self.place).\(name)") }
         return text
     }
 
@@ -86,7 +82,7 @@ struct MemberReader {
 
     func members(_ name: String) throws(UAFError) -> MemberReader? {
         guard let object = try self.taking({ () throws(JSONError) in try self.object.object(name) }) else { return nil }
-        return MemberReader(object, "\(self.place).\(name)")
+        return MemberReader(object, name)
     }
 
     func requiredMembers(_ name: String) throws(UAFError) -> MemberReader {
@@ -111,7 +107,7 @@ struct MemberReader {
             guard case .object(let object) = value else {
                 throw UAFError(.wrongType, "\(self.place).\(name) holds no dictionaries")
             }
-            elements.append(try make(MemberReader(object, "\(self.place).\(name)")))
+            elements.append(try make(MemberReader(object, name)))
         }
         return elements
     }
@@ -145,6 +141,15 @@ struct MemberReader {
             elements.append(make(number))
         }
         return elements
+    }
+}
+
+extension String {
+    /// Whether the text has that many characters (Unicode scalars, §1); the lower bound is 0 or 1.
+    func hasLength(in length: ClosedRange<Int>) -> Bool {
+        // A scalar has at least one byte and at most four: most texts need no counting, and none is counted far.
+        if self.utf8.count <= length.upperBound { return self.utf8.count >= length.lowerBound }
+        return self.utf8.count / 4 <= length.upperBound && self.unicodeScalars.count <= length.upperBound
     }
 }
 

@@ -130,10 +130,10 @@ public struct AuthenticationVerifier: Sendable {
         for (assertion, encoded) in zip(response.assertions, response.envelope.assertions) {
             try self.configuration.check(encoded.extensions)
             let data = assertion.signedData
-            let statement = try self.configuration.statement(of: data.aaid, scheme: encoded.scheme)
+            let model = try self.configuration.model(of: data.aaid, scheme: encoded.scheme)
             // 2: the authenticator's version.
-            try self.configuration.check(version: data.authenticatorVersion, of: statement)
-            candidates.append(PolicyCandidate(info: statement.info, keyIDs: [data.keyID]))
+            try self.configuration.check(version: data.authenticatorVersion, of: model.statement)
+            candidates.append(PolicyCandidate(info: model.info, keyIDs: [data.keyID]))
         }
 
         // 3 and 4: the keys, of one account and one device.
@@ -173,15 +173,14 @@ public struct AuthenticationVerifier: Sendable {
     private func keys(
         of response: UnverifiedAuthentication, among credentials: some Sequence<RegisteredCredential>, account: String?
     ) throws(UAFRefusal) -> [RegisteredCredential] {
-        var known: [CredentialID: RegisteredCredential] = [:]
-        for credential in credentials { known[credential.id] = credential }
+        // A response has few keys: comparing them costs less than hashing them.
+        let known = Array(credentials)
         var keys: [RegisteredCredential] = []
         for id in response.credentials {
-            // Removed, so that one key cannot sign twice in a response.
-            guard let key = known.removeValue(forKey: id) else {
-                if keys.contains(where: { $0.id == id }) {
-                    throw UAFRefusal(.unacceptableContent, .credential, "one key twice", credential: id)
-                }
+            guard !keys.contains(where: { $0.id == id }) else {
+                throw UAFRefusal(.unacceptableContent, .credential, "one key twice", credential: id)
+            }
+            guard let key = known.first(where: { $0.id == id }) else {
                 throw UAFRefusal(.unknownKeyID, .credential, "no such key", credential: id)
             }
             keys.append(key)

@@ -22,6 +22,9 @@ public struct UnverifiedRegistration: Hashable, Sendable {
                 throw UAFRefusal(.unacceptableContent, .assertion, error.description)
             }
         }
+        self.credentials = self.assertions.map {
+            CredentialID(aaid: $0.keyRegistrationData.aaid, keyID: $0.keyRegistrationData.keyID)
+        }
     }
 
     /// The server's data as the client returned it.
@@ -31,11 +34,7 @@ public struct UnverifiedRegistration: Hashable, Sendable {
     /// Whether the client says that it failed: it sent no assertion (§18, row 15).
     public var isClientFailure: Bool { self.assertions.isEmpty }
     /// The names of the new keys, for the caller to look for keys that exist already.
-    public var credentials: [CredentialID] {
-        self.assertions.map {
-            CredentialID(aaid: $0.keyRegistrationData.aaid, keyID: $0.keyRegistrationData.keyID)
-        }
-    }
+    public let credentials: [CredentialID]
 }
 
 /// An authentication response that was read and not judged.
@@ -60,6 +59,9 @@ public struct UnverifiedAuthentication: Hashable, Sendable {
                 throw UAFRefusal(.unacceptableContent, .assertion, error.description)
             }
         }
+        self.credentials = self.assertions.map {
+            CredentialID(aaid: $0.signedData.aaid, keyID: $0.signedData.keyID)
+        }
     }
 
     /// The server's data as the client returned it.
@@ -69,9 +71,7 @@ public struct UnverifiedAuthentication: Hashable, Sendable {
     /// Whether the client says that it failed: it sent no assertion (§18, row 15).
     public var isClientFailure: Bool { self.assertions.isEmpty }
     /// The names of the keys that signed, in the order of the assertions.
-    public var credentials: [CredentialID] {
-        self.assertions.map { CredentialID(aaid: $0.signedData.aaid, keyID: $0.signedData.keyID) }
-    }
+    public let credentials: [CredentialID]
 }
 
 /// What both responses share, with the final challenge decoded.
@@ -163,15 +163,15 @@ extension RelyingPartyConfiguration {
     }
 
     /// The model of an assertion (§8.2 step 6).
-    func statement(of aaid: AAID, scheme: AssertionScheme) throws(UAFRefusal) -> MetadataStatement {
-        guard let statement = self.metadata[aaid] else {
+    func model(of aaid: AAID, scheme: AssertionScheme) throws(UAFRefusal) -> MetadataCatalog.Entry {
+        guard let entry = self.metadata.entry(aaid) else {
             throw UAFRefusal(.unknownAAID, .metadata, "no metadata for \(aaid)")
         }
         guard !self.metadata.isRevoked(aaid) else { throw UAFRefusal(.revokedAuthenticator, .revocation, "\(aaid)") }
-        guard scheme == statement.assertionScheme else {
+        guard scheme == entry.statement.assertionScheme else {
             throw UAFRefusal(.unacceptableContent, .assertionScheme, "another scheme than the metadata's")
         }
-        return statement
+        return entry
     }
 
     /// The authenticator's version (§8.2 step 11).

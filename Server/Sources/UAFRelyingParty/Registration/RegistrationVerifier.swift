@@ -92,11 +92,11 @@ public struct RegistrationVerifier: Sendable {
         }
 
         // 6: the models.
-        var statements: [MetadataStatement] = []
+        var models: [MetadataCatalog.Entry] = []
         for (assertion, encoded) in zip(response.assertions, response.envelope.assertions) {
             try self.configuration.check(encoded.extensions)
-            statements.append(
-                try self.configuration.statement(
+            models.append(
+                try self.configuration.model(
                     of: assertion.keyRegistrationData.aaid, scheme: encoded.scheme))
         }
 
@@ -107,7 +107,7 @@ public struct RegistrationVerifier: Sendable {
         }
 
         // 7: the policy, by metadata.
-        let candidates = zip(response.credentials, statements).map {
+        let candidates = zip(response.credentials, models).map {
             PolicyCandidate(info: $1.info, keyIDs: [$0.keyID])
         }
         let selection = try PolicyMatcher(expected.policy).selection(requiring: candidates)
@@ -118,7 +118,7 @@ public struct RegistrationVerifier: Sendable {
             let id = response.credentials[index]
             do {
                 try self.check(
-                    assertion, statement: statements[index], finalChallengeHash: hash,
+                    assertion, statement: models[index].statement, finalChallengeHash: hash,
                     preferredAttestations: selection.criterion(of: index, in: expected.policy)?.attestationTypes)
             } catch { throw error.about(id) }
             let data = assertion.keyRegistrationData
