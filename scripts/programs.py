@@ -138,7 +138,8 @@ class Server:
 
     def admin(self, *arguments):
         """An operator's command; its answer as JSON."""
-        code, out, err = run("countersign", "admin", *arguments, "--data", self.folder / "data", "--json")
+        command, rest = arguments[:2], arguments[2:]
+        code, out, err = run("countersign", "admin", *command, "--data", self.folder / "data", "--json", *rest)
         if code != 0:
             raise Failed(f"countersign admin {' '.join(map(str, arguments))}: exit {code}\n{out}{err}")
         return json.loads(out) if out.strip() else {}
@@ -156,7 +157,8 @@ class Server:
         activation = self.admin("activation", "create", username, "--qr-file", picture)
         events = phone("enroll", picture, "--pin-stdin", *options, stdin=PIN + "\n").expect(0)
         picture.unlink()
-        self.admin("activation", "confirm", activation["id"], "--number", events["confirmation"]["number"])
+        # An id may begin with a dash: after two of them nothing is taken for an option.
+        self.admin("activation", "confirm", "--number", events["confirmation"]["number"], "--", activation["id"])
         return events
 
 

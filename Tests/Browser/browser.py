@@ -6,6 +6,7 @@ import json
 import pathlib
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -78,7 +79,9 @@ class Browser:
     def wait(self, is_true, seconds=SECONDS, message=""):
         text = lambda: self.driver.find_element(By.TAG_NAME, "body").text[:800]
         try:
-            WebDriverWait(self.driver, seconds, poll_frequency=0.05).until(lambda _: is_true())
+            # An element of the page before may be looked at while the next one comes.
+            passing = [StaleElementReferenceException]
+            WebDriverWait(self.driver, seconds, 0.05, passing).until(lambda _: is_true())
         except Exception as error:
             raise AssertionError(f"{message} at {self.address}:\n{text()}") from error
 

@@ -44,8 +44,9 @@ def deployment(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def hasty_deployment(tmp_path_factory):
-    """A server whose codes last two seconds."""
-    running = Deployment(tmp_path_factory.mktemp("hasty"), limits={"dispatchLifetime": 2})
+    """A server whose codes last five seconds, and what a phone has taken as long."""
+    limits = {"dispatchLifetime": 5, "claimedLifetime": 5}
+    running = Deployment(tmp_path_factory.mktemp("hasty"), limits=limits)
     yield running
     running.stop()
 

@@ -2,6 +2,7 @@
 and without scripts."""
 
 import pytest
+import requests
 
 APPEARANCES = [(scheme, width) for scheme in ("light", "dark") for width in (360, 1280)]
 
@@ -63,8 +64,12 @@ def test_pages_of_refusals(bank, phone, examined, deployment):
     examine("the bank's error")
     browser.get(deployment.server.issuer + "/sign-in?request=none")
     examine("the sign-in server's error")
-    browser.get(deployment.server.issuer + "/nothing-here")
-    examine("the sign-in server's missing page")
+    browser.get(deployment.server.issuer + "/sign-in")
+    examine("an incomplete address")
+    browser.get(deployment.server.issuer + "/open?dispatchTokenResponse=e30")
+    examine("the page behind a link, without the app")
+    browser.get(deployment.server.issuer + "/admin/setup")
+    examine("the administrator's link")
     browser.driver.delete_all_cookies()
     browser.get(bank.origin + "/")
     browser.driver.delete_all_cookies()
@@ -74,3 +79,47 @@ def test_pages_of_refusals(bank, phone, examined, deployment):
         browser.one("confirmed").click()
     browser.wait_for_state("denied")
     examine("the denied sign-in")
+
+
+def take_code(browser, issuer):
+    """A phone that takes the code of the page and then says nothing."""
+    token = browser.one("typed-code").text
+    answer = requests.post(f"{issuer}/token/redeem/authentication", json={"token": token}, timeout=20)
+    assert answer.status_code == 200
+
+
+def look_again(browser):
+    if not browser.scripts:
+        browser.one("confirmed").click()
+
+
+def test_pages_while_a_phone_has_the_request(bank, deployment, phone, examined):
+    browser, examine = examined
+    browser.begin_sign_in(bank)
+    take_code(browser, deployment.server.issuer)
+    look_again(browser)
+    browser.wait_for_state("claimed")
+    examine("the claimed sign-in")
+
+    browser.begin_sign_in(bank)
+    link = browser.one("same-device-link").get_attribute("href")
+    run = phone.approve(link).expect(0)
+    look_again(browser)
+    browser.wait_for_state("approved-on-device")
+    examine("the sign-in that goes on in another window")
+    browser.get(run["finished"]["continuation"])
+    browser.wait_for("balance")
+
+
+def test_page_of_an_expired_sign_in(hasty_deployment, examined):
+    browser, examine = examined
+    browser.begin_sign_in(hasty_deployment.bank)
+    take_code(browser, hasty_deployment.server.issuer)
+
+    def is_expired():
+        if browser.has("confirmed"):
+            look_again(browser)
+        return browser.state() == "expired"
+
+    browser.wait(is_expired, message="the sign-in has not expired")
+    examine("the expired sign-in")

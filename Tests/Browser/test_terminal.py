@@ -1,0 +1,102 @@
+"""The phone in a real terminal: what a person sees and types."""
+
+import os
+import pty
+import select
+import signal
+import time
+
+from programs import BINARIES, PIN
+
+SECONDS = 30
+
+
+class Terminal:
+    """A program in a terminal of its own."""
+
+    def __init__(self, *arguments):
+        self.text = ""
+        self.seen = 0
+        self.process, self.keyboard = pty.fork()
+        if self.process == 0:
+            program = str(BINARIES / "countersign-phone")
+            environment = {**os.environ, "NO_COLOR": "1", "TERM": "xterm"}
+            os.execve(program, [program, *map(str, arguments)], environment)
+
+    def expect(self, words):
+        """Waits until the program has said `words`, after whatever was expected before."""
+        end = time.monotonic() + SECONDS
+        while words not in self.text[self.seen :]:
+            assert time.monotonic() < end, f"the program did not say {words!r}:\n{self.text}"
+            if select.select([self.keyboard], [], [], 0.1)[0]:
+                try:
+                    self.text += os.read(self.keyboard, 4096).decode(errors="replace")
+                except OSError:
+                    assert words in self.text[self.seen :], f"ended before {words!r}:\n{self.text}"
+        self.seen = self.text.index(words, self.seen) + len(words)
+        return self
+
+    def type(self, text):
+        os.write(self.keyboard, text.encode())
+        return self
+
+    def exit_code(self):
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            try:
+                self.text += os.read(self.keyboard, 4096).decode(errors="replace")
+            except OSError:
+                break
+        else:
+            os.kill(self.process, signal.SIGKILL)
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+
+
+def test_sign_in_by_hand(bank, phone, browser):
+    browser.begin_sign_in(bank)
+    terminal = Terminal("scan", browser.picture(), "--home", phone.home)
+    terminal.expect("Lantern Street Bank asks you to sign in").expect(bank.origin).expect("Chrome on Linux")
+    terminal.expect("Approve? [y/n]").type("y\n")
+    terminal.expect("not used this browser before").expect("[y/n]").type("y\n")
+    terminal.expect("PIN: ").type("111111\r")
+    terminal.expect("That is not the PIN.").expect("4 tries left.")
+    terminal.expect("PIN: ").type(PIN + "\r")
+    terminal.expect("Approved.")
+    assert terminal.exit_code() == 0
+    assert PIN not in terminal.text and "••••••" in terminal.text
+    browser.wait_for("balance")
+
+    browser.begin_transfer("77.00")
+    terminal = Terminal("scan", browser.picture(), "--home", phone.home)
+    terminal.expect("asks you to confirm").expect("You are about to sign").expect("│ Transfer EUR 77.00")
+    terminal.expect("[y/n]").type("n\n")
+    terminal.expect("Denied.")
+    assert terminal.exit_code() == 1
+    browser.finish_transfer()
+    assert browser.one("refused").get_attribute("data-reason") == "denied"
+
+
+def test_enrolment_by_hand(deployment, tmp_path):
+    deployment.server.admin("account", "add", "by-hand")
+    activation = deployment.server.admin("activation", "create", "by-hand")
+    terminal = Terminal("enroll", activation["link"], "--home", tmp_path / "phone")
+    terminal.expect("wants to enrol this phone").expect("by-hand").expect("[y/n]").type("y\n")
+    terminal.expect("With what?").expect("Number: ").type("1\n")
+    terminal.expect("Choose a PIN:").type("123\r").expect("And once more:").type("123\r")
+    terminal.expect("A PIN has 6 digits.")
+    terminal.expect("Choose a PIN:").type(PIN + "\r").expect("And once more:").type("258037\r")
+    terminal.expect("two different PINs")
+    terminal.expect("Choose a PIN:").type(PIN + "\r").expect("And once more:").type(PIN + "\r")
+    terminal.expect("store for development").expect("Type this number where the link was made")
+    terminal.expect("This phone is enrolled")
+    assert terminal.exit_code() == 0
+    assert PIN not in terminal.text
+
+
+def test_escape_at_the_pin_denies(bank, phone, browser):
+    browser.begin_sign_in(bank)
+    terminal = Terminal("scan", browser.picture(), "--home", phone.home, "--approve")
+    terminal.expect("PIN: ").type("25\x1b")
+    terminal.expect("Denied.")
+    assert terminal.exit_code() == 1
+    browser.wait_for_state("denied")
