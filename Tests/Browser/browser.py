@@ -12,6 +12,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 SECONDS = 20
+# The server looks for what has expired every fifteen seconds.
+EXPIRY_SECONDS = 60
 ACCESSIBILITY_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
@@ -73,8 +75,14 @@ class Browser:
         return self.wait_for(hook)
 
     def wait_for(self, hook, seconds=SECONDS):
-        self.wait(lambda: self.has(hook), seconds, f"the page has no {hook}")
-        return self.all(hook)[0]
+        found = []
+
+        def is_there():
+            found[:] = self.all(hook)
+            return bool(found)
+
+        self.wait(is_there, seconds, f"the page has no {hook}")
+        return found[0]
 
     def wait(self, is_true, seconds=SECONDS, message=""):
         text = lambda: self.driver.find_element(By.TAG_NAME, "body").text[:800]
@@ -141,10 +149,10 @@ class Browser:
         self.wait_for("transfer-qr")
         return self
 
-    def finish_transfer(self):
+    def finish_transfer(self, seconds=SECONDS):
         if not self.scripts:
             self.one("transfer-refresh").click()
-        self.wait(lambda: self.has("receipt") or self.has("refused"), message="the transfer has not ended")
+        self.wait(lambda: self.has("receipt") or self.has("refused"), seconds, "the transfer has not ended")
         return self
 
     # Appearance

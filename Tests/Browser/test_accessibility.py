@@ -4,6 +4,8 @@ and without scripts."""
 import pytest
 import requests
 
+from browser import EXPIRY_SECONDS
+
 APPEARANCES = [(scheme, width) for scheme in ("light", "dark") for width in (360, 1280)]
 
 
@@ -121,5 +123,5 @@ def test_page_of_an_expired_sign_in(hasty_deployment, examined):
             look_again(browser)
         return browser.state() == "expired"
 
-    browser.wait(is_expired, message="the sign-in has not expired")
+    browser.wait(is_expired, EXPIRY_SECONDS, "the sign-in has not expired")
     examine("the expired sign-in")

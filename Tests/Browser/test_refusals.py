@@ -1,5 +1,6 @@
 """Whatever must not sign anybody in, or move money, does not."""
 
+from browser import EXPIRY_SECONDS
 from programs import PIN
 
 
@@ -31,7 +32,7 @@ def test_expired_code(hasty_deployment, browser):
     browser.begin_sign_in(hasty_deployment.bank)
     old = browser.picture()
     code = browser.one("typed-code").text
-    browser.wait(lambda: browser.one("typed-code").text != code, message="the page has not renewed its code")
+    browser.wait(lambda: browser.one("typed-code").text != code, EXPIRY_SECONDS, "no new code")
     run = phone.approve(old).expect(1)
     assert run["finished"]["reason"] == "token-expired"
     assert_not_signed_in(browser, hasty_deployment.bank)
@@ -43,7 +44,7 @@ def test_expired_transfer(hasty_deployment, browser):
     phone.approve(browser.picture()).expect(0)
     browser.finish_sign_in()
     browser.begin_transfer()
-    browser.finish_transfer()
+    browser.finish_transfer(EXPIRY_SECONDS)
     assert browser.one("refused").get_attribute("data-reason") == "expired"
 
 
