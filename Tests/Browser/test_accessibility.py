@@ -117,10 +117,12 @@ def test_page_of_an_expired_sign_in(hasty_deployment, examined):
     browser, examine = examined
     browser.begin_sign_in(hasty_deployment.bank)
     take_code(browser, hasty_deployment.server.issuer)
+    look_again(browser)
+    browser.wait_for_state("claimed", "expired")
 
     def is_expired():
-        if browser.has("confirmed"):
-            look_again(browser)
+        if not browser.scripts:
+            browser.driver.refresh()
         return browser.state() == "expired"
 
     browser.wait(is_expired, EXPIRY_SECONDS, "the sign-in has not expired")

@@ -109,8 +109,9 @@ struct Terminal: Sendable {
 
     /// Reads a secret; each letter shows as a dot. `nil` when the person gives up (Escape, Ctrl-C, Ctrl-D).
     func readSecret(_ prompt: String) async throws -> String? {
-        self.write(prompt)
+        // Before the prompt: what is typed as soon as it shows must not be echoed.
         let keyboard = RawKeyboard()
+        self.write(prompt)
         defer {
             keyboard.restore()
             self.print()
