@@ -6,10 +6,6 @@ import _Primitives
 /// The machine's clocks, moved by what a file in the phone's folder says: both the wall clock and the time since the
 /// device was started, as though that time had gone by. For trying things out.
 struct SimulatedClock: DeviceClock {
-    private struct State: Codable {
-        var skewSeconds: Int
-    }
-
     /// More would move the wall clock out of certificates' and messages' time altogether.
     static let maximumSkew = 86_400
 
@@ -25,14 +21,18 @@ struct SimulatedClock: DeviceClock {
 
     /// By how many seconds the clocks are moved.
     static func skew(home: String) -> Int {
-        FileManager.default.contents(atPath: self.path(home))
-            .flatMap { try? JSONDecoder().decode(State.self, from: $0) }?.skewSeconds ?? 0
+        guard let data = FileManager.default.contents(atPath: self.path(home)),
+            case .object(let state)? = try? JSON(parsing: data),
+            let seconds = try? state.integer("skewSeconds", as: Int.self),
+            (-self.maximumSkew...self.maximumSkew).contains(seconds)
+        else { return 0 }
+        return seconds
     }
 
     /// Moves the clocks from now on.
     static func set(skew seconds: Int, home: String) throws {
-        try JSONEncoder().encode(State(skewSeconds: seconds))
-            .write(to: URL(fileURLWithPath: self.path(home)), options: .atomic)
+        let state = JSON.object(["skewSeconds": .integer(Int64(seconds))])
+        try Data(state.serialized).write(to: URL(fileURLWithPath: self.path(home)), options: .atomic)
     }
 
     func now() -> Timestamp { self.machine.now() + self.skew }

@@ -16,7 +16,7 @@ struct SimulatedSensor: FingerprintSensor {
         case changed
     }
 
-    private struct State: Codable {
+    private struct State {
         var finger = Finger.match.rawValue
         var enrolled = "first"
         var misses = 0
@@ -30,13 +30,21 @@ struct SimulatedSensor: FingerprintSensor {
 
     private func read() -> State {
         guard let data = FileManager.default.contents(atPath: self.path),
-            let state = try? JSONDecoder().decode(State.self, from: data)
+            case .object(let object)? = try? JSON(parsing: data)
         else { return State() }
+        var state = State()
+        if let finger = try? object.string("finger") { state.finger = finger }
+        if let enrolled = try? object.string("enrolled") { state.enrolled = enrolled }
+        if let misses = try? object.integer("misses", as: Int.self) { state.misses = max(0, misses) }
         return state
     }
 
     private func write(_ state: State) throws {
-        try JSONEncoder().encode(state).write(to: URL(fileURLWithPath: self.path), options: .atomic)
+        let object: JSONObject = [
+            "finger": .string(state.finger), "enrolled": .string(state.enrolled),
+            "misses": .integer(Int64(state.misses)),
+        ]
+        try Data(JSON.object(object).serialized).write(to: URL(fileURLWithPath: self.path), options: .atomic)
     }
 
     /// What the sensor reports now.
