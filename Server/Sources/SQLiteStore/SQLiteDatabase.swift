@@ -46,7 +46,7 @@ public final class SQLiteDatabase: Sendable {
             configuration.maximumReaderCount = limits.readers
             configuration.label = "store"
             configuration.prepareDatabase { db in
-                try db.execute(sql: "PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON")
+                try db.execute(sql: "PRAGMA cell_size_check = ON; PRAGMA cache_size = -\(limits.cacheKibibytes)")
             }
             let pool = try DatabasePool(path: path, configuration: configuration)
             // The library sets NORMAL for every write-ahead log after `prepareDatabase`; read back, because a store

@@ -91,6 +91,8 @@ public struct Limits: Sendable, Equatable {
     public var stepsPerCommit = 256
     /// Threads, and connections, that read.
     public var readers = 2
+    /// Memory for pages, each connection, in KiB; taken as it is needed.
+    public var cacheKibibytes = 16 * 1024
     /// How long the store waits for a foreign lock on its file.
     public var busyTimeout: Duration = .seconds(2)
 

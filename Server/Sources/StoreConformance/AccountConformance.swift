@@ -11,6 +11,11 @@ public enum AccountConformance {
             try expect(try await store.account(username: "alice") == account, "found by name")
             try expect(try await store.account(id: account.id) == account, "found by identifier")
             try expect(try await store.account(username: "Alice") == nil, "names are exact")
+            var composed = sampleAccount("zo\u{EB}")
+            composed.id = "composed"
+            try await store.createAccount(composed, audit: sampleAudit())
+            try expect(
+                try await store.account(username: "zoe\u{308}")?.id == "composed", "whatever the letters are made of")
             try expect(try await store.account(id: "other") == nil, "nothing else is found")
         },
         ConformanceCheck("a user name is taken once, also by parallel calls") { store in

@@ -247,6 +247,18 @@ struct AnswerTests {
         }
     }
 
+    @Test func aBudgetThatNeverComesBackAsksForAnHour() async throws {
+        let server = try TestServer {
+            $0.limits.challengeBurst = 1
+            $0.limits.challengesPerSecond = 0
+        }
+        _ = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let error = await #expect(throws: CeremonyError.self) {
+            try await server.engine.authenticationRequest(username: nil, source: "a")
+        }
+        #expect(error?.retryAfterSeconds == 3600)
+    }
+
     @Test func theBudgetForgetsTheLeastRecentSource() async throws {
         let server = try TestServer {
             $0.limits.challengeBurst = 1

@@ -263,6 +263,31 @@ struct SignInTests {
         #expect(try await events.next() == nil)
     }
 
+    @Test func aWatcherThatGoesMakesRoom() async throws {
+        let server = try TestServer { $0.limits.watchersPerCeremony = 2 }
+        _ = try await server.beginSignIn()
+        var first = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+            .makeAsyncIterator()
+        #expect(try await first.next() == .waiting)
+        for _ in 0..<5 {
+            var other = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+                .makeAsyncIterator()
+            #expect(try await other.next() == .waiting)
+        }
+        try await server.engine.cancelSignIn(reference: "request", browser: server.browser)
+        #expect(try await first.next() == .expired)
+    }
+
+    @Test func aSweepTakesAllThatIsOverdueBatchByBatch() async throws {
+        let server = try TestServer { $0.limits.sweepBatch = 3 }
+        for index in 0..<10 { _ = try await server.beginSignIn("request-\(index)") }
+        server.clock.advance(.seconds(15 * 60))
+        #expect(try await server.engine.sweep() == 10)
+        server.clock.advance(.seconds(601))
+        #expect(try await server.engine.sweep() == 10, "the ended ones are deleted")
+        #expect(try await server.engine.sweep() == 0)
+    }
+
     @Test func pastTheLimitOfWatchersTheOldestIsLetGo() async throws {
         let server = try TestServer { $0.limits.watchersPerCeremony = 2 }
         _ = try await server.beginSignIn()

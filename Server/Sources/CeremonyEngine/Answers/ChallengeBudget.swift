@@ -37,8 +37,14 @@ final class ChallengeBudget: Sendable {
         guard missing == 0 else {
             throw CeremonyError(
                 .tooManyRequests, "a source asks for challenges too often",
-                retryAfterSeconds: max(1, Int((missing / self.perSecond).rounded(.up))))
+                retryAfterSeconds: self.wait(for: missing))
         }
+    }
+
+    /// Whole seconds until `missing` tokens have come; an hour at most, also where none ever come.
+    private func wait(for missing: Double) -> Int {
+        guard self.perSecond > 0 else { return 3600 }
+        return Int(min(3600, max(1, (missing / self.perSecond).rounded(.up))))
     }
 
     private func level(_ bucket: Bucket, at now: Timestamp) -> Double {

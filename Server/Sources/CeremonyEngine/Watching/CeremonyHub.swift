@@ -37,9 +37,6 @@ final class CeremonyHub: Sendable {
         for continuation in continuations { continuation.yield() }
     }
 
-    /// How many streams there are.
-    var count: Int { self.state.withLock { $0.ceremonies.values.reduce(0) { $0 + $1.streams.count } } }
-
     private func remove(_ number: UInt64, of id: String) {
         self.state.withLock { state in
             state.ceremonies[id]?.streams.removeAll { $0.number == number }

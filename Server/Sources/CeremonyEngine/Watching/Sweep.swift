@@ -10,21 +10,36 @@ extension CeremonyEngine {
     public func sweep() async throws -> Int {
         let now = self.time.now()
         var count = 0
-        for id in try await self.store.overdueCeremonies(at: now, limit: self.limits.sweepBatch) {
-            let ended = try await self.store.change(.id(id)) { record in
-                guard record.phase != .ended, now >= record.expiresAt else { return CeremonyChange() }
-                try self.handle(.expire, &record, at: now)
-                var change = CeremonyChange()
-                // Keys that nobody confirmed.
-                if record.kind == .registration { change.deviceFate = .discard }
-                change.audit = [AuditEvent(.expired, at: now, accountID: record.accountID, ceremonyID: id)]
-                return change
+        while true {
+            let overdue = try await self.store.overdueCeremonies(at: now, limit: self.limits.sweepBatch)
+            // All at once: steps that wait together share a commit.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for id in overdue { group.addTask { try await self.expire(id, at: now) } }
+                try await group.waitForAll()
             }
-            if ended != nil { count += 1 }
-            self.hub.wake(id)
+            count += overdue.count
+            if overdue.count < self.limits.sweepBatch { break }
         }
-        count += try await self.store.deleteStale(
-            endedBefore: now - self.limits.endedRetention, now: now, limit: self.limits.sweepBatch)
+        // Rows go in batches, so that other steps come in between, until there are no more.
+        while true {
+            let deleted = try await self.store.deleteStale(
+                endedBefore: now - self.limits.endedRetention, now: now, limit: self.limits.sweepBatch)
+            count += deleted
+            if deleted < self.limits.sweepBatch { break }
+        }
         return count
+    }
+
+    private func expire(_ id: String, at now: Timestamp) async throws {
+        _ = try await self.store.change(.id(id)) { record in
+            guard record.phase != .ended, now >= record.expiresAt else { return CeremonyChange() }
+            try self.handle(.expire, &record, at: now)
+            var change = CeremonyChange()
+            // Keys that nobody confirmed.
+            if record.kind == .registration { change.deviceFate = .discard }
+            change.audit = [AuditEvent(.expired, at: now, accountID: record.accountID, ceremonyID: id)]
+            return change
+        }
+        self.hub.wake(id)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 public import Store
 import _Primitives
@@ -52,7 +53,7 @@ extension SQLiteDatabase: AccountStore {
                     VALUES (?, ?, ?, ?, ?, ?)
                     """
             ).execute(arguments: [
-                account.id, sealing.code(account.username, purpose: .usernameCode).blob, username.blob, displayName,
+                account.id, sealing.usernameCode(account.username).blob, username.blob, displayName,
                 account.isLocked, account.createdAt.milliseconds,
             ])
             try db.appendAudit(audit, sealing)
@@ -139,6 +140,13 @@ extension SQLiteDatabase: AccountStore {
     }
 }
 
+extension Sealing {
+    /// By what a user name is found: two spellings that Unicode holds for the same are the same name.
+    func usernameCode(_ username: String) -> [UInt8] {
+        self.code(username.precomposedStringWithCanonicalMapping, purpose: .usernameCode)
+    }
+}
+
 extension AccountRecord {
     static let columns = "id, username, display_name, is_locked, created_at"
 
@@ -173,7 +181,7 @@ extension Database {
     func account(username: String, _ sealing: Sealing) throws -> AccountRecord? {
         try Row.fetchOne(
             self.cachedStatement(sql: "SELECT \(AccountRecord.columns) FROM account WHERE username_code = ?"),
-            arguments: [sealing.code(username, purpose: .usernameCode).blob]
+            arguments: [sealing.usernameCode(username).blob]
         ).map { try AccountRecord($0, sealing) }
     }
 

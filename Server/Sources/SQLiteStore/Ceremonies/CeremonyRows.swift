@@ -4,17 +4,22 @@ import Store
 import _Primitives
 
 extension Migration {
+    /// Rows are in the order of their creation, because a ceremony's life is short: what is open lies close together,
+    /// and steps that share a commit share pages.
     static let ceremonies = Migration(name: "ceremonies") { db, _ in
         try db.execute(
             sql: """
                 CREATE TABLE ceremony (
-                    id TEXT PRIMARY KEY, kind INTEGER NOT NULL, phase INTEGER NOT NULL, outcome INTEGER,
-                    client_id TEXT, reference TEXT UNIQUE, browser_digest BLOB, account_id TEXT, channel INTEGER,
-                    created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, changed_at INTEGER NOT NULL,
-                    continuation_digest BLOB UNIQUE, confirmation_code BLOB, device_id TEXT, uaf_status INTEGER,
-                    client_error INTEGER, asm_status INTEGER, authenticators TEXT NOT NULL, content_hash BLOB,
-                    is_consumed INTEGER NOT NULL, detail BLOB NOT NULL
-                ) STRICT, WITHOUT ROWID;
+                    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind INTEGER NOT NULL,
+                    phase INTEGER NOT NULL, outcome INTEGER, client_id TEXT, reference TEXT, browser_digest BLOB,
+                    account_id TEXT, channel INTEGER, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+                    changed_at INTEGER NOT NULL, continuation_digest BLOB, confirmation_code BLOB, device_id TEXT,
+                    uaf_status INTEGER, client_error INTEGER, asm_status INTEGER, authenticators TEXT NOT NULL,
+                    content_hash BLOB, is_consumed INTEGER NOT NULL, detail BLOB NOT NULL
+                ) STRICT;
+                CREATE UNIQUE INDEX ceremony_by_reference ON ceremony (reference) WHERE reference IS NOT NULL;
+                CREATE UNIQUE INDEX ceremony_by_continuation ON ceremony (continuation_digest)
+                WHERE continuation_digest IS NOT NULL;
                 CREATE INDEX ceremony_overdue ON ceremony (expires_at) WHERE phase < 4;
                 CREATE INDEX ceremony_stale ON ceremony (changed_at) WHERE phase = 4;
                 CREATE INDEX ceremony_by_account ON ceremony (account_id) WHERE account_id IS NOT NULL;
@@ -99,7 +104,10 @@ extension Database {
     func insert(_ ceremony: CeremonyRecord, _ sealing: Sealing) throws {
         let detail = try sealing.seal(ceremony.detail.stored, purpose: .ceremonyDetail, row: ceremony.id)
         try self.cachedStatement(
-            sql: "INSERT INTO ceremony VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            sql: """
+                INSERT INTO ceremony VALUES
+                (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
         ).execute(arguments: [
             ceremony.id, ceremony.kind.rawValue, ceremony.phase.rawValue, ceremony.outcome?.rawValue,
             ceremony.clientID, ceremony.reference, ceremony.browserDigest?.blob, ceremony.accountID,

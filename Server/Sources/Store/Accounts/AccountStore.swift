@@ -4,7 +4,8 @@ public import _Primitives
 public struct AccountRecord: Sendable, Equatable {
     /// Random, 16 bytes as base64url.
     public var id: String
-    /// The name by which operators and apps call the person; unique by its exact letters.
+    /// The name by which operators and apps call the person; unique by its letters, in whichever of Unicode's canonically
+    /// equivalent spellings.
     public var username: String
     /// The name that pages show.
     public var displayName: String?
