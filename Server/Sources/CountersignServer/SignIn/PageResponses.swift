@@ -71,3 +71,25 @@ struct PageAnswers: Sendable {
         }
     }
 }
+
+/// Shows people a page, not a document for programs, where nothing is mounted.
+struct MissingPageMiddleware: RouterMiddleware {
+    typealias Context = ServerContext
+
+    let answers: PageAnswers
+
+    func handle(
+        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as HTTPError where error.status == .notFound {
+            guard request.headers[values: .accept].contains(where: { $0.contains("text/html") }) else { throw error }
+            let page = ErrorPage(
+                headline: "There is no page here",
+                explanation: "The address may be incomplete. Go back to where you came from and try again.",
+                requestID: context.id)
+            return .page(self.answers.pages.html(page), status: .notFound)
+        }
+    }
+}

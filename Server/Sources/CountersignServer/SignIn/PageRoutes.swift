@@ -39,6 +39,7 @@ extension ServerAssembly {
         let answers = PageAnswers(pages: pages)
         let cookies = BrowserCookies(
             isSecure: self.configuration.isSecure, lifetime: limits.browserCookieLifetime, random: self.random)
+        router.add(middleware: MissingPageMiddleware(answers: answers))
         PageRoutes(pages: pages).mount(on: router)
         SignInRoutes(
             ceremonies: self.ceremonies, provider: self.provider, answers: answers, cookies: cookies, limits: limits,

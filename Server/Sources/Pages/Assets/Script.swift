@@ -11,7 +11,7 @@ extension PageAssets {
           var finalStates = ["approved", "approved-on-device", "denied", "expired", "failed"];
 
           function signIn(card) {
-            var source = null, ticking = 0, polling = 0, busy = false, deadline = 0;
+            var source = null, ticking = 0, listening = 0, busy = false, deadline = 0;
 
             function isFinal() { return finalStates.indexOf(card.dataset.state) >= 0; }
 
@@ -62,44 +62,52 @@ extension PageAssets {
               if (left === 0 && document.visibilityState === "visible") { refresh(); }
             }
 
+            function offerButton(isOffered) {
+              var form = document.getElementById("confirmed");
+              if (form) { form.hidden = !isOffered; }
+            }
+
             function listen() {
               if (source || isFinal() || !window.EventSource) { return; }
               source = new EventSource(card.dataset.events);
+              source.onopen = function () { offerButton(false); };
               source.addEventListener("state", function (event) {
                 var state;
                 try { state = JSON.parse(event.data).state; } catch (error) { return; }
                 if (state === "approved") { stop(); window.location.replace(card.dataset.complete); return; }
                 if (state !== card.dataset.state) { refresh(); }
               });
+              // While the channel is down, where a proxy lets no events through, the button is the way on, as it is
+              // without script. The page must not fetch itself often instead: each time it would get other codes.
               source.onerror = function () {
+                offerButton(true);
                 if (source && source.readyState === EventSource.CLOSED) { source = null; }
               };
             }
 
             function stop() {
               if (source) { source.close(); source = null; }
+              deadline = 0;
               window.clearInterval(ticking);
-              window.clearInterval(polling);
+              window.clearInterval(listening);
             }
 
             function start() {
               stop();
               if (card.dataset.state === "approved") { window.location.replace(card.dataset.complete); return; }
               if (isFinal()) { return; }
-              var fallback = document.getElementById("confirmed");
-              if (fallback) { fallback.hidden = true; }
+              offerButton(!window.EventSource);
               if ("secondsLeft" in card.dataset) {
                 deadline = Date.now() + 1000 * Number(card.dataset.secondsLeft);
                 ticking = window.setInterval(tick, 1000);
                 tick();
               }
               listen();
-              // Only while the channel is down, where a proxy does not let it through or the server was restarted.
-              polling = window.setInterval(function () { if (!source) { refresh(); listen(); } }, 4000);
+              listening = window.setInterval(listen, 4000);
             }
 
             document.addEventListener("visibilitychange", function () {
-              if (document.visibilityState === "visible" && !isFinal()) { refresh(); }
+              if (document.visibilityState === "visible" && !isFinal() && deadline) { tick(); }
             });
             window.addEventListener("pageshow", function (event) { if (event.persisted) { window.location.reload(); } });
             start();

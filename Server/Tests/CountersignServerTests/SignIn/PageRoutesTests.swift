@@ -51,6 +51,20 @@ struct PageRoutesTests {
         }
     }
 
+    @Test func missingPageIsAPageForPeopleAndADocumentForPrograms() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let people = try await TestBrowser(client).get(
+                "/nothing", headers: [.accept: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"])
+            #expect(people.status == .notFound)
+            #expect(people.headers[.contentType] == "text/html; charset=utf-8")
+            #expect(people.text.contains("There is no page here"))
+            let program = try await TestBrowser(client).get("/nothing", headers: [.accept: "application/json"])
+            #expect(program.status == .notFound)
+            #expect(program.headers[.contentType] == "application/problem+json")
+        }
+    }
+
     @Test func headOfAPageHasNoBody() async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
