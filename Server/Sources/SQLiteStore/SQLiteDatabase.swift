@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 public import Store
+import Synchronization
 import _Primitives
 
 /// The SQLite store: one file in a data folder that one process holds.
@@ -14,6 +15,7 @@ public final class SQLiteDatabase: Sendable {
     let limits: Limits
     private let pool: DatabasePool
     private let folderLock: FolderLock
+    private let isOpen = Atomic(true)
     private let writer: WorkQueue<Step>
     private let readers: WorkQueue<ReadJob>
 
@@ -78,8 +80,11 @@ public final class SQLiteDatabase: Sendable {
         self.readers.stop()
     }
 
-    /// Finishes the steps that wait, and lets the folder go. Nothing can be done with the store afterwards.
+    /// Finishes the steps that wait, and lets the folder go. Nothing can be done with the store afterwards; closing it
+    /// again does nothing.
     public func close() async {
+        // SQLite does not survive a call on a connection that is gone.
+        guard self.isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
         await withCheckedContinuation { continuation in
             Thread { [self] in
                 self.writer.close()

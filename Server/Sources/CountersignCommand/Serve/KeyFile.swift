@@ -9,9 +9,10 @@ struct KeyFile {
 
     /// Reads the key, or makes it where `mayCreate` says that nothing is sealed under another one yet.
     func key(mayCreate: Bool, dataFolder: String, random: RandomSource = .system) throws -> SecretBytes {
+        // A link in the path counts as what it leads to; the file itself need not be there yet.
         let folder = URL(fileURLWithPath: dataFolder).resolvingSymlinksInPath().path + "/"
-        let file = URL(fileURLWithPath: self.path).resolvingSymlinksInPath().path
-        guard !file.hasPrefix(folder) else {
+        let place = URL(fileURLWithPath: self.path).deletingLastPathComponent().resolvingSymlinksInPath().path + "/"
+        guard !place.hasPrefix(folder) else {
             throw CommandFailure(
                 .failed, "the key file \(self.path) lies in the data folder",
                 remedy: "Keep it elsewhere (--key-file): a stolen or backed-up data folder must open nothing.")
