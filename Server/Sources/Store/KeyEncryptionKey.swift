@@ -1,6 +1,12 @@
 import Foundation
 public import _Primitives
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// The key under which everything sealed in a store lies: 32 random bytes, kept outside the data folder.
 ///
 /// Its file holds the bytes as base64url text and nobody but its owner may read it (mode 0600). Without it a database
@@ -42,20 +48,34 @@ public struct KeyEncryptionKey: Sendable, Equatable {
         try self.init(bytes)
     }
 
-    /// Writes the key to a new file of mode 0600. Throws ``StoreError/Code/conflict`` where the file exists already.
+    /// Writes the key to a new file of mode 0600, which is on disk when this returns: what is sealed under the key must
+    /// never outlive it. Throws ``StoreError/Code/conflict`` where the file exists already.
     public func write(toNewFile path: String) throws {
-        let text = self.bytes.withBytes { Base64URL.encode($0) } + "\n"
-        let manager = FileManager.default
-        guard !manager.fileExists(atPath: path) else { throw StoreError(.conflict, "\(path) exists already") }
         // Made under another name first: a crash leaves no half a key under the right one.
         let draft = path + ".new"
-        try? manager.removeItem(atPath: draft)
-        guard manager.createFile(atPath: draft, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
-        else { throw StoreError(.unavailable, "cannot write \(draft)") }
+        _ = unlink(draft)
+        let file = open(draft, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw StoreError(.unavailable, "cannot write \(draft)") }
+        defer { _ = unlink(draft) }
+        let text = self.bytes.withBytes { Base64URL.encode($0) } + "\n"
         do {
-            try manager.moveItem(atPath: draft, toPath: path)
+            let handle = FileHandle(fileDescriptor: file, closeOnDealloc: false)
+            try handle.write(contentsOf: Data(text.utf8))
+            try handle.synchronize()
+            try handle.close()
         } catch {
-            throw StoreError(.unavailable, "cannot write \(path)")
+            throw StoreError(.unavailable, "cannot write \(draft)")
+        }
+        guard link(draft, path) == 0 else {
+            throw StoreError(errno == EEXIST ? .conflict : .unavailable, "cannot make \(path)")
+        }
+        let folder = open((path as NSString).deletingLastPathComponent.nonEmpty ?? ".", O_RDONLY | O_CLOEXEC)
+        guard folder >= 0, fsync(folder) == 0, close(folder) == 0 else {
+            throw StoreError(.unavailable, "cannot make \(path) durable")
         }
     }
+}
+
+extension String {
+    fileprivate var nonEmpty: String? { self.isEmpty ? nil : self }
 }

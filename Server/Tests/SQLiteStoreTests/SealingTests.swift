@@ -75,6 +75,21 @@ struct KeyEncryptionKeyTests {
         #expect(try KeyEncryptionKey(contentsOfFile: path) == key, "an existing key is never replaced")
     }
 
+    @Test func aKeyThatCannotBeWrittenIsUnavailable() {
+        #expect(throws: StoreError(.unavailable, "")) {
+            try KeyEncryptionKey().write(toNewFile: self.path() + "/no-such-folder/key")
+        }
+    }
+
+    @Test func nothingIsLeftBesideTheKey() throws {
+        let folder = self.path()
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try Data("half a key".utf8).write(to: URL(fileURLWithPath: folder + "/key.new"))
+        try KeyEncryptionKey().write(toNewFile: folder + "/key")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["key"])
+    }
+
     @Test func aMissingFileIsNotFound() {
         #expect(throws: StoreError(.notFound, "")) { try KeyEncryptionKey(contentsOfFile: self.path()) }
     }
