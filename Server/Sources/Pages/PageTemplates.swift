@@ -143,7 +143,8 @@ enum PageTemplates {
         {{<frame}}{{$main}}
         <section class="card message" id="set-up" aria-labelledby="title" data-tokens="/admin/v1/tokens" \
         data-missing="This address has no secret in it. Open the whole link that the server printed, or print a new one." \
-        data-failed="The server could not be reached. Open the link again in a moment.">
+        data-spent="This link has been used, or its time is over. While there is no administrator, the server prints a new \
+        one when it starts." data-failed="The server could not be reached. Open the link again in a moment.">
         <div class="emblem">{{{emblem}}}</div>
         <h1 id="title">Set up this server</h1>
         <p class="lead">You get a token with which the command line and scripts administer this server. It is shown once.</p>

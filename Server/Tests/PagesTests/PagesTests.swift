@@ -189,5 +189,6 @@ struct PagesTests {
         #expect(html.contains("<noscript>"))
         #expect(html.contains("countersign admin login"))
         #expect(html.contains("data-tokens=\"/admin/v1/tokens\""))
+        for answer in ["missing", "spent", "failed"] { #expect(html.contains("data-\(answer)=\"")) }
     }
 }

@@ -138,7 +138,8 @@ extension PageAssets {
                 document.getElementById("done").hidden = false;
                 document.getElementById("done-title").focus();
               }).catch(function (body) {
-                problem.textContent = body && body.detail ? body.detail : card.dataset.failed;
+                var isSpent = body && body.status === 404;
+                problem.textContent = isSpent ? card.dataset.spent : body && body.detail ? body.detail : card.dataset.failed;
                 problem.hidden = false;
                 document.getElementById("start").hidden = true;
               });
