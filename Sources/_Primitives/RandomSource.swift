@@ -8,8 +8,17 @@ public struct RandomSource: Sendable {
     /// `count` random bytes.
     public func bytes(_ count: Int) -> [UInt8] { self.fill(count) }
 
-    /// `byteCount` random bytes as base64url: 16 bytes for an identifier, 32 for a secret.
+    /// `byteCount` random bytes as base64url: 32 for a secret.
     public func token(byteCount: Int = 32) -> String { Base64URL.encode(self.fill(byteCount)) }
+
+    /// An identifier of 127 random bits: 22 letters of base64url, the first of them a letter of the alphabet.
+    ///
+    /// Without the first bit it can begin neither with `-` nor with `_`, so that a command takes it as an argument.
+    public func identifier() -> String {
+        var bytes = self.fill(16)
+        bytes[0] &= 0x7F
+        return Base64URL.encode(bytes)
+    }
 
     /// A number below `upperBound`, each equally likely.
     public func number(below upperBound: UInt64) -> UInt64 {

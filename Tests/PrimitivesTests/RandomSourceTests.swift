@@ -47,4 +47,14 @@ struct RandomSourceTests {
         let tokens = Set((0..<1000).map { _ in RandomSource.system.token() })
         #expect(tokens.count == 1000)
     }
+
+    @Test("an identifier begins with a letter, whatever the source gives, and is 22 letters long")
+    func identifiersBeginWithALetter() throws {
+        for first in UInt8.min...UInt8.max {
+            let identifier = RandomSource { [first] + [UInt8](repeating: 0xFB, count: $0 - 1) }.identifier()
+            #expect(identifier.utf8.count == 22)
+            #expect(try #require(identifier.first).isLetter)
+        }
+        #expect(RandomSource.system.identifier() != RandomSource.system.identifier())
+    }
 }

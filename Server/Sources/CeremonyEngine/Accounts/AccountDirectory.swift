@@ -29,7 +29,7 @@ public struct AccountDirectory: Sendable {
             throw CeremonyError(.invalidRequest, "a display name that is empty, too long or cannot be shown")
         }
         let account = AccountRecord(
-            id: self.random.token(byteCount: 16), username: username, displayName: displayName,
+            id: self.random.identifier(), username: username, displayName: displayName,
             createdAt: self.time.now())
         do {
             try await self.store.createAccount(

@@ -34,7 +34,7 @@ public struct Administrators: Sendable {
         let now = self.time.now()
         let token = self.random.token()
         let administrator = AdministratorRecord(
-            id: self.random.token(byteCount: 16), tokenDigest: Sealing.digest(ofSecret: token), createdAt: now,
+            id: self.random.identifier(), tokenDigest: Sealing.digest(ofSecret: token), createdAt: now,
             expiresAt: now + self.limits.administratorTokenLifetime)
         let isRedeemed = try await self.store.redeemAdministratorLink(
             digest: Sealing.digest(ofSecret: secret), at: now, administrator: administrator,

@@ -86,5 +86,5 @@ extension CeremonyEngine {
     }
 
     /// A new identifier of a row: 16 random bytes.
-    func newIdentifier() -> String { self.random.token(byteCount: 16) }
+    func newIdentifier() -> String { self.random.identifier() }
 }

@@ -64,7 +64,7 @@ extension OpenIDProvider {
             }
             guard !checked.isSilent else { throw OAuthError(.loginRequired, "The person has to sign in.") }
             let request = AuthorizationRequestRecord(
-                id: self.random.token(byteCount: 16), browserDigest: browser.digest, client: client.id,
+                id: self.random.identifier(), browserDigest: browser.digest, client: client.id,
                 redirectURI: reply.redirectURI.text, scope: checked.scope.description, state: reply.state,
                 nonce: checked.nonce, codeChallenge: checked.challenge.digest,
                 expiresAt: self.time.now() + self.limits.authorizationRequestLifetime)
@@ -121,7 +121,7 @@ extension OpenIDProvider {
     ) -> GrantRecord {
         let codeExpiresAt = now + self.limits.authorizationCodeLifetime
         return GrantRecord(
-            id: self.random.token(byteCount: 16), codeDigest: Sealing.digest(ofSecret: code), client: client,
+            id: self.random.identifier(), codeDigest: Sealing.digest(ofSecret: code), client: client,
             session: session.id, account: session.account,
             subject: self.subject(ofAccount: session.account, client: client), redirectURI: redirectURI, scope: scope,
             nonce: nonce, codeChallenge: challenge, authenticatedAt: session.authenticatedAt, acr: session.acr,
@@ -167,7 +167,7 @@ extension OpenIDProvider {
         let now = self.time.now()
         let secret = SessionSecret(random: self.random)
         let session = SessionRecord(
-            id: self.random.token(byteCount: 16), cookieDigest: secret.digest, account: outcome.account,
+            id: self.random.identifier(), cookieDigest: secret.digest, account: outcome.account,
             authenticatedAt: outcome.authenticatedAt, acr: outcome.acr, amr: outcome.amr, usedAt: now,
             expiresAt: now + self.limits.sessionLifetime)
         let code = self.random.token(byteCount: 32)

@@ -43,7 +43,7 @@ extension OpenIDProvider {
         }
         let secret = self.random.token(byteCount: 32)
         let client = ClientRecord(
-            id: self.random.token(byteCount: 16), name: name, redirectURIs: redirectURIs,
+            id: self.random.identifier(), name: name, redirectURIs: redirectURIs,
             postLogoutRedirectURIs: postLogoutRedirectURIs, secretDigest: Sealing.digest(ofSecret: secret),
             createdAt: self.time.now())
         try await self.store.addClient(

@@ -86,7 +86,7 @@ extension OpenIDProvider {
                 "iss": .string(self.issuer), "sub": .string(account), "aud": .string(self.issuer),
                 "scope": .string("device"), "iat": .integer(now.seconds),
                 "exp": .integer((now + self.limits.deviceTokenLifetime).seconds),
-                "jti": .string(self.random.token(byteCount: 16)),
+                "jti": .string(self.random.identifier()),
             ], type: TokenType.deviceToken)
     }
 
