@@ -32,6 +32,34 @@ struct ProviderMetadataTests {
         #expect(self.json[member] == value)
     }
 
+    @Test func everyEndpointIsTheIssuersOwn() throws {
+        for member in self.json.members where member.name.hasSuffix("_endpoint") || member.name == "jwks_uri" {
+            guard case .string(let address) = member.value else {
+                Issue.record("\(member.name) is no address")
+                continue
+            }
+            #expect(address.hasPrefix("https://id.example/oauth2/"))
+        }
+    }
+
+    @Test("names nothing that is not there (RFC 8414, section 2)")
+    func namesNothingElse() throws {
+        #expect(try self.json.strings("grant_types_supported") == ["authorization_code"])
+        #expect(try self.json.strings("response_modes_supported") == ["query"])
+        for member in [
+            "registration_endpoint", "revocation_endpoint", "introspection_endpoint", "device_authorization_endpoint",
+            "pushed_authorization_request_endpoint", "check_session_iframe", "claims_parameter_supported",
+        ] {
+            #expect(self.json[member] == nil)
+        }
+        #expect(self.json["request_parameter_supported"] == .bool(false))
+    }
+
+    @Test func theDocumentIsStrictJSON() throws {
+        let again = try JSON(parsing: JSON.object(self.json).serialized)
+        #expect(again == .object(self.json))
+    }
+
     @Test func aTokenResponseSaysTypeAndTime() throws {
         let response = TokenResponse(
             accessToken: "a", expiresIn: .seconds(300), scope: try Scope("openid profile"), idToken: "i")

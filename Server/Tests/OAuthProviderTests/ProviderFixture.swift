@@ -57,7 +57,11 @@ struct ProviderFixture: Sendable {
     let verifier = CodeVerifier(random: .system)
 
     /// Runs `body` over a fixture of its own.
-    static func run(limits: Limits = Limits(), _ body: (ProviderFixture) async throws -> Void) async throws {
+    ///
+    /// - Parameter closing: Whether the store is still open afterwards, and to be closed here.
+    static func run(
+        limits: Limits = Limits(), closing: Bool = true, _ body: (ProviderFixture) async throws -> Void
+    ) async throws {
         let folder = NSTemporaryDirectory() + "provider-" + UUID().uuidString
         let store = try SQLiteDatabase(folder: folder, key: KeyEncryptionKey())
         let clock = MovedClock()
@@ -71,7 +75,7 @@ struct ProviderFixture: Sendable {
         try await body(
             ProviderFixture(
                 provider: provider, store: store, clock: clock, outcomes: outcomes, people: people, bank: bank))
-        await store.close()
+        if closing { await store.close() }
         try FileManager.default.removeItem(atPath: folder)
     }
 

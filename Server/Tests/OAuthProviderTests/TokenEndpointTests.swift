@@ -213,7 +213,7 @@ struct TokenEndpointTests {
     }
 
     @Test func aClosedStoreIsAnErrorOfTheStore() async throws {
-        try await ProviderFixture.run { f in
+        try await ProviderFixture.run(closing: false) { f in
             let code = try await f.signIn().code
             await f.store.close()
             await #expect(throws: StoreError(.unavailable, "")) { try await f.token(code) }

@@ -1,0 +1,76 @@
+import JOSE
+import OAuth
+import OAuthProvider
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@Suite("OpenID Connect Core 1.0, sections 3.1 and 8.1: many nodes and many clients over one store")
+struct ManyNodesTests {
+    private func node(_ f: ProviderFixture) async throws -> OpenIDProvider {
+        try await OpenIDProvider.open(
+            OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,
+            people: f.people, time: f.clock.source)
+    }
+
+    @Test func everyStepCanBeAnotherNodes() async throws {
+        try await ProviderFixture.run { f in
+            let request = try await f.begin()
+            f.authenticate(request)
+            let answer = try await self.node(f).complete(request: request, browser: f.browser, session: nil)
+            guard case .signedIn(let redirect, let session) = answer else {
+                Issue.record("not signed in: \(answer)")
+                return
+            }
+            let code = try #require(try ProviderFixture.parameter("code", of: redirect))
+            let third = try await self.node(f)
+            let body = try #require(try await third.token(header: f.basic(), body: f.form(code)).body)
+            let access = try body.requiredString("access_token")
+            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(try await f.provider.session(session)?.account == "account-a")
+            // A code that one node took is taken for all.
+            #expect(try await f.token(code).error == "invalid_grant")
+            #expect(try await third.userinfo(header: "Bearer \(access)").status == 401)
+        }
+    }
+
+    @Test func clientsCannotCompareTheirPeople() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await f.provider.registerClient(name: "Shop", redirectURIs: [ProviderFixture.address])
+            let bank = try await f.tokens()
+            let answer = try await f.provider.authorize(
+                f.query(client: shop), browser: f.browser, session: bank.session)
+            guard case .redirect(let address) = answer else {
+                Issue.record("not a redirect: \(answer)")
+                return
+            }
+            let code = try #require(try ProviderFixture.parameter("code", of: address))
+            let body = try #require(try await f.provider.token(header: f.basic(shop), body: f.form(code)).body)
+            let first = try f.claims(bank.id, type: "JWT")
+            let second = try f.claims(body.requiredString("id_token"), type: "JWT")
+            #expect(first.audience == [f.bank.client.id] && second.audience == [shop.client.id])
+            // One person and one session, but neither name is the same.
+            #expect(first.subject != second.subject)
+            #expect(first.members["sid"] != second.members["sid"])
+            #expect(
+                try await f.provider.account(ofSubject: second.subject ?? "", client: shop.client.id) == "account-a")
+            #expect(try await f.provider.account(ofSubject: second.subject ?? "", client: f.bank.client.id) == nil)
+        }
+    }
+
+    @Test("what a client sends as state comes back as it was", arguments: ["\u{20AC} &=%+#", "a+b c", "\"'<>\\"])
+    func states(state: String) async throws {
+        try await ProviderFixture.run { f in
+            let signedIn = try await f.signIn(["state": state])
+            #expect(try ProviderFixture.parameter("state", of: signedIn.redirect) == state)
+            let refused = try await f.provider.authorize(
+                f.query(["state": state, "prompt": "none"]), browser: f.browser, session: nil)
+            guard case .redirect(let address) = refused else {
+                Issue.record("not a redirect: \(refused)")
+                return
+            }
+            #expect(try ProviderFixture.parameter("state", of: address) == state)
+        }
+    }
+}
