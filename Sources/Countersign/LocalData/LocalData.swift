@@ -20,7 +20,7 @@ public struct LocalData: Sendable {
         get async { await self.core.register.deviceInformation }
     }
 
-    /// How the PIN of an account stands; `nil` where the account has none. Throws ``StorageError``.
+    /// How the PIN of an account stands; `nil` where the account has none. Throws `StorageError`.
     public func pinProtectionStatus(username: Username) async throws -> PinAuthenticatorProtectionStatus? {
         guard let key = await self.core.register.record(of: username)?.keys.last(where: Self.isPin) else { return nil }
         return try await self.core.module.protectionStatus(of: key)

@@ -59,7 +59,7 @@ public struct OutOfBandPayloadDecode: Sendable {
         self.with { $0.onError = body }
     }
 
-    /// Reads the payload. Throws ``OutOfBandPayloadError``; `operationReused` also where none or several forms are given.
+    /// Reads the payload. Throws `OutOfBandPayloadError`; `operationReused` also where none or several forms are given.
     public func execute() async throws -> OutOfBandPayload {
         guard self.once.take(), self.inputs.count == 1 else {
             throw OutOfBandPayloadError(.operationReused, "executed before, or not exactly one input")
