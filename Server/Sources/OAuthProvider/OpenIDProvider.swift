@@ -88,13 +88,22 @@ public struct AuthenticationOutcome: Sendable, Equatable {
     public let acr: String
     /// The methods (`amr`, RFC 8176), words without spaces.
     public let amr: [String]
+    /// The browser and its system in words, as the person saw them.
+    public let browser: String?
+    /// The browser's network address, as the person saw it.
+    public let address: String?
 
     /// An outcome.
-    public init(account: String, authenticatedAt: Timestamp, acr: String, amr: [String]) {
+    public init(
+        account: String, authenticatedAt: Timestamp, acr: String, amr: [String], browser: String? = nil,
+        address: String? = nil
+    ) {
         self.account = account
         self.authenticatedAt = authenticatedAt
         self.acr = acr
         self.amr = amr
+        self.browser = browser
+        self.address = address
     }
 }
 

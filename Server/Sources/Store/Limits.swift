@@ -61,6 +61,13 @@ public struct Limits: Sendable, Equatable {
     /// How long the cookie lives that knows a browser again.
     public var browserCookieLifetime: Duration = .seconds(400 * 24 * 60 * 60)
 
+    // MARK: What a person's own phone sees
+
+    /// The newest notices, and sessions, that a phone is shown.
+    public var activityRows = 50
+    /// The services that a phone is shown for one session.
+    public var servicesPerSession = 5
+
     // MARK: Administration
 
     /// How long the one-time link for the first administrator works.

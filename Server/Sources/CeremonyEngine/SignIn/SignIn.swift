@@ -78,6 +78,10 @@ public struct SignInOutcome: Sendable, Equatable {
     public let amr: [String]
     /// The assurance that was reached.
     public let acr: String
+    /// The browser and its system in words, as the phone showed them.
+    public let browser: String?
+    /// The browser's network address, as the phone showed it.
+    public let address: String?
 }
 
 extension CeremonyEngine {
@@ -227,7 +231,8 @@ extension CeremonyEngine {
             guard let record, let accountID = record.accountID else { return nil }
             let methods = AuthenticationMethods(record.authenticators)
             return SignInOutcome(
-                accountID: accountID, authTime: record.changedAt, amr: methods.names, acr: methods.assurance)
+                accountID: accountID, authTime: record.changedAt, amr: methods.names, acr: methods.assurance,
+                browser: record.detail.browser, address: record.detail.address)
         } catch is RefusedEvent {
             return nil
         }

@@ -101,6 +101,7 @@ public struct ServerAssembly: Sendable {
         RedeemRoutes(ceremonies: self.ceremonies, limits: limits, trace: self.trace).mount(on: router)
         DispatchRoutes(ceremonies: self.ceremonies, provider: self.provider, limits: limits, trace: self.trace)
             .mount(on: router)
+        AccountRoutes(ceremonies: self.ceremonies, provider: self.provider, directory: self.directory).mount(on: router)
         self.mountPages(on: router)
         let administrators = self.administrators
         self.administration(.token { try await administrators.administrator(token: $0) != nil }).mount(on: router)
@@ -180,7 +181,8 @@ private final class CeremonyOutcomes: AuthenticationOutcomes {
             let outcome = try await ceremonies.consumeSignIn(reference: request, browser: browser.cookieValue)
         else { return nil }
         return AuthenticationOutcome(
-            account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr)
+            account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr,
+            browser: outcome.browser, address: outcome.address)
     }
 }
 

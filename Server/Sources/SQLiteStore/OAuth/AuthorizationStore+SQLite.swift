@@ -33,7 +33,7 @@ extension SQLiteDatabase: AuthorizationStore {
     public func complete(
         request: String, session: SessionRecord, replacing cookieDigest: [UInt8]?, grant: GrantRecord
     ) async throws {
-        try await self.step { db in
+        try await self.step { [sealing] db in
             guard try Self.removeRequest(request, db) else {
                 throw StoreError(.notFound, "the authorization request is gone")
             }
@@ -41,12 +41,7 @@ extension SQLiteDatabase: AuthorizationStore {
                 try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE cookie_digest = ?")
                     .execute(arguments: [cookieDigest.blob])
             }
-            try db.cachedStatement(sql: "INSERT INTO oauth_session VALUES (?, ?, ?, ?, ?, ?, ?, ?)").execute(
-                arguments: [
-                    session.id, session.cookieDigest.blob, session.account, session.authenticatedAt.milliseconds,
-                    session.acr, session.amr.joined(separator: " "), session.usedAt.milliseconds,
-                    session.expiresAt.milliseconds,
-                ])
+            try db.insert(session, sealing)
             try Self.add(grant, db)
         }
     }
@@ -138,6 +133,7 @@ extension SQLiteDatabase: AuthorizationStore {
         ])
         try db.cachedStatement(sql: "INSERT OR IGNORE INTO oauth_subject VALUES (?, ?, ?)")
             .execute(arguments: [grant.client, grant.subject, grant.account])
+        try db.noteService(of: grant)
     }
 
     private static func grant(_ row: Row) throws -> GrantRecord {

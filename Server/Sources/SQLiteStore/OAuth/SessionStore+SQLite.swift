@@ -5,17 +5,11 @@ public import _Primitives
 
 extension SQLiteDatabase: SessionStore {
     public func session(cookieDigest: [UInt8]) async throws -> SessionRecord? {
-        try await self.read { db in
+        try await self.read { [sealing] db in
             try Row.fetchOne(
                 db.cachedStatement(sql: "SELECT * FROM oauth_session WHERE cookie_digest = ?"),
                 arguments: [cookieDigest.blob]
-            ).map { row in
-                SessionRecord(
-                    id: try row.text(0), cookieDigest: try row.bytes(1), account: try row.text(2),
-                    authenticatedAt: try row.moment(3), acr: try row.text(4),
-                    amr: try row.text(5).split(separator: " ").map(String.init), usedAt: try row.moment(6),
-                    expiresAt: try row.moment(7))
-            }
+            ).map { try SessionRecord($0, sealing) }
         }
     }
 

@@ -18,11 +18,15 @@ public struct SessionRecord: Sendable, Equatable {
     public let usedAt: Timestamp
     /// The absolute end.
     public let expiresAt: Timestamp
+    /// The browser and its system in words, as the person saw them at the sign-in. Sealed at rest.
+    public let browser: String?
+    /// The browser's network address at the sign-in. Sealed at rest.
+    public let address: String?
 
     /// A record of these values.
     public init(
         id: String, cookieDigest: [UInt8], account: String, authenticatedAt: Timestamp, acr: String, amr: [String],
-        usedAt: Timestamp, expiresAt: Timestamp
+        usedAt: Timestamp, expiresAt: Timestamp, browser: String? = nil, address: String? = nil
     ) {
         self.id = id
         self.cookieDigest = cookieDigest
@@ -32,6 +36,36 @@ public struct SessionRecord: Sendable, Equatable {
         self.amr = amr
         self.usedAt = usedAt
         self.expiresAt = expiresAt
+        self.browser = browser
+        self.address = address
+    }
+}
+
+/// A session with the services that it has signed its person in to.
+public struct SessionListing: Sendable, Equatable {
+    /// A service, as it is registered now.
+    public struct Service: Sendable, Equatable {
+        /// The client's name.
+        public let name: String
+        /// The address that the person was led to last.
+        public let redirectURI: String
+
+        /// A service of that name and address.
+        public init(name: String, redirectURI: String) {
+            self.name = name
+            self.redirectURI = redirectURI
+        }
+    }
+
+    /// The session itself.
+    public let session: SessionRecord
+    /// The one that was signed in to last first. A client that was deleted is not among them.
+    public let services: [Service]
+
+    /// A session and its services.
+    public init(session: SessionRecord, services: [Service]) {
+        self.session = session
+        self.services = services
     }
 }
 
@@ -43,6 +77,17 @@ public protocol SessionStore: Sendable {
     /// Ends a session, and with it all its grants, with the audit event. Says whether there was one; where there was none,
     /// there is no event.
     func endSession(_ id: String, audit: AuditEvent) async throws -> Bool
+
+    /// The account's sessions that go on at `moment`, the one used last first, at most `limit`, each with at most
+    /// `services` of the services that it has signed in to.
+    ///
+    /// - Parameter idleSince: Sessions that were not used after this moment have ended.
+    func sessions(account: String, at moment: Timestamp, idleSince: Timestamp, limit: Int, services: Int) async throws
+        -> [SessionListing]
+
+    /// Ends a session of that account, and with it all its grants, together with the audit event. `false`, and no event,
+    /// where the account has no such session, whoever else may have it.
+    func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool
 
     /// Ends all sessions of an account, and with them all their grants. Says how many there were.
     func endSessions(account: String) async throws -> Int

@@ -1,0 +1,67 @@
+import OAuth
+import Store
+public import _Primitives
+
+/// A browser that is signed in, as its person's own phone shows it.
+public struct AccountSession: Sendable, Equatable {
+    /// A service that the browser was signed in to.
+    public struct Service: Sendable, Equatable {
+        /// The client's name.
+        public let name: String
+        /// Scheme, host and port.
+        public let origin: String
+    }
+
+    /// By what the session is ended. It opens nothing.
+    public let id: String
+    /// The one that was signed in to last first.
+    public let services: [Service]
+    /// The browser and its system in words, as at the sign-in.
+    public let browser: String?
+    /// The browser's network address, as at the sign-in.
+    public let address: String?
+    /// When the person authenticated.
+    public let authenticatedAt: Timestamp
+    /// When the session last signed the person in somewhere.
+    public let usedAt: Timestamp
+    /// The absolute end.
+    public let expiresAt: Timestamp
+}
+
+extension AuditEvent.Kind {
+    /// The person ended a browser's session from a phone; the detail is the session.
+    static let sessionRevoked = Self(rawValue: "session-revoked")
+}
+
+extension OpenIDProvider {
+    /// The browsers that are signed in to an account, the one used last first, at most ``Limits/activityRows``.
+    ///
+    /// Cost: one query, and one for each session.
+    public func sessions(ofAccount account: String) async throws -> [AccountSession] {
+        let now = self.time.now()
+        return try await self.store.sessions(
+            account: account, at: now, idleSince: now - self.limits.oauth.sessionIdleLifetime,
+            limit: self.limits.activityRows, services: self.limits.servicesPerSession
+        ).map { listing in
+            let session = listing.session
+            return AccountSession(
+                id: session.id,
+                services: try listing.services.map {
+                    AccountSession.Service(name: $0.name, origin: try RedirectURI($0.redirectURI).origin)
+                },
+                browser: session.browser, address: session.address, authenticatedAt: session.authenticatedAt,
+                usedAt: session.usedAt, expiresAt: session.expiresAt)
+        }
+    }
+
+    /// Ends a session, because its person wants it: what clients were given in it stops working at once, on every node.
+    ///
+    /// `false` where the account has no such session; another account's is no different from one that never was.
+    ///
+    /// Cost: one store step.
+    public func endSession(_ id: String, ofAccount account: String) async throws -> Bool {
+        try await self.store.endSession(
+            id, account: account,
+            audit: AuditEvent(.sessionRevoked, at: self.time.now(), accountID: account, detail: id))
+    }
+}
