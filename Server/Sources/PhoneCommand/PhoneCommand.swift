@@ -14,8 +14,9 @@ struct PhoneCommand: AsyncParsableCommand {
             Exit codes: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 locked out, 5 server unreachable.
             """,
         subcommands: [
-            EnrollCommand.self, ScanCommand.self, AuthenticateCommand.self, AccountsCommand.self,
-            AuthenticatorsCommand.self, SensorCommand.self, ClockCommand.self, WipeCommand.self,
+            EnrollCommand.self, ScanCommand.self, AuthenticateCommand.self, ActivityCommand.self,
+            RevokeCommand.self, AccountsCommand.self, AuthenticatorsCommand.self, SensorCommand.self, ClockCommand.self,
+            WipeCommand.self,
         ])
 
     /// Parses and runs, and ends with the exit codes above.

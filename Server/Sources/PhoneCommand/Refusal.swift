@@ -35,6 +35,7 @@ struct Refusal: Error, Equatable {
             self.init(error.code, error.fidoErrorCode, error.serverStatusCode, error.reason)
         case let error as AuthenticationError:
             self.init(error.code, error.fidoErrorCode, error.serverStatusCode, error.reason)
+        case let error as AccountActivityError: self.init(error)
         case let error as InitializationError: self.init(error)
         case let error as StorageError:
             self.init(InitializationError(error.code == .inUse ? .storageInUse : .storageCorrupt))
@@ -71,6 +72,18 @@ struct Refusal: Error, Equatable {
         case .hostNotAllowed, .insecureTransport:
             self.init(.refused, "refused", reason, "The code points to an address that is not trusted.")
         default: self = .failed(reason, "The server's answer makes no sense (\(error.reason)).")
+        }
+    }
+
+    private init(_ error: AccountActivityError) {
+        let reason = Self.kebab(error.code)
+        switch error.code {
+        case .sessionUnknown: self = .notFound(reason, "There is no such session, or it has ended.")
+        case .accountLocked: self.init(.refused, "refused", reason, "The account is locked.")
+        case .notAuthorized: self.init(.refused, "refused", reason, "The server wants you to authenticate again.")
+        case .networkError:
+            self.init(.unreachable, "unreachable", "unreachable", "The server does not answer (\(error.reason)).")
+        default: self = .failed(reason, "It did not work (\(error.reason)).")
         }
     }
 

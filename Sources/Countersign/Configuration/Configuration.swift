@@ -23,6 +23,10 @@ public struct Configuration: Hashable, Sendable, Codable {
     public var authenticationResponsePath: String
     /// Where a typed sign-in code is redeemed.
     public var authenticationRedeemPath: String
+    /// Where an account's notices are fetched.
+    public var noticesPath: String
+    /// Where an account's signed-in browsers are fetched, and, with an identifier behind it, ended.
+    public var sessionsPath: String
     /// The hosts, with their port where it is not the scheme's own, to which a token may be sent: by default the one of
     /// ``baseUrl``. A payload that names another host is refused before anything is sent.
     public var redeemHosts: Set<String>
@@ -40,6 +44,8 @@ public struct Configuration: Hashable, Sendable, Codable {
         self.authenticationRequestPath = "/uaf/1.1/request/authentication/"
         self.authenticationResponsePath = "/uaf/1.1/authentication/"
         self.authenticationRedeemPath = "/token/redeem/authentication"
+        self.noticesPath = "/account/v1/notices"
+        self.sessionsPath = "/account/v1/sessions"
         self.redeemHosts = Set([Self.authority(baseUrl)].compactMap(\.self))
         self.networkTimeoutInSeconds = 60
         self.userInteractionTimeoutInSeconds = 240
@@ -47,8 +53,8 @@ public struct Configuration: Hashable, Sendable, Codable {
 
     private enum CodingKeys: String, CodingKey {
         case baseUrl, facetId, registrationRequestPath, registrationResponsePath, authenticationRequestPath
-        case authenticationResponsePath, authenticationRedeemPath, redeemHosts, networkTimeoutInSeconds
-        case userInteractionTimeoutInSeconds
+        case authenticationResponsePath, authenticationRedeemPath, noticesPath, sessionsPath, redeemHosts
+        case networkTimeoutInSeconds, userInteractionTimeoutInSeconds
     }
 
     /// Reads a configuration; what is missing has its default.
@@ -69,6 +75,8 @@ public struct Configuration: Hashable, Sendable, Codable {
         try read(.authenticationRequestPath, into: &self.authenticationRequestPath)
         try read(.authenticationResponsePath, into: &self.authenticationResponsePath)
         try read(.authenticationRedeemPath, into: &self.authenticationRedeemPath)
+        try read(.noticesPath, into: &self.noticesPath)
+        try read(.sessionsPath, into: &self.sessionsPath)
         try read(.redeemHosts, into: &self.redeemHosts)
         try read(.networkTimeoutInSeconds, into: &self.networkTimeoutInSeconds)
         try read(.userInteractionTimeoutInSeconds, into: &self.userInteractionTimeoutInSeconds)

@@ -22,6 +22,10 @@ public struct Operations: Sendable {
     public var registration: Registration { Registration(core: self.core) }
     /// Authenticates a person whose name the app knows.
     public var authentication: Authentication { Authentication(core: self.core) }
+    /// What has happened on a person's account: notices, and the browsers that are signed in.
+    public var accountActivity: AccountActivity { AccountActivity(core: self.core) }
+    /// Ends a browser's session that ``accountActivity`` has listed.
+    public var sessionRevocation: SessionRevocation { SessionRevocation(core: self.core) }
 }
 
 /// Reads an out-of-band payload, from exactly one of its forms.

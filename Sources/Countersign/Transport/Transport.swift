@@ -6,13 +6,13 @@
 
 /// One request of the SDK, as plain values.
 public struct TransportRequest: Sendable {
-    /// `GET` or `POST`.
+    /// `GET`, `POST` or `DELETE`.
     public var method: String
     /// Where it goes: `https`, or `http` on a loopback address. The SDK has checked that before it hands it over.
     public var url: URL
     /// Header fields in the order they are sent.
     public var headers: [(name: String, value: String)]
-    /// The body; empty for `GET`.
+    /// The body; empty for `GET` and `DELETE`.
     public var body: [UInt8]
     /// How long the whole exchange may take.
     public var timeout: Duration

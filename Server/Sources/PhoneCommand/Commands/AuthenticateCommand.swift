@@ -16,11 +16,31 @@ struct AuthenticateCommand: AsyncParsableCommand {
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
-            try await PhoneDevice.with(self.phone) { try await self.authenticate(on: $0, report) }
+            try await PhoneDevice.with(self.phone) { device in
+                let person = OwnPerson(username: self.username, answers: self.answers, phone: self.phone)
+                let (client, result) = try await person.authenticate(on: device, report)
+                let server = ServerAddress(client.configuration.baseUrl)?.text ?? ""
+                report.say([
+                    "event": .string("finished"), "outcome": .string("authenticated"),
+                    "account": .string(result.account.username),
+                    // The token itself is a secret that opens further enrolments: it is not printed.
+                    "hasToken": .bool(result.authorizationProvider != nil),
+                ]) { $0.success("Authenticated at \(server).") }
+            }
         }
     }
+}
 
-    private func authenticate(on device: PhoneDevice, _ report: Report) async throws {
+/// The phone's own user, who starts something that only the account's person may do.
+struct OwnPerson {
+    let username: String
+    let answers: AnswerOptions
+    let phone: PhoneOptions
+
+    /// Authenticates in the app itself. Throws ``Refusal`` and what the SDK throws.
+    func authenticate(on device: PhoneDevice, _ report: Report) async throws -> (
+        client: MobileAuthenticationClient, result: AuthenticationResult
+    ) {
         let accounts = try await device.client(nil).localData.accounts
         guard let account = accounts.first(where: { $0.username == self.username }),
             let server = ServerAddress(account.server.baseUrl)
@@ -35,18 +55,25 @@ struct AuthenticateCommand: AsyncParsableCommand {
         script.approveOwnRequest()
         let person = Person(report: report, script: script)
         let interaction = PersonInteraction(person: person, isRegistration: false)
+        let client = try await device.client(server)
         do {
-            let result: AuthenticationResult = try await device.client(server).operations.authentication
+            let result: AuthenticationResult = try await client.operations.authentication
                 .username(self.username).authenticatorSelector(interaction).pinUserVerifier(interaction)
                 .fingerprintUserVerifier(interaction).execute()
-            report.say([
-                "event": .string("finished"), "outcome": .string("authenticated"),
-                "account": .string(result.account.username),
-                // The token itself is a secret that opens further enrolments: it is not printed.
-                "hasToken": .bool(result.authorizationProvider != nil),
-            ]) { $0.success("Authenticated at \(server.text).") }
+            return (client, result)
         } catch {
             throw await person.gaveUp ?? error
         }
+    }
+
+    /// Authenticates, and gives what proves it to the server.
+    func authorize(on device: PhoneDevice, _ report: Report) async throws -> (
+        client: MobileAuthenticationClient, provider: any AuthorizationProvider
+    ) {
+        let (client, result) = try await self.authenticate(on: device, report)
+        guard let provider = result.authorizationProvider else {
+            throw Refusal.failed("no-token", "The server gave no token to act with.")
+        }
+        return (client, provider)
     }
 }

@@ -3,8 +3,10 @@ import Foundation
 
 /// Which phone, and how it speaks.
 struct PhoneOptions: ParsableArguments {
+    static let defaultHome = "~/.countersign-phone"
+
     @Option(help: "The folder that holds the phone.")
-    var home = "~/.countersign-phone"
+    var home = PhoneOptions.defaultHome
 
     @Flag(help: "Print one JSON object a line; nothing is asked.")
     var json = false

@@ -151,11 +151,16 @@ struct OutOfBandRun {
             "event": .string("finished"), "outcome": .string("approved"), "account": .string(result.account.username),
         ]
         members.set("continuation", result.location?.absoluteString)
+        let isSignIn = await !person.hasSeenTransaction
         report.say(members) { terminal in
             terminal.success("Approved.")
-            guard let location = result.location, !self.answers.open else { return }
-            terminal.print("Go on in the browser that you started from, on this device:")
-            terminal.print("  \(DisplayText.line(location.absoluteString, maximumLength: 2000))")
+            if let location = result.location, !self.answers.open {
+                terminal.print("Go on in the browser that you started from, on this device:")
+                terminal.print("  \(DisplayText.line(location.absoluteString, maximumLength: 2000))")
+            }
+            guard isSignIn else { return }
+            terminal.print("To see where you are signed in, and to end it:")
+            terminal.print("  \(ActivityCommand.line(account: result.account.username, home: self.phone.home))")
         }
         if let location = result.location, self.answers.open { try Self.openInBrowser(location) }
     }

@@ -14,6 +14,8 @@ actor Person {
     private var hasDecided = false
     /// Why the script gave up, where that was not a denial.
     private(set) var gaveUp: Refusal?
+    /// Whether a text was to be agreed to, not only who is there.
+    private(set) var hasSeenTransaction = false
 
     init(report: Report, script: ScriptedAnswers) {
         self.report = report
@@ -27,6 +29,7 @@ actor Person {
     /// Shows the request, once, before anything is answered.
     private func show(_ requester: Requester?, account: Account?, transaction: Data?, operation: String) {
         let text = transaction.map { String(decoding: $0, as: UTF8.self) }
+        self.hasSeenTransaction = text != nil
         var members: JSONObject = ["event": .string("request"), "operation": .string(operation)]
         members.set("account", account?.username)
         members.set("service", requester?.service)

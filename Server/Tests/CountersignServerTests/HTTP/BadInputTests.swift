@@ -45,6 +45,9 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/token/dispatch/authentication", allow: "POST", body: .json, isForClients: true),
         .init(path: "/status", allow: "POST", body: .json, isForClients: true),
         .init(path: "/status/unknown/events", allow: "GET, HEAD", isForClients: true),
+        .init(path: "/account/v1/notices", allow: "GET, HEAD"),
+        .init(path: "/account/v1/sessions", allow: "GET, HEAD"),
+        .init(path: "/account/v1/sessions/unknown", allow: "DELETE"),
         .init(path: "/admin/v1/tokens", allow: "POST", body: .json),
     ]
 

@@ -1,0 +1,249 @@
+import Countersign
+import CountersignTestKit
+import Foundation
+import Testing
+
+@Suite("An account's activity: notices, and browsers that the phone signs out")
+struct AccountActivityTests {
+    private static let provider = JwtAuthorizationProvider("the-jwt")
+    private static let escape = "\u{1B}[2J"
+    private static let noticesBody = """
+        {"username":"alice","notices":[
+        {"id":"n1","kind":"device-added","at":"2026-11-21T09:00:01.500Z","subject":"Alice's \(escape)phone"},
+        {"id":"n2","kind":"moon-landed","at":"1969-07-20T20:17:40.000Z","subject":""}]}
+        """.replacing(escape, with: "\\u001b[2J")
+    private static let sessionsBody = """
+        {"username":"alice","sessions":[
+        {"id":"s-1_A","services":[{"name":"Bank\\u202e","origin":"https://b\u{430}nk.example"}],"browser":"Chrome\\nLinux",
+        "address":"192.0.2.1\\u0007","authenticatedAt":"2026-11-21T09:00:00.000Z",
+        "usedAt":"2026-11-21T09:30:00.000Z","expiresAt":"2026-11-21T21:00:00.000Z","new":{"member":1}},
+        {"id":"s2","services":[],"authenticatedAt":"2026-11-21T08:00:00.000Z",
+        "usedAt":"2026-11-21T08:00:00.000Z","expiresAt":"2026-11-21T20:00:00.000Z"}]}
+        """
+
+    /// A world whose server answers the account's addresses so.
+    private static func world(
+        notices: TransportResponse = json(Self.noticesBody), sessions: TransportResponse = json(Self.sessionsBody),
+        delete: TransportResponse = TransportResponse(status: 204, headers: [], body: []),
+        configuration change: (inout Configuration) -> Void = { _ in }
+    ) async throws -> World {
+        let world = try await World(configuration: change)
+        await world.server.intercept { request in
+            switch (request.method, request.url.path()) {
+            case ("GET", "/account/v1/notices"): notices
+            case ("GET", "/account/v1/sessions"): sessions
+            case ("DELETE", let path) where path.hasPrefix("/account/v1/sessions/"): delete
+            default: nil
+            }
+        }
+        return world
+    }
+
+    private static func json(_ text: String, status: Int = 200, type: String = "application/json") -> TransportResponse
+    {
+        TransportResponse(status: status, headers: [("Content-Type", type)], body: Array(text.utf8))
+    }
+
+    private static func activity(_ world: World, username: String = "alice") -> AccountActivity {
+        world.phone.client.operations.accountActivity.username(username).authorizationProvider(Self.provider)
+    }
+
+    private static func revocation(_ world: World, _ id: String = "s-1_A") -> SessionRevocation {
+        world.phone.client.operations.sessionRevocation.sessionId(id).authorizationProvider(Self.provider)
+    }
+
+    private static func seconds(_ date: Date?) -> Double? { date?.timeIntervalSince1970 }
+
+    @Test("Lists are read whole, and what comes from the server is made fit to be shown")
+    func lists() async throws {
+        let world = try await Self.world()
+        let result: AccountActivityResult = try await Self.activity(world).execute()
+        #expect(result.notices.map(\.kind) == [.deviceAdded, AccountNotice.Kind(rawValue: "moon-landed")])
+        #expect(result.notices.map(\.subject) == ["Alice's phone", ""])
+        #expect(Self.seconds(result.notices.first?.date) == 1_795_251_601.5)
+        #expect(result.sessions.map(\.id) == ["s-1_A", "s2"])
+        let session = try #require(result.sessions.first)
+        #expect(session.services.map(\.name) == ["Bank\u{FFFD}"])
+        #expect(session.services.map(\.origin) == ["https://xn--bnk-6cd.example"])
+        #expect(session.browser == "Chrome\u{FFFD}Linux")
+        #expect(session.address == "192.0.2.1\u{FFFD}")
+        #expect(Self.seconds(session.authenticatedAt) == 1_795_251_600)
+        #expect(Self.seconds(session.usedAt) == 1_795_253_400)
+        #expect(Self.seconds(session.expiresAt) == 1_795_294_800)
+        #expect(result.sessions.last?.browser == nil && result.sessions.last?.services == [])
+    }
+
+    @Test("Each request carries the authorization, and nothing else of the person")
+    func requests() async throws {
+        let world = try await Self.world()
+        _ = try await Self.activity(world).execute() as AccountActivityResult
+        try await Self.revocation(world).execute() as Void
+        let sent = await world.server.requests
+        #expect(
+            sent.map { "\($0.method) \($0.url.path())" } == [
+                "GET /account/v1/notices", "GET /account/v1/sessions", "DELETE /account/v1/sessions/s-1_A",
+            ])
+        for request in sent {
+            #expect(request.headers.contains { $0 == ("Authorization", "Bearer the-jwt") })
+            #expect(request.body.isEmpty && request.url.query() == nil)
+        }
+    }
+
+    @Test("Configured paths are used, with or without a slash at their end")
+    func paths() async throws {
+        for path in ["/other/sessions", "/other/sessions/"] {
+            let world = try await World { $0.sessionsPath = path }
+            await world.server.intercept { _ in TransportResponse(status: 204, headers: [], body: []) }
+            try await Self.revocation(world).execute() as Void
+            #expect(await world.server.requests.map { $0.url.path() } == ["/other/sessions/s-1_A"])
+        }
+    }
+
+    @Test(
+        "What the server refuses has a code that says what to do",
+        arguments: [
+            (401, AccountActivityError.Code.notAuthorized), (403, .accountLocked), (404, .protocolError),
+            (302, .protocolError), (408, .networkError), (429, .networkError), (500, .networkError),
+            (503, .networkError),
+        ])
+    func refusals(status: Int, code: AccountActivityError.Code) async throws {
+        let refused = Self.json("{}", status: status)
+        for world in [try await Self.world(notices: refused), try await Self.world(sessions: refused)] {
+            await #expect(throws: AccountActivityError(code)) {
+                try await Self.activity(world).execute() as AccountActivityResult
+            }
+        }
+        let world = try await Self.world(delete: refused)
+        await #expect(throws: AccountActivityError(status == 404 ? .sessionUnknown : code)) {
+            try await Self.revocation(world).execute() as Void
+        }
+    }
+
+    @Test(
+        "An answer that is not of the protocol is refused",
+        arguments: [
+            "", "[]", "{}", #"{"username":"alice"}"#, #"{"username":"alice","sessions":{}}"#,
+            #"{"username":"alice","sessions":[1]}"#, #"{"username":"mallory","sessions":[]}"#,
+            #"{"username":"alice","username":"alice","sessions":[]}"#,
+            sessionsBody.replacing("s-1_A", with: "../../uaf"), sessionsBody.replacing("s-1_A", with: ""),
+            sessionsBody.replacing("2026-11-21T09:30:00.000Z", with: "yesterday"),
+            sessionsBody.replacing(#""usedAt":"2026-11-21T08:00:00.000Z","#, with: ""),
+            sessionsBody.replacing(#""services":[],"#, with: ""),
+            sessionsBody.replacing(#""name":"#, with: #""called":"#),
+        ])
+    func malformedSessions(body: String) async throws {
+        let world = try await Self.world(sessions: Self.json(body))
+        await #expect(throws: AccountActivityError(.protocolError)) {
+            try await Self.activity(world).execute() as AccountActivityResult
+        }
+    }
+
+    @Test(
+        "Notices that are not of the protocol, or of another media type, are refused",
+        arguments: [
+            json(#"{"username":"alice"}"#), json(#"{"username":"alice","notices":[{}]}"#),
+            json(noticesBody.replacing(#""username":"alice""#, with: #""username":"bob""#)),
+            json(noticesBody, type: "text/html"), TransportResponse(status: 200, headers: [], body: Array("{}".utf8)),
+        ])
+    func malformedNotices(answer: TransportResponse) async throws {
+        let world = try await Self.world(notices: answer)
+        await #expect(throws: AccountActivityError(.protocolError)) {
+            try await Self.activity(world).execute() as AccountActivityResult
+        }
+    }
+
+    @Test("An answer longer than any list is refused")
+    func tooLong() async throws {
+        let world = try await Self.world(notices: Self.json(String(repeating: " ", count: 262_145)))
+        await #expect(throws: AccountActivityError(.networkError)) {
+            try await Self.activity(world).execute() as AccountActivityResult
+        }
+    }
+
+    @Test(
+        "What cannot be a session's identifier is sent nowhere",
+        arguments: [
+            "", "a/b", "..", "a b", "é", "%2e", String(repeating: "a", count: 129),
+        ])
+    func foreignIdentifiers(id: String) async throws {
+        let world = try await Self.world()
+        await #expect(throws: AccountActivityError(.sessionUnknown)) {
+            try await Self.revocation(world, id).execute() as Void
+        }
+        #expect(await world.server.requests.isEmpty)
+    }
+
+    @Test("A part that is missing, and a second execution, are mistakes that are told")
+    func mistakes() async throws {
+        let world = try await Self.world()
+        let operations = world.phone.client.operations
+        for activity in [
+            operations.accountActivity.username("alice"),
+            operations.accountActivity.authorizationProvider(Self.provider),
+        ] {
+            await #expect(throws: AccountActivityError(.missingInteraction)) {
+                try await activity.execute() as AccountActivityResult
+            }
+        }
+        for revocation in [
+            operations.sessionRevocation.sessionId("s2"),
+            operations.sessionRevocation.authorizationProvider(Self.provider),
+        ] {
+            await #expect(throws: AccountActivityError(.missingInteraction)) { try await revocation.execute() as Void }
+        }
+        #expect(await world.server.requests.isEmpty)
+        let activity = Self.activity(world)
+        _ = try await activity.execute() as AccountActivityResult
+        await #expect(throws: AccountActivityError(.operationReused)) {
+            try await activity.execute() as AccountActivityResult
+        }
+        let revocation = Self.revocation(world)
+        try await revocation.execute() as Void
+        await #expect(throws: AccountActivityError(.operationReused)) { try await revocation.execute() as Void }
+    }
+
+    @Test("No network, an insecure address and a cancelled task are told apart")
+    func transport() async throws {
+        let unreachable = try await World()
+        await unreachable.server.intercept { _ in throw TransportError(.unreachable, "no connection") }
+        await #expect(throws: AccountActivityError(.networkError)) {
+            try await Self.activity(unreachable).execute() as AccountActivityResult
+        }
+        let insecure = try await Self.world { $0.baseUrl = URL(string: "http://id.example.com")! }
+        await #expect(throws: AccountActivityError(.insecureTransport)) {
+            try await Self.revocation(insecure).execute() as Void
+        }
+        #expect(await insecure.server.requests.isEmpty)
+        let world = try await Self.world()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await Self.revocation(world).execute() as Void
+        }
+        await #expect(throws: AccountActivityError(.userCanceled)) { try await task.value }
+    }
+
+    @Test("Without await each ends in one call")
+    func callbacks() async throws {
+        let world = try await Self.world()
+        let result = await withCheckedContinuation { continuation in
+            Self.activity(world).onSuccess { continuation.resume(returning: $0.sessions.count) }
+                .onError { _ in continuation.resume(returning: -1) }.execute()
+        }
+        #expect(result == 2)
+        let ended = await withCheckedContinuation { continuation in
+            Self.revocation(world).onSuccess { continuation.resume(returning: true) }
+                .onError { _ in continuation.resume(returning: false) }.execute()
+        }
+        #expect(ended)
+        let error = await withCheckedContinuation { continuation in
+            Self.activity(world, username: "bob").onSuccess { _ in continuation.resume(returning: nil) }
+                .onError { continuation.resume(returning: $0) }.execute()
+        }
+        #expect(error == AccountActivityError(.protocolError))
+        let unknown = await withCheckedContinuation { continuation in
+            Self.revocation(world, "a/b").onSuccess { continuation.resume(returning: nil) }
+                .onError { continuation.resume(returning: $0) }.execute()
+        }
+        #expect(unknown == AccountActivityError(.sessionUnknown))
+    }
+}
