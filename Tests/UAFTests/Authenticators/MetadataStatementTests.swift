@@ -87,8 +87,10 @@ struct MetadataStatementTests {
             "matcherProtection", "attachmentHint", "isSecondFactorOnly", "tcDisplay", "tcDisplayContentType",
             "attestationRootCertificates",
         ].map { BadChange($0, nil, .missingMember) } + [
-            BadChange("aaid", .string("x"), .invalidValue), BadChange("description", .string(""), .outOfRange),
-            BadChange("upv", .array([]), .outOfRange), BadChange("attestationTypes", .array([]), .outOfRange),
+            BadChange("aaid", .string("x"), .invalidValue),
+            BadChange("description", .string(""), .outOfRange),
+            BadChange("upv", .array([]), .outOfRange),
+            BadChange("attestationTypes", .array([]), .outOfRange),
             BadChange("keyProtection", .string("software"), .wrongType),
             BadChange("isSecondFactorOnly", .string("no"), .wrongType),
             BadChange("userVerificationDetails", .array([]), .outOfRange),

@@ -25,8 +25,10 @@ struct AuthenticationTests {
     @Test(
         "A broken request is refused",
         arguments: [
-            BadChange("0.challenge", nil, .missingMember), BadChange("0.policy", nil, .missingMember),
-            BadChange("0.transaction", .array([]), .outOfRange), BadChange("0.transaction", .object([:]), .wrongType),
+            BadChange("0.challenge", nil, .missingMember),
+            BadChange("0.policy", nil, .missingMember),
+            BadChange("0.transaction", .array([]), .outOfRange),
+            BadChange("0.transaction", .object([:]), .wrongType),
             BadChange("0.transaction.0.contentType", nil, .missingMember),
             BadChange("0.transaction.0.contentType", .string(""), .outOfRange),
             BadChange("0.transaction.0.content", nil, .missingMember),

@@ -50,7 +50,8 @@ struct DeregistrationTests {
     @Test(
         "A broken request is refused",
         arguments: [
-            BadChange("0.authenticators", nil, .missingMember), BadChange("0.authenticators", .array([]), .outOfRange),
+            BadChange("0.authenticators", nil, .missingMember),
+            BadChange("0.authenticators", .array([]), .outOfRange),
             BadChange("0.authenticators.0", .string("x"), .wrongType),
             BadChange("0.authenticators.0.aaid", nil, .missingMember),
             BadChange("0.authenticators.0.aaid", .string("C516"), .invalidValue),

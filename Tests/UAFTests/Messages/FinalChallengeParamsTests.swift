@@ -39,11 +39,16 @@ struct FinalChallengeParamsTests {
     @Test(
         "Broken parameters are refused",
         arguments: [
-            BadChange("appID", nil, .missingMember), BadChange("appID", .string(""), .outOfRange),
-            BadChange("appID", text(513), .outOfRange), BadChange("challenge", nil, .missingMember),
-            BadChange("challenge", .string("AAAA"), .outOfRange), BadChange("facetID", nil, .missingMember),
-            BadChange("facetID", .string(""), .outOfRange), BadChange("facetID", text(513), .outOfRange),
-            BadChange("channelBinding", nil, .missingMember), BadChange("channelBinding", .string("x"), .wrongType),
+            BadChange("appID", nil, .missingMember),
+            BadChange("appID", .string(""), .outOfRange),
+            BadChange("appID", text(513), .outOfRange),
+            BadChange("challenge", nil, .missingMember),
+            BadChange("challenge", .string("AAAA"), .outOfRange),
+            BadChange("facetID", nil, .missingMember),
+            BadChange("facetID", .string(""), .outOfRange),
+            BadChange("facetID", text(513), .outOfRange),
+            BadChange("channelBinding", nil, .missingMember),
+            BadChange("channelBinding", .string("x"), .wrongType),
             BadChange("channelBinding.serverEndPoint", .string(""), .outOfRange),
             BadChange("channelBinding.cid_pubkey", .bool(true), .wrongType),
         ])

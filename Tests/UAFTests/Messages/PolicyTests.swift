@@ -46,9 +46,12 @@ struct PolicyTests {
     @Test(
         "Broken policies are refused",
         arguments: [
-            BadChange("accepted", nil, .missingMember), BadChange("accepted", .array([]), .outOfRange),
-            BadChange("accepted.0", .array([]), .outOfRange), BadChange("accepted.0", .object([:]), .wrongType),
-            BadChange("accepted.0.0", .string("x"), .wrongType), BadChange("disallowed", .array([]), .outOfRange),
+            BadChange("accepted", nil, .missingMember),
+            BadChange("accepted", .array([]), .outOfRange),
+            BadChange("accepted.0", .array([]), .outOfRange),
+            BadChange("accepted.0", .object([:]), .wrongType),
+            BadChange("accepted.0.0", .string("x"), .wrongType),
+            BadChange("disallowed", .array([]), .outOfRange),
             BadChange("disallowed", .object([:]), .wrongType),
             BadChange("accepted.0.0.aaid", .string("C516#0001"), .wrongType),
             BadChange("accepted.0.0.aaid", .array([]), .outOfRange),

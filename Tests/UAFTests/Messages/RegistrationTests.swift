@@ -16,14 +16,18 @@ struct RegistrationTests {
     @Test(
         "A broken request is refused",
         arguments: [
-            BadChange("0.challenge", nil, .missingMember), BadChange("0.challenge", .string(""), .outOfRange),
+            BadChange("0.challenge", nil, .missingMember),
+            BadChange("0.challenge", .string(""), .outOfRange),
             BadChange("0.challenge", .string("AAAA"), .outOfRange),
             BadChange("0.challenge", .string(Base64URL.encode(bytes(65))), .outOfRange),
             BadChange("0.challenge", .string("AAAAAAAAAAA="), .invalidBase64URL),
             BadChange("0.challenge", .integer(5), .wrongType),
-            BadChange("0.username", nil, .missingMember), BadChange("0.username", .string(""), .outOfRange),
-            BadChange("0.username", text(129), .outOfRange), BadChange("0.username", .bool(true), .wrongType),
-            BadChange("0.policy", nil, .missingMember), BadChange("0.policy", .array([]), .wrongType),
+            BadChange("0.username", nil, .missingMember),
+            BadChange("0.username", .string(""), .outOfRange),
+            BadChange("0.username", text(129), .outOfRange),
+            BadChange("0.username", .bool(true), .wrongType),
+            BadChange("0.policy", nil, .missingMember),
+            BadChange("0.policy", .array([]), .wrongType),
         ])
     func refusesRequest(change: BadChange) throws {
         let bytes = try Sample(Parts.registrationRequest).setting(change.path, change.value)
@@ -65,8 +69,10 @@ struct RegistrationTests {
     @Test(
         "A broken response is refused",
         arguments: [
-            BadChange("0.fcParams", nil, .missingMember), BadChange("0.fcParams", .string(""), .outOfRange),
-            BadChange("0.fcParams", .object([:]), .wrongType), BadChange("0.assertions", nil, .missingMember),
+            BadChange("0.fcParams", nil, .missingMember),
+            BadChange("0.fcParams", .string(""), .outOfRange),
+            BadChange("0.fcParams", .object([:]), .wrongType),
+            BadChange("0.assertions", nil, .missingMember),
             BadChange("0.assertions", .object([:]), .wrongType),
             BadChange("0.assertions.0", .string("AT4AAA"), .wrongType),
             BadChange("0.assertions.0.assertionScheme", nil, .missingMember),

@@ -48,9 +48,12 @@ struct TransportTests {
     @Test(
         "A broken ReturnUAFRequest is refused",
         arguments: [
-            BadChange("statusCode", nil, .missingMember), BadChange("statusCode", .string("1200"), .wrongType),
-            BadChange("uafRequest", .array([]), .wrongType), BadChange("uafRequest", .string(""), .outOfRange),
-            BadChange("lifetimeMillis", .string("x"), .wrongType), BadChange("requester", .string("x"), .wrongType),
+            BadChange("statusCode", nil, .missingMember),
+            BadChange("statusCode", .string("1200"), .wrongType),
+            BadChange("uafRequest", .array([]), .wrongType),
+            BadChange("uafRequest", .string(""), .outOfRange),
+            BadChange("lifetimeMillis", .string("x"), .wrongType),
+            BadChange("requester", .string("x"), .wrongType),
             BadChange("requester.service", .string(""), .outOfRange),
             BadChange("requester.origin", text(513), .outOfRange),
             BadChange("dispatchChannel", text(65), .outOfRange),
@@ -99,7 +102,8 @@ struct TransportTests {
     @Test(
         "A broken ServerResponse is refused",
         arguments: [
-            BadChange("statusCode", nil, .missingMember), BadChange("additionalTokens", .array([]), .outOfRange),
+            BadChange("statusCode", nil, .missingMember),
+            BadChange("additionalTokens", .array([]), .outOfRange),
             BadChange("additionalTokens.0.type", nil, .missingMember),
             BadChange("additionalTokens.0.value", .string(""), .outOfRange),
             BadChange("confirmation.number", nil, .missingMember),
