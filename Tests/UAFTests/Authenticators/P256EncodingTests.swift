@@ -29,7 +29,10 @@ struct P256EncodingTests {
         var offCurve = raw
         offCurve[64] ^= 1
         let bad: [([UInt8], PublicKeyFormat)] = [
-            ([], .eccX962Raw), (Array(raw.dropLast()), .eccX962Raw), (raw + [0], .eccX962Raw), (offCurve, .eccX962Raw),
+            ([], .eccX962Raw),
+            (Array(raw.dropLast()), .eccX962Raw),
+            (raw + [0], .eccX962Raw),
+            (offCurve, .eccX962Raw),
             (bytes(65, 0), .eccX962Raw), ([0x04] + bytes(64, 0), .eccX962Raw), (der, .eccX962Raw), (raw, .eccX962DER),
             (Array(der.dropLast()), .eccX962DER), (der + [0], .eccX962DER),
             (Array(Self.key.publicKey.compressedRepresentation), .eccX962Raw),

@@ -44,13 +44,21 @@ struct PolicyMatcherTests {
         let candidate = Self.candidate(Self.pin, try KeyID(bytes(32, 1)))
         let otherKey = try KeyID(bytes(32, 9))
         let changes: [(inout MatchCriteria) -> Void] = [
-            { $0.aaid = [Self.fingerprint.aaid] }, { $0.vendorID = ["0000"] }, { $0.keyIDs = [otherKey] },
-            { $0.userVerification = .fingerprint }, { $0.userVerification = [.passcode, .all] },
-            { $0.keyProtection = .hardware }, { $0.matcherProtection = .onChip }, { $0.attachmentHint = .external },
-            { $0.tcDisplay = .hardware }, { $0.authenticationAlgorithms = [.p256DER] },
+            { $0.aaid = [Self.fingerprint.aaid] },
+            { $0.vendorID = ["0000"] },
+            { $0.keyIDs = [otherKey] },
+            { $0.userVerification = .fingerprint },
+            { $0.userVerification = [.passcode, .all] },
+            { $0.keyProtection = .hardware },
+            { $0.matcherProtection = .onChip },
+            { $0.attachmentHint = .external },
+            { $0.tcDisplay = .hardware },
+            { $0.authenticationAlgorithms = [.p256DER] },
             { $0.assertionSchemes = [AssertionScheme(rawValue: "WAV1CBOR")] },
-            { $0.attestationTypes = [.basicFull] }, { $0.authenticatorVersion = 2 },
-            { $0.extensions = [Extension(id: "x", data: "", failIfUnknown: true)] }, { $0.keyProtection = [] },
+            { $0.attestationTypes = [.basicFull] },
+            { $0.authenticatorVersion = 2 },
+            { $0.extensions = [Extension(id: "x", data: "", failIfUnknown: true)] },
+            { $0.keyProtection = [] },
         ]
         for (index, change) in changes.enumerated() {
             var criteria = try Self.fitting()
@@ -161,7 +169,9 @@ struct AuthenticatorModelTests {
     @Test("The table of AAIDs")
     func table() {
         let expected: [(AuthenticatorModel.Factor, String)] = [
-            (.pin, "C516#0001"), (.fingerprint, "C516#0003"), (.devicePossession, "C516#0006"),
+            (.pin, "C516#0001"),
+            (.fingerprint, "C516#0003"),
+            (.devicePossession, "C516#0006"),
         ]
         #expect(AuthenticatorModel.allCases.count == expected.count)
         for (factor, text) in expected {

@@ -83,10 +83,18 @@ struct OperationHeaderTests {
     @Test(
         "A message is an array of exactly one dictionary",
         arguments: [
-            ("[]", UAFError.Code.wrongArraySize), ("[{},{}]", .wrongArraySize), ("{}", .wrongType), ("[1]", .wrongType),
-            ("\"x\"", .wrongType), ("", .malformedJSON), ("[{]", .malformedJSON), ("[{}] x", .malformedJSON),
-            ("[null]", .malformedJSON), ("[{\"header\":null}]", .malformedJSON),
-            ("[{\"header\":{},\"header\":{}}]", .malformedJSON), ("[{}]", .missingMember),
+            ("[]", UAFError.Code.wrongArraySize),
+            ("[{},{}]", .wrongArraySize),
+            ("{}", .wrongType),
+            ("[1]", .wrongType),
+            ("\"x\"", .wrongType),
+            ("", .malformedJSON),
+            ("[{]", .malformedJSON),
+            ("[{}] x", .malformedJSON),
+            ("[null]", .malformedJSON),
+            ("[{\"header\":null}]", .malformedJSON),
+            ("[{\"header\":{},\"header\":{}}]", .malformedJSON),
+            ("[{}]", .missingMember),
         ])
     func framing(text: String, code: UAFError.Code) {
         #expect(throws: UAFError(code)) { try RegistrationRequest(parsing: text.utf8) }

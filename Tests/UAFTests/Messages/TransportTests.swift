@@ -18,9 +18,13 @@ struct TransportTests {
     @Test(
         "A context that is not a string of a JSON object is refused",
         arguments: [
-            ("{\"context\":{}}", UAFError.Code.wrongType), ("{\"context\":\"\"}", .outOfRange),
-            ("{\"context\":\"[]\"}", .wrongType), ("{\"context\":\"{\"}", .malformedJSON),
-            ("{\"context\":\"{\\\"a\\\":null}\"}", .malformedJSON), ("{\"op\":\"\"}", .outOfRange), ("[]", .wrongType),
+            ("{\"context\":{}}", UAFError.Code.wrongType),
+            ("{\"context\":\"\"}", .outOfRange),
+            ("{\"context\":\"[]\"}", .wrongType),
+            ("{\"context\":\"{\"}", .malformedJSON),
+            ("{\"context\":\"{\\\"a\\\":null}\"}", .malformedJSON),
+            ("{\"op\":\"\"}", .outOfRange),
+            ("[]", .wrongType),
             ("", .malformedJSON),
         ])
     func badContext(text: String, code: UAFError.Code) {
@@ -80,8 +84,10 @@ struct TransportTests {
     @Test(
         "A broken SendUAFResponse is refused",
         arguments: [
-            ("{}", UAFError.Code.missingMember), ("{\"uafResponse\":[]}", .wrongType),
-            ("{\"uafResponse\":\"\"}", .outOfRange), ("{\"uafResponse\":\"[]\",\"context\":{}}", .wrongType),
+            ("{}", UAFError.Code.missingMember),
+            ("{\"uafResponse\":[]}", .wrongType),
+            ("{\"uafResponse\":\"\"}", .outOfRange),
+            ("{\"uafResponse\":\"[]\",\"context\":{}}", .wrongType),
         ])
     func badSendResponse(text: String, code: UAFError.Code) {
         #expect(throws: UAFError(code)) { try SendUAFResponse(parsing: text.utf8) }

@@ -35,11 +35,24 @@ struct RegistryTests {
     @Test("Server status codes have the numbers of §5.1")
     func statusCodes() {
         let codes: [(UAFStatusCode, Int)] = [
-            (.ok, 1200), (.accepted, 1202), (.badRequest, 1400), (.unauthorized, 1401), (.forbidden, 1403),
-            (.notFound, 1404), (.requestTimeout, 1408), (.unknownAAID, 1480), (.unknownKeyID, 1481),
-            (.channelBindingRefused, 1490), (.invalidRequest, 1491), (.unacceptableAuthenticator, 1492),
-            (.revokedAuthenticator, 1493), (.unacceptableKey, 1494), (.unacceptableAlgorithm, 1495),
-            (.unacceptableAttestation, 1496), (.unacceptableClientCapabilities, 1497), (.unacceptableContent, 1498),
+            (.ok, 1200),
+            (.accepted, 1202),
+            (.badRequest, 1400),
+            (.unauthorized, 1401),
+            (.forbidden, 1403),
+            (.notFound, 1404),
+            (.requestTimeout, 1408),
+            (.unknownAAID, 1480),
+            (.unknownKeyID, 1481),
+            (.channelBindingRefused, 1490),
+            (.invalidRequest, 1491),
+            (.unacceptableAuthenticator, 1492),
+            (.revokedAuthenticator, 1493),
+            (.unacceptableKey, 1494),
+            (.unacceptableAlgorithm, 1495),
+            (.unacceptableAttestation, 1496),
+            (.unacceptableClientCapabilities, 1497),
+            (.unacceptableContent, 1498),
             (.internalServerError, 1500),
         ]
         for (code, number) in codes { #expect(code.rawValue == number) }
@@ -48,12 +61,18 @@ struct RegistryTests {
     @Test(
         "Each ASM status maps to one client error code (§5.3)",
         arguments: [
-            (ASMStatusCode.ok, ErrorCode.noError), (.error, .unknown), (.accessDenied, .authenticatorAccessDenied),
-            (.userCancelled, .userCancelled), (.cannotRenderTransactionContent, .invalidTransactionContent),
+            (ASMStatusCode.ok, ErrorCode.noError),
+            (.error, .unknown),
+            (.accessDenied, .authenticatorAccessDenied),
+            (.userCancelled, .userCancelled),
+            (.cannotRenderTransactionContent, .invalidTransactionContent),
             (.keyDisappearedPermanently, .keyDisappearedPermanently),
-            (.authenticatorDisconnected, .noSuitableAuthenticator), (.userNotResponsive, .userNotResponsive),
-            (.insufficientAuthenticatorResources, .insufficientAuthenticatorResources), (.userLockout, .userLockout),
-            (.userNotEnrolled, .userNotEnrolled), (ASMStatusCode(rawValue: 0x7F), .unknown),
+            (.authenticatorDisconnected, .noSuitableAuthenticator),
+            (.userNotResponsive, .userNotResponsive),
+            (.insufficientAuthenticatorResources, .insufficientAuthenticatorResources),
+            (.userLockout, .userLockout),
+            (.userNotEnrolled, .userNotEnrolled),
+            (ASMStatusCode(rawValue: 0x7F), .unknown),
         ])
     func asmStatus(status: ASMStatusCode, code: ErrorCode) {
         #expect(status.errorCode == code)
@@ -90,24 +109,48 @@ struct RegistryTests {
     @Test("Flags have the registry's bits")
     func flags() {
         let verification: [(UserVerification, UInt32)] = [
-            (.presence, 1), (.fingerprint, 2), (.passcode, 4), (.voiceprint, 8), (.faceprint, 16), (.location, 32),
-            (.eyeprint, 64), (.pattern, 128), (.handprint, 256), (.none, 512), (.all, 1024),
+            (.presence, 1),
+            (.fingerprint, 2),
+            (.passcode, 4),
+            (.voiceprint, 8),
+            (.faceprint, 16),
+            (.location, 32),
+            (.eyeprint, 64),
+            (.pattern, 128),
+            (.handprint, 256),
+            (.none, 512),
+            (.all, 1024),
         ]
         for (flag, bit) in verification { #expect(flag.rawValue == bit) }
         #expect(UserVerification.none.isSilent && !UserVerification.passcode.isSilent)
         let protection: [(KeyProtection, UInt16)] = [
-            (.software, 1), (.hardware, 2), (.tee, 4), (.secureElement, 8), (.remoteHandle, 16),
+            (.software, 1),
+            (.hardware, 2),
+            (.tee, 4),
+            (.secureElement, 8),
+            (.remoteHandle, 16),
         ]
         for (flag, bit) in protection { #expect(flag.rawValue == bit) }
         let matcher: [(MatcherProtection, UInt16)] = [(.software, 1), (.tee, 2), (.onChip, 4)]
         for (flag, bit) in matcher { #expect(flag.rawValue == bit) }
         let hints: [(AttachmentHint, UInt32)] = [
-            (.internal, 1), (.external, 2), (.wired, 4), (.wireless, 8), (.nfc, 16), (.bluetooth, 32), (.network, 64),
-            (.ready, 128), (.wifiDirect, 256),
+            (.internal, 1),
+            (.external, 2),
+            (.wired, 4),
+            (.wireless, 8),
+            (.nfc, 16),
+            (.bluetooth, 32),
+            (.network, 64),
+            (.ready, 128),
+            (.wifiDirect, 256),
         ]
         for (flag, bit) in hints { #expect(flag.rawValue == bit) }
         let displays: [(TransactionConfirmationDisplay, UInt16)] = [
-            (.any, 1), (.privilegedSoftware, 2), (.tee, 4), (.hardware, 8), (.remote, 16),
+            (.any, 1),
+            (.privilegedSoftware, 2),
+            (.tee, 4),
+            (.hardware, 8),
+            (.remote, 16),
         ]
         for (flag, bit) in displays { #expect(flag.rawValue == bit) }
     }
