@@ -69,8 +69,8 @@ struct AdminRoutes: Sendable {
 
     /// Who may call.
     enum Guard: Sendable {
-        /// Whoever has a token.
-        case token(@Sendable (String) async throws -> Bool)
+        /// Whoever has a token: gives the administrator's id, or `nil` for a token that is none.
+        case token(@Sendable (String) async throws -> String?)
         /// Whoever can open the socket.
         case socket
     }
@@ -99,7 +99,7 @@ struct AdminRoutes: Sendable {
     private func answer(_ operation: AdminOperation, _ request: Request, _ context: ServerContext) async throws
         -> Response
     {
-        if !operation.isOpen { try await self.authorize(request) }
+        let actor = operation.isOpen ? "anybody" : try await self.authorizedActor(of: request)
         var parameters: [String: String] = [:]
         for name in operation.parameterNames { parameters[name] = try context.pathParameter(name) }
         var body: JSONObject = [:]
@@ -109,7 +109,6 @@ struct AdminRoutes: Sendable {
                 throw JSONError(.wrongType, "an unknown member")
             }
         }
-        let actor = if case .socket = self.guarding { "socket" } else { "administrator" }
         let call = AdminOperation.Call(
             parameters: parameters, query: request.uri.query, body: body, actor: actor)
         let answer = try await operation.handler(call)
@@ -117,14 +116,16 @@ struct AdminRoutes: Sendable {
         return .json(answer, status: operation.status)
     }
 
-    private func authorize(_ request: Request) async throws {
-        guard case .token(let isAuthorized) = self.guarding else { return }
+    /// Who asks, for the audit trail. Throws a 401 ``Problem``.
+    private func authorizedActor(of request: Request) async throws -> String {
+        guard case .token(let administrator) = self.guarding else { return "socket" }
         let refusal = Problem(
             .unauthorized, "unauthorized", "An administrator's token is needed.",
             headers: [.wwwAuthenticate: "Bearer"])
         guard let header = request.headers[.authorization], header.lowercased().hasPrefix("bearer ") else {
             throw refusal
         }
-        guard try await isAuthorized(String(header.dropFirst(7))) else { throw refusal }
+        guard let actor = try await administrator(String(header.dropFirst(7))) else { throw refusal }
+        return actor
     }
 }

@@ -29,7 +29,7 @@ struct ClientOperations: Sendable {
                 handler: self.add),
             AdminOperation(
                 method: .get, path: "/clients", id: "listClients", summary: "List the services.",
-                answer: [.required("clients", .objects(Self.client), "In the order of their names.")],
+                answer: [.required("clients", .objects(Self.client), "The oldest first.")],
                 handler: self.list),
             AdminOperation(
                 method: .delete, path: "/clients/{id}", id: "deleteClient",
@@ -52,7 +52,7 @@ struct ClientOperations: Sendable {
         do {
             let registered = try await self.provider.registerClient(
                 name: try call.body.requiredString("name"), redirectURIs: redirects,
-                postLogoutRedirectURIs: try call.body.strings("postLogoutRedirectUris") ?? [])
+                postLogoutRedirectURIs: try call.body.strings("postLogoutRedirectUris") ?? [], by: call.actor)
             var object = Self.json(registered.client)
             object["clientSecret"] = .string(registered.secret)
             return object
@@ -66,7 +66,7 @@ struct ClientOperations: Sendable {
     }
 
     @Sendable private func delete(_ call: AdminOperation.Call) async throws -> JSONObject {
-        guard try await self.provider.deleteClient(call.parameters["id"] ?? "") else {
+        guard try await self.provider.deleteClient(call.parameters["id"] ?? "", by: call.actor) else {
             throw Problem(.notFound, "not-found", "There is no such client.")
         }
         return [:]

@@ -104,7 +104,7 @@ public struct ServerAssembly: Sendable {
         AccountRoutes(ceremonies: self.ceremonies, provider: self.provider, directory: self.directory).mount(on: router)
         self.mountPages(on: router)
         let administrators = self.administrators
-        self.administration(.token { try await administrators.administrator(token: $0) != nil }).mount(on: router)
+        self.administration(.token { try await administrators.administrator(token: $0) }).mount(on: router)
         return router
     }
 
