@@ -14,7 +14,7 @@ extension Migration {
                 CREATE TABLE notice (
                     id TEXT PRIMARY KEY, account_id TEXT NOT NULL, kind INTEGER NOT NULL, at INTEGER NOT NULL,
                     subject BLOB NOT NULL
-                ) STRICT, WITHOUT ROWID;
+                ) STRICT;
                 CREATE INDEX notice_by_account ON notice (account_id, at);
                 """)
     }
@@ -55,7 +55,7 @@ extension SQLiteDatabase: AuditStore, NoticeStore {
             let rows = try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
-                        SELECT id, kind, at, subject FROM notice WHERE account_id = ? ORDER BY at DESC, id LIMIT ?
+                        SELECT id, kind, at, subject FROM notice WHERE account_id = ? ORDER BY at DESC, rowid DESC LIMIT ?
                         """), arguments: [accountID, limit])
             return try rows.map { row in
                 guard let kind = NoticeRecord.Kind(rawValue: try row.integer(1)) else {
