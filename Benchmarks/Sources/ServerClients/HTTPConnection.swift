@@ -87,17 +87,42 @@ package struct HTTPConnection: ~Copyable {
     }
 
     package mutating func receive() throws -> Response {
-        let head = try self.readHead()
-        let status = Int(head.dropFirst(9).prefix(3)) ?? 0
-        let response = Response(status: status, head: head, body: [])
-        if response.header("transfer-encoding")?.lowercased() == "chunked" {
+        let count = try self.readHead()
+        let (head, length, isChunked) = self.buffer.withUnsafeBufferPointer { bytes in
+            let head = UnsafeBufferPointer(rebasing: bytes[..<count])
+            let length = Self.value(of: "content-length", in: head).flatMap { Int($0) } ?? 0
+            let isChunked = Self.value(of: "transfer-encoding", in: head) == "chunked"
+            return (String(decoding: head, as: UTF8.self), length, isChunked)
+        }
+        let status = Int(head.utf8.dropFirst(9).prefix(3).reduce(0) { $0 * 10 + Int($1) - 48 })
+        if isChunked {
+            self.buffer.removeFirst(count + 4)
             return Response(status: status, head: head, body: try self.readChunks())
         }
-        let length = response.header("content-length").flatMap { Int($0) } ?? 0
-        while self.buffer.count < length { try self.fill() }
-        let body = Array(self.buffer.prefix(length))
-        self.buffer.removeFirst(length)
+        let end = count + 4 + length
+        while self.buffer.count < end { try self.fill() }
+        let body = Array(self.buffer[(count + 4)..<end])
+        self.buffer.removeFirst(end)
         return Response(status: status, head: head, body: body)
+    }
+
+    /// The value of a header, by its name in small letters. Over bytes: a text's letters would cost more than the call.
+    private static func value(of name: StaticString, in head: UnsafeBufferPointer<UInt8>) -> String? {
+        let count = name.utf8CodeUnitCount
+        var line = 0
+        while line < head.count {
+            var end = line
+            while end < head.count, head[end] != 0x0D { end += 1 }
+            if end - line > count, head[line + count] == 0x3A,
+                (0..<count).allSatisfy({ head[line + $0] | 0x20 == name.utf8Start[$0] | 0x20 })
+            {
+                var start = line + count + 1
+                while start < end, head[start] == 0x20 { start += 1 }
+                return String(decoding: head[start..<end], as: UTF8.self)
+            }
+            line = end + 2
+        }
+        return nil
     }
 
     /// Reads on until `text` has come, whatever stands before it.
@@ -112,15 +137,23 @@ package struct HTTPConnection: ~Copyable {
         }
     }
 
-    private mutating func readHead() throws -> String {
-        let end = Array("\r\n\r\n".utf8)
+    /// Reads on until a head is there. Returns its length without the empty line that ends it.
+    private mutating func readHead() throws -> Int {
         var searched = 0
         while true {
-            if let range = self.buffer[searched...].firstRange(of: end) {
-                let head = String(decoding: self.buffer[..<range.lowerBound], as: UTF8.self)
-                self.buffer.removeFirst(range.upperBound)
-                return head
+            let end = self.buffer.withUnsafeBufferPointer { bytes -> Int? in
+                var index = searched
+                while index + 3 < bytes.count {
+                    if bytes[index] == 0x0D, bytes[index + 1] == 0x0A, bytes[index + 2] == 0x0D,
+                        bytes[index + 3] == 0x0A
+                    {
+                        return index
+                    }
+                    index += 1
+                }
+                return nil
             }
+            if let end { return end }
             searched = max(0, self.buffer.count - 3)
             try self.fill()
         }
@@ -150,10 +183,11 @@ package struct HTTPConnection: ~Copyable {
     }
 
     private mutating func fill() throws {
-        let old = self.buffer.count
-        self.buffer += [UInt8](repeating: 0, count: 8192)
-        let count = self.buffer.withUnsafeMutableBytes { recv(self.descriptor, $0.baseAddress! + old, 8192, 0) }
-        self.buffer.removeLast(8192 - max(0, count))
+        let count = withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 1) { room in
+            let count = recv(self.descriptor, room.baseAddress, 8192, 0)
+            if count > 0 { self.buffer.append(contentsOf: room[..<count]) }
+            return count
+        }
         guard count > 0 else { throw LoadError("the connection broke while receiving") }
     }
 }
