@@ -63,7 +63,7 @@ let package = Package(
         .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
         // Floor 5
         .target(
-            name: "UAFRelyingParty", dependencies: [protocols, crypto, cryptoExtras, x509],
+            name: "UAFRelyingParty", dependencies: [protocols, crypto, cryptoExtras, x509, asn1],
             resources: [.embedInCode("Metadata")]),
         .target(name: "Store", dependencies: [protocols, crypto]),
         .target(name: "StoreConformance", dependencies: ["Store", protocols, crypto]),
@@ -104,7 +104,9 @@ let package = Package(
 
         .testTarget(
             name: "UAFRelyingPartyTests",
-            dependencies: ["UAFRelyingParty", protocols, sdk("CountersignTestKit"), crypto]),
+            dependencies: [
+                "UAFRelyingParty", protocols, sdk("CountersignTestKit"), crypto, cryptoExtras, x509, asn1,
+            ]),
         .testTarget(
             name: "SQLiteStoreTests",
             dependencies: ["SQLiteStore", "StoreConformance", "Store", protocols, crypto, grdb]),

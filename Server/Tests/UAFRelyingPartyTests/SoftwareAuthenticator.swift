@@ -1,4 +1,5 @@
 import Crypto
+import CryptoExtras
 import UAF
 import UAFRelyingParty
 import _Primitives
@@ -16,15 +17,91 @@ enum Names {
     static let silent = AuthenticatorModel(factor: .devicePossession, keyStore: .file).aaid
 }
 
+/// Two RSA keys for all tests: making one takes long.
+enum RSAKeys {
+    private static let made = (0..<2).compactMap { _ in try? _RSA.Signing.PrivateKey(keySize: .bits2048) }
+    static var one: _RSA.Signing.PrivateKey { self.made[0] }
+    static var other: _RSA.Signing.PrivateKey { self.made[1] }
+}
+
+/// What a signature of the registry may be made with.
+enum SigningKey {
+    case p256(P256.Signing.PrivateKey)
+    case rsa(_RSA.Signing.PrivateKey)
+
+    /// A key that can make signatures of that algorithm, P-256 where the algorithm is unknown.
+    init(for algorithm: SignatureAlgorithm) {
+        self = algorithm.isRSA ? .rsa(RSAKeys.one) : .p256(P256.Signing.PrivateKey())
+    }
+
+    /// Another key of the same kind.
+    var other: SigningKey {
+        switch self {
+        case .p256: .p256(P256.Signing.PrivateKey())
+        case .rsa: .rsa(RSAKeys.other)
+        }
+    }
+
+    /// The public key as DER SubjectPublicKeyInfo.
+    var subjectPublicKeyInfo: [UInt8] {
+        switch self {
+        case .p256(let key): Array(key.publicKey.derRepresentation)
+        case .rsa(let key): Array(key.publicKey.derRepresentation)
+        }
+    }
+
+    /// The public key in a format; one that is not of its kind in the raw format of its kind.
+    func publicKey(_ format: PublicKeyFormat) throws -> [UInt8] {
+        switch self {
+        case .p256(let key):
+            return try P256Encoding.bytes(
+                of: key.publicKey, format: format == .eccX962DER ? .eccX962DER : .eccX962Raw)
+        case .rsa(let key):
+            if format == .rsa2048DER { return Array(key.publicKey.pkcs1DERRepresentation) }
+            let numbers = try key.publicKey.getKeyPrimitives()
+            return Array(numbers.modulus + numbers.publicExponent)
+        }
+    }
+
+    /// A signature of that algorithm; of one that is not of its kind in the raw encoding of its kind.
+    func signature(_ bytes: [UInt8], _ algorithm: SignatureAlgorithm) throws -> [UInt8] {
+        switch self {
+        case .p256(let key):
+            return try P256Encoding.bytes(
+                of: try key.signature(for: bytes), algorithm: algorithm == .p256DER ? .p256DER : .p256Raw)
+        case .rsa(let key):
+            let padding: _RSA.Signing.Padding =
+                [.rsaPKCS1Raw, .rsaPKCS1DER].contains(algorithm) ? .insecurePKCS1v1_5 : .PSS
+            let raw = Array(try key.signature(for: bytes, padding: padding).rawRepresentation)
+            return [.rsaPSSDER, .rsaPKCS1DER].contains(algorithm) ? [0x04, 0x82, 0x01, 0x00] + raw : raw
+        }
+    }
+}
+
+extension SignatureAlgorithm {
+    /// All that the server works with, in the order of their numbers.
+    static let all = SignatureVerification.algorithms.sorted { $0.rawValue < $1.rawValue }
+
+    var isRSA: Bool { [.rsaPSSRaw, .rsaPSSDER, .rsaPKCS1Raw, .rsaPKCS1DER].contains(self) }
+    /// Whether a signature stands in DER.
+    var isDER: Bool { [.p256DER, .rsaPSSDER, .rsaPKCS1DER].contains(self) }
+    /// The same algorithm, written otherwise.
+    var otherEncoding: SignatureAlgorithm {
+        SignatureAlgorithm(rawValue: self.isDER ? self.rawValue - 1 : self.rawValue + 1)
+    }
+    /// The formats that its keys may have.
+    var formats: [PublicKeyFormat] { self.isRSA ? [.rsa2048Raw, .rsa2048DER] : [.eccX962Raw, .eccX962DER] }
+}
+
 /// A key of a software authenticator, with all that goes into its assertions. Each member can be made wrong.
 struct SoftwareKey {
-    var privateKey = P256.Signing.PrivateKey()
+    var privateKey: SigningKey
     var aaid: AAID
     var keyID: KeyID
     var authenticatorVersion: UInt16 = 1
     var mode = AuthenticationMode.userVerified
-    var algorithm = SignatureAlgorithm.p256Raw
-    var format = PublicKeyFormat.eccX962Raw
+    var algorithm: SignatureAlgorithm
+    var format: PublicKeyFormat
     var signCounter: UInt32 = 1
     var scheme = AssertionScheme.uafV1TLV
     var attestationType = AttestationType.basicSurrogate
@@ -37,29 +114,29 @@ struct SoftwareKey {
     var publicKey: [UInt8]?
     var signature: [UInt8]?
     /// What signs in place of the key.
-    var signingKey: P256.Signing.PrivateKey?
+    var signingKey: SigningKey?
     /// A last change to the assertion's bytes.
     var finish: (([UInt8]) -> [UInt8])?
 
-    init(_ aaid: AAID, _ keyID: UInt8 = 1) throws {
+    init(_ aaid: AAID, _ keyID: UInt8 = 1, algorithm: SignatureAlgorithm = .p256Raw) throws {
+        self.privateKey = SigningKey(for: algorithm)
+        self.algorithm = algorithm
+        self.format = algorithm.formats[0]
         self.aaid = aaid
         self.keyID = try KeyID(bytes(32, keyID))
     }
 
     private func sign(_ bytes: [UInt8]) throws -> [UInt8] {
-        if let signature { return signature }
-        let signature = try (self.signingKey ?? self.privateKey).signature(for: bytes)
-        return try P256Encoding.bytes(of: signature, algorithm: self.algorithm == .p256DER ? .p256DER : .p256Raw)
+        try self.signature ?? (self.signingKey ?? self.privateKey).signature(bytes, self.algorithm)
     }
 
     func registration(_ hash: [UInt8]) throws -> EncodedAssertion {
-        let key = try P256Encoding.bytes(
-            of: self.privateKey.publicKey, format: self.format == .eccX962DER ? .eccX962DER : .eccX962Raw)
         let data = try KeyRegistrationData(
             aaid: self.aaid, authenticatorVersion: self.authenticatorVersion, mode: self.mode,
             signatureAlgorithm: self.algorithm, publicKeyFormat: self.format,
             finalChallengeHash: self.finalChallengeHash ?? hash, keyID: self.keyID, signCounter: self.signCounter,
-            registrationCounter: 1, publicKey: self.publicKey ?? key, extensions: self.signedExtensions)
+            registrationCounter: 1, publicKey: self.publicKey ?? (try self.privateKey.publicKey(self.format)),
+            extensions: self.signedExtensions)
         let assertion = RegistrationAssertion(
             keyRegistrationData: data,
             attestation: Attestation(
@@ -89,7 +166,7 @@ struct SoftwareKey {
     func credential(counter: UInt32 = 0) throws -> RegisteredCredential {
         RegisteredCredential(
             id: CredentialID(aaid: self.aaid, keyID: self.keyID),
-            publicKey: try P256Encoding.bytes(of: self.privateKey.publicKey, format: self.format),
+            publicKey: try self.privateKey.publicKey(self.format),
             publicKeyFormat: self.format, signatureAlgorithm: self.algorithm, signCounter: counter,
             account: Names.account, deviceRegistration: Names.device)
     }
@@ -131,6 +208,19 @@ struct Scene {
         self.credentials = try keys.map { try $0.credential() }
     }
 
+    /// A registration or authentication of a model of that algorithm, with everything as its statement says.
+    init(_ operation: UAF.Operation, algorithm: SignatureAlgorithm) throws {
+        try self.init(operation, [try SoftwareKey(Names.pin, algorithm: algorithm)])
+        try self.changeStatement { $0.authenticationAlgorithm = algorithm }
+    }
+
+    /// Changes what the metadata says of the first key's model.
+    mutating func changeStatement(_ change: (inout MetadataStatement) -> Void) throws {
+        guard var statement = self.configuration.metadata[self.keys[0].aaid] else { throw UAFError(.missingMember) }
+        change(&statement)
+        self.configuration.metadata.add(statement)
+    }
+
     static func registration(_ keys: SoftwareKey...) throws -> Scene {
         try Scene(.registration, keys.isEmpty ? [try SoftwareKey(Names.pin)] : keys)
     }
@@ -152,19 +242,21 @@ struct Scene {
 
     private var sentParams: String { self.fcParams ?? self.params.encoded }
 
+    /// What assertions must sign.
+    var hash: [UInt8] { FinalChallengeParams.hash(ofEncoded: self.sentParams) }
+
     func registrationMessage() throws -> [UInt8] {
-        let hash = FinalChallengeParams.hash(ofEncoded: self.sentParams)
         let message = RegistrationResponse(
-            header: self.header, fcParams: self.sentParams, assertions: try self.keys.map { try $0.registration(hash) }
+            header: self.header, fcParams: self.sentParams,
+            assertions: try self.keys.map { try $0.registration(self.hash) }
         ).serialized
         return self.finish?(message) ?? message
     }
 
     func authenticationMessage() throws -> [UInt8] {
-        let hash = FinalChallengeParams.hash(ofEncoded: self.sentParams)
         let message = AuthenticationResponse(
             header: self.header, fcParams: self.sentParams,
-            assertions: try self.keys.map { try $0.authentication(hash) }
+            assertions: try self.keys.map { try $0.authentication(self.hash) }
         ).serialized
         return self.finish?(message) ?? message
     }

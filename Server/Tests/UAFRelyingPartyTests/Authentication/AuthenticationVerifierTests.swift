@@ -73,24 +73,9 @@ struct AuthenticationVerifierTests {
             try $0.addSilentKey()
             $0.credentials[1].signCounter = 5
         },
-        Refused("a signature by another key", .unacceptableContent, .signature) {
-            $0.keys[0].signingKey = P256.Signing.PrivateKey()
-        },
-        Refused("a signature in another encoding", .unacceptableContent, .signature) {
-            $0.keys[0].signature = [0x30, 0x06, 0x02, 0x01, 0x01, 0x02, 0x01, 0x01]
-        },
-        Refused("a signature of 63 bytes", .unacceptableContent, .signature) { $0.keys[0].signature = bytes(63) },
-        Refused("a bit of the signed data changed", .unacceptableContent, .signature) { scene in
-            scene.keys[0].finish = { bytes in
-                var bytes = bytes
-                let counters = bytes.indices.first { bytes[$0...].starts(with: [0x0D, 0x2E, 0x04, 0x00]) }
-                if let counters { bytes[counters + 4] += 1 }
-                return bytes
-            }
-        },
         Refused("a wrong counter under a bad signature is a bad signature", .unacceptableContent, .signature) {
             $0.credentials[0].signCounter = 9
-            $0.keys[0].signingKey = P256.Signing.PrivateKey()
+            $0.keys[0].signingKey = $0.keys[0].privateKey.other
         },
         Refused("a confirmation that nobody asked for", .unacceptableContent, .transaction) {
             $0.keys[0].mode = .transactionConfirmed
@@ -99,10 +84,64 @@ struct AuthenticationVerifierTests {
         Refused("a content hash without confirmation", .unacceptableContent, .transaction) {
             $0.keys[0].transactionContentHash = bytes(32)
         },
+    ]
+
+    /// What breaks an authentication whatever its algorithm is.
+    static let changesOfEveryAlgorithm: [Refused] = [
+        Refused("a signature by another key", .unacceptableContent, .signature) {
+            $0.keys[0].signingKey = $0.keys[0].privateKey.other
+        },
+        Refused("a signature of other bytes", .unacceptableContent, .signature) {
+            $0.keys[0].signature = try $0.keys[0].privateKey.signature(bytes(3), $0.keys[0].algorithm)
+        },
+        Refused("a signature in the other encoding", .unacceptableContent, .signature) { scene in
+            let made = try AuthenticationAssertion(parsing: try scene.keys[0].authentication(scene.hash).bytes)
+            scene.keys[0].signature = try scene.keys[0].privateKey.signature(
+                made.signedData.signedBytes, scene.keys[0].algorithm.otherEncoding)
+        },
+        Refused("a signature with a byte behind it", .unacceptableContent, .signature) { scene in
+            let made = try AuthenticationAssertion(parsing: try scene.keys[0].authentication(scene.hash).bytes)
+            scene.keys[0].signature = made.signature + [0]
+        },
+        Refused("a signature without its last byte", .unacceptableContent, .signature) { scene in
+            let made = try AuthenticationAssertion(parsing: try scene.keys[0].authentication(scene.hash).bytes)
+            scene.keys[0].signature = made.signature.dropLast()
+        },
+        Refused("a bit of the signed data changed", .unacceptableContent, .signature) { scene in
+            scene.keys[0].finish = { bytes in
+                var bytes = bytes
+                let counters = bytes.indices.first { bytes[$0...].starts(with: [0x0D, 0x2E, 0x04, 0x00]) }
+                if let counters { bytes[counters + 4] += 1 }
+                return bytes
+            }
+        },
+        Refused("an algorithm that is not the registration's", .unacceptableAlgorithm, .signatureAlgorithm) {
+            $0.credentials[0].signatureAlgorithm = $0.keys[0].algorithm.otherEncoding
+        },
         Refused("a stored key that is broken", .unacceptableKey, .publicKey) {
             $0.credentials[0].publicKey = bytes(65)
         },
     ]
+
+    @Test(
+        "An authentication of any algorithm that is changed in one thing is refused", arguments: SignatureAlgorithm.all,
+        changesOfEveryAlgorithm)
+    func isRefused(algorithm: SignatureAlgorithm, refused: Refused) throws {
+        var scene = try Scene(.authentication, algorithm: algorithm)
+        try refused.change(&scene)
+        refused.expect { _ = try scene.verifyAuthentication() }
+    }
+
+    @Test("Every algorithm is accepted with every format of its keys", arguments: SignatureAlgorithm.all)
+    func algorithms(algorithm: SignatureAlgorithm) throws {
+        for format in algorithm.formats {
+            var key = try SoftwareKey(Names.pin, algorithm: algorithm)
+            key.format = format
+            var scene = try Scene.authentication(key)
+            try scene.changeStatement { $0.authenticationAlgorithm = algorithm }
+            #expect(try scene.verifyAuthentication().account == Names.account)
+        }
+    }
 
     @Test("An authentication changed in one thing is refused", arguments: changes)
     func isRefused(refused: Refused) throws {

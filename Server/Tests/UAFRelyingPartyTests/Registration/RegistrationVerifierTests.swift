@@ -4,14 +4,17 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
+private func p256(_ scene: Scene) throws -> P256.Signing.PrivateKey {
+    guard case .p256(let key) = scene.keys[0].privateKey else { throw UAFError(.invalidKey) }
+    return key
+}
+
 @Suite("FIDO UAF Protocol 1.1 §8.2: registration response")
 struct RegistrationVerifierTests {
     /// A scene whose model is known with one change to its statement.
     private static func scene(_ change: (inout MetadataStatement) -> Void) throws -> Scene {
         var scene = try Scene.registration()
-        var statement = try #require(scene.configuration.metadata[Names.pin])
-        change(&statement)
-        scene.configuration.metadata.add(statement)
+        try scene.changeStatement(change)
         return scene
     }
 
@@ -22,7 +25,7 @@ struct RegistrationVerifierTests {
         let verified = try scene.verifyRegistration()
         let key = try #require(verified.keys.first)
         #expect(key.id == CredentialID(aaid: Names.pin, keyID: scene.keys[0].keyID))
-        #expect(key.publicKey == Array(scene.keys[0].privateKey.publicKey.x963Representation))
+        #expect(try key.publicKey == Array(p256(scene).publicKey.x963Representation))
         #expect(key.publicKeyFormat == .eccX962Raw && key.signatureAlgorithm == .p256Raw)
         #expect(key.signCounter == 5 && key.registrationCounter == 1 && key.authenticatorVersion == 1)
         #expect(key.attestationType == .basicSurrogate && key.userVerification == .passcode)
@@ -40,46 +43,37 @@ struct RegistrationVerifierTests {
     }
 
     @Test(
-        "Algorithm and key format as the metadata says are accepted in every pair",
-        arguments: [SignatureAlgorithm.p256Raw, .p256DER], [PublicKeyFormat.eccX962Raw, .eccX962DER])
-    func algorithms(algorithm: SignatureAlgorithm, format: PublicKeyFormat) throws {
-        var scene = try Self.scene { $0.authenticationAlgorithm = algorithm }
-        scene.keys[0].algorithm = algorithm
-        scene.keys[0].format = format
-        #expect(try scene.verifyRegistration().keys[0].publicKeyFormat == format)
+        "Every algorithm of the metadata is accepted with every format of its keys", arguments: SignatureAlgorithm.all)
+    func algorithms(algorithm: SignatureAlgorithm) throws {
+        for format in algorithm.formats {
+            var scene = try Scene(.registration, algorithm: algorithm)
+            scene.keys[0].format = format
+            let key = try scene.verifyRegistration().keys[0]
+            #expect(key.publicKeyFormat == format && key.signatureAlgorithm == algorithm)
+            #expect(try key.publicKey == scene.keys[0].privateKey.publicKey(format))
+        }
     }
 
-    static let changes: [Refused] = [
-        Refused("a mode of transactions", .unacceptableContent, .authenticationMode) {
-            $0.keys[0].mode = .transactionConfirmed
-        },
-        Refused("a key off the curve", .unacceptableKey, .publicKey) { scene in
-            var key = Array(scene.keys[0].privateKey.publicKey.x963Representation)
-            key[64] ^= 1
-            scene.keys[0].publicKey = key
-        },
-        Refused("a key at infinity", .unacceptableKey, .publicKey) { $0.keys[0].publicKey = [0x04] + bytes(64, 0) },
-        Refused("a key of another format than it says", .unacceptableKey, .publicKey) {
-            $0.keys[0].publicKey = Array($0.keys[0].privateKey.publicKey.derRepresentation)
-        },
-        Refused("a key format that is not of the algorithm", .unacceptableKey, .publicKey) {
-            $0.keys[0].format = .rsa2048Raw
-        },
-        Refused("a compressed key", .unacceptableKey, .publicKey) {
-            $0.keys[0].publicKey = Array($0.keys[0].privateKey.publicKey.compressedRepresentation)
-        },
+    /// What breaks a registration whatever its algorithm is.
+    static let changesOfEveryAlgorithm: [Refused] = [
         Refused("an attestation by another key", .unacceptableAttestation, .attestation) {
-            $0.keys[0].signingKey = P256.Signing.PrivateKey()
+            $0.keys[0].signingKey = $0.keys[0].privateKey.other
         },
         Refused("a signature of other bytes", .unacceptableAttestation, .attestation) {
-            let signature = try $0.keys[0].privateKey.signature(for: bytes(3))
-            $0.keys[0].signature = Array(signature.rawRepresentation)
+            $0.keys[0].signature = try $0.keys[0].privateKey.signature(bytes(3), $0.keys[0].algorithm)
         },
-        Refused("a signature in DER for a raw algorithm", .unacceptableAttestation, .attestation) {
-            let signature = try $0.keys[0].privateKey.signature(for: bytes(3))
-            $0.keys[0].signature = Array(signature.derRepresentation)
+        Refused("a signature in the other encoding", .unacceptableAttestation, .attestation) { scene in
+            let made = try RegistrationAssertion(parsing: try scene.keys[0].registration(scene.hash).bytes)
+            scene.keys[0].signature = try scene.keys[0].privateKey.signature(
+                made.keyRegistrationData.signedBytes, scene.keys[0].algorithm.otherEncoding)
         },
-        Refused("a signature of zeros", .unacceptableAttestation, .attestation) { $0.keys[0].signature = bytes(64, 0) },
+        Refused("a signature of zeros", .unacceptableAttestation, .attestation) {
+            $0.keys[0].signature = bytes(256, 0)
+        },
+        Refused("a signature with a byte behind it", .unacceptableAttestation, .attestation) { scene in
+            let made = try RegistrationAssertion(parsing: try scene.keys[0].registration(scene.hash).bytes)
+            scene.keys[0].signature = made.attestation.signature + [0]
+        },
         Refused("a bit of the signed data changed", .unacceptableAttestation, .attestation) { scene in
             // The last bytes of the key registration data are the public key; its counters stand before it.
             scene.keys[0].finish = { bytes in
@@ -88,6 +82,43 @@ struct RegistrationVerifierTests {
                 if let counters { bytes[counters + 4] ^= 1 }
                 return bytes
             }
+        },
+        Refused("a key of another format than it says", .unacceptableKey, .publicKey) {
+            $0.keys[0].publicKey = try $0.keys[0].privateKey.publicKey($0.keys[0].algorithm.formats[1])
+        },
+        Refused("a key format that is not of the algorithm", .unacceptableKey, .publicKey) {
+            $0.keys[0].format = $0.keys[0].algorithm.isRSA ? .eccX962Raw : .rsa2048Raw
+        },
+        Refused("a key format that nobody knows", .unacceptableKey, .publicKey) {
+            $0.keys[0].format = PublicKeyFormat(rawValue: 0x0104)
+        },
+        Refused("an algorithm that is not the metadata's", .unacceptableAlgorithm, .signatureAlgorithm) {
+            let algorithm = $0.keys[0].algorithm.otherEncoding
+            try $0.changeStatement { $0.authenticationAlgorithm = algorithm }
+        },
+    ]
+
+    @Test(
+        "A registration of any algorithm that is changed in one thing is refused", arguments: SignatureAlgorithm.all,
+        changesOfEveryAlgorithm)
+    func isRefused(algorithm: SignatureAlgorithm, refused: Refused) throws {
+        var scene = try Scene(.registration, algorithm: algorithm)
+        try refused.change(&scene)
+        refused.expect { _ = try scene.verifyRegistration() }
+    }
+
+    static let changes: [Refused] = [
+        Refused("a mode of transactions", .unacceptableContent, .authenticationMode) {
+            $0.keys[0].mode = .transactionConfirmed
+        },
+        Refused("a key off the curve", .unacceptableKey, .publicKey) { scene in
+            var key = Array(try p256(scene).publicKey.x963Representation)
+            key[64] ^= 1
+            scene.keys[0].publicKey = key
+        },
+        Refused("a key at infinity", .unacceptableKey, .publicKey) { $0.keys[0].publicKey = [0x04] + bytes(64, 0) },
+        Refused("a compressed key", .unacceptableKey, .publicKey) {
+            $0.keys[0].publicKey = Array(try p256($0).publicKey.compressedRepresentation)
         },
         Refused("full attestation", .unacceptableAttestation, .attestation) { $0.keys[0].attestationType = .basicFull },
         Refused("ECDAA attestation", .unacceptableAttestation, .attestation) { $0.keys[0].attestationType = .ecdaa },
@@ -158,11 +189,13 @@ struct RegistrationVerifierTests {
         Refused("silent", .unacceptableAuthenticator, .policy) { _ in }.expect { _ = try scene.verifyRegistration() }
     }
 
-    @Test("An unknown model of an algorithm that is not there is refused with 1495, even if the metadata names it")
-    func algorithmWithoutCode() throws {
-        var scene = try Self.scene { $0.authenticationAlgorithm = SignatureAlgorithm(rawValue: 5) }
-        scene.keys[0].algorithm = SignatureAlgorithm(rawValue: 5)
-        Refused("secp256k1", .unacceptableAlgorithm, .signatureAlgorithm) { _ in }.expect {
+    @Test(
+        "An algorithm that is not there is refused with 1495, even if the metadata names it",
+        arguments: [0, 5, 6, 7, 10, 65535])
+    func algorithmWithoutCode(number: UInt16) throws {
+        var scene = try Self.scene { $0.authenticationAlgorithm = SignatureAlgorithm(rawValue: number) }
+        scene.keys[0].algorithm = SignatureAlgorithm(rawValue: number)
+        Refused("\(number)", .unacceptableAlgorithm, .signatureAlgorithm) { _ in }.expect {
             _ = try scene.verifyRegistration()
         }
     }
