@@ -9,7 +9,7 @@ SERVER_BUILD := cd Server && swift build --scratch-path ../.build
 RELEASE := -c release --static-swift-stdlib --scratch-path ../.build-release
 PROGRAMS := countersign countersign-phone bank
 
-.PHONY: help demo test check bench build parity parity-mutate docs fuzz format packages test-packages
+.PHONY: help demo test check bench build parity parity-mutate docs fuzz vectors format packages test-packages
 
 help: ## print this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +18,7 @@ demo: packages ## sign a person in and have a transfer confirmed, on this machin
 	@for program in $(PROGRAMS); do ( $(SERVER_BUILD) --product $$program ) || exit 1; done
 	@scripts/demo
 
-test: test-packages ## run every test: SDK, server, browser, crash, parity
+test: test-packages ## run every test: SDK, server, vectors, browser, crash, parity
 	@scripts/test
 
 check: packages ## formatting, warnings as errors, imports, architecture, names, lengths, documents
@@ -45,6 +45,9 @@ docs: packages ## API reference and guides as static HTML in .build/docs
 
 fuzz: packages ## run each fuzz target for FUZZ_SECONDS (60)
 	@scripts/fuzz $(or $(FUZZ_SECONDS),60)
+
+vectors: test-packages ## make the test vectors of Tests/Vectors anew and judge them with the second implementation
+	@scripts/vectors
 
 format: ## rewrite the sources as `make check` wants them
 	@swift format -i -r -p $$(scripts/swift-sources)

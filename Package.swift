@@ -41,7 +41,9 @@ let package = Package(
         .target(name: "CountersignLinux", dependencies: ["_Primitives", "UAFClient", "Countersign", crypto]),
         .target(
             name: "CountersignTestKit",
-            dependencies: ["_Primitives", "UAF", "Ceremony", "UAFClient", "Countersign", crypto]),
+            dependencies: ["_Primitives", "UAF", "Ceremony", "UAFClient", "Countersign", crypto, cryptoExtras]),
+        // Floor 6
+        .executableTarget(name: "VectorCommand", dependencies: ["CountersignTestKit", "_Primitives"]),
 
         .testTarget(name: "PrimitivesTests", dependencies: ["_Primitives"]),
         .testTarget(name: "JOSETests", dependencies: ["JOSE", "_Primitives", crypto, cryptoExtras]),

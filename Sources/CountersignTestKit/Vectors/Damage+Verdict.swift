@@ -1,0 +1,113 @@
+public import UAF
+
+extension Damage {
+    /// The verdict (§5.1).
+    public var status: UAFStatusCode {
+        switch self {
+        case .noDictionary, .twoDictionaries, .otherOperation, .noHeader, .noParameters, .noAssertionsMember,
+            .noScheme, .nullMember, .paddedAssertion:
+            .badRequest
+        case .foreignServerData, .lostServerData, .otherChallenge: .invalidRequest
+        case .otherChannel: .channelBindingRefused
+        case .unknownAAID: .unknownAAID
+        case .revokedAAID: .revokedAuthenticator
+        case .existingKey, .otherKeyFormat, .keyOffCurve, .keyAtInfinity, .longModulus, .evenExponent,
+            .smallExponent:
+            .unacceptableKey
+        case .unknownKey: .unknownKeyID
+        case .foreignKey: .unauthorized
+        case .outsidePolicy, .disallowed: .unacceptableAuthenticator
+        case .otherAlgorithm: .unacceptableAlgorithm
+        case .ecdaa, .otherAttestation, .notPreferredAttestation, .surrogateWithRoots, .fullWithoutRoots,
+            .otherRoot, .missingIntermediate, .reversedChain, .expiredLeaf, .futureLeaf, .otherModelsCertificate,
+            .intermediateIsNoAuthority, .forgedLeaf, .brokenCertificate, .fullSignedByNewKey, .brokenAttestation,
+            .attestedByOtherKey:
+            .unacceptableAttestation
+        default: .unacceptableContent
+        }
+    }
+
+    /// The rule that refuses, by the names of this product's server.
+    public var step: String {
+        switch self {
+        case .otherVersion: "version"
+        case .unknownMessageExtension: "messageExtensions"
+        case .foreignServerData, .lostServerData: "serverData"
+        case .unreadableParameters: "finalChallengeParams"
+        case .otherAppID: "appID"
+        case .untrustedFacet: "facetID"
+        case .otherChannel: "channelBinding"
+        case .otherChallenge: "challenge"
+        case .noAssertion, .truncatedAssertion, .trailingByte, .swappedAssertion, .duplicateTag, .missingTag,
+            .longCounters, .unknownCriticalTag, .shortNonce, .signatureFirst:
+            "assertion"
+        case .unknownAAID: "metadata"
+        case .revokedAAID: "revocation"
+        case .otherScheme: "assertionScheme"
+        case .existingKey, .unknownKey: "credential"
+        case .foreignKey: "account"
+        case .outsidePolicy, .disallowed: "policy"
+        case .otherHash, .hashOfDecoded: "finalChallengeHash"
+        case .outdated: "authenticatorVersion"
+        case .unknownMode, .transactionMode: "authenticationMode"
+        case .otherAlgorithm: "signatureAlgorithm"
+        case .otherKeyFormat, .keyOffCurve, .keyAtInfinity, .longModulus, .evenExponent, .smallExponent: "publicKey"
+        case .ecdaa, .otherAttestation, .notPreferredAttestation, .surrogateWithRoots, .fullWithoutRoots,
+            .otherRoot, .missingIntermediate, .reversedChain, .expiredLeaf, .futureLeaf, .otherModelsCertificate,
+            .intermediateIsNoAuthority, .forgedLeaf, .brokenCertificate, .fullSignedByNewKey, .brokenAttestation,
+            .attestedByOtherKey:
+            "attestation"
+        case .noTransactionHash, .otherTransaction, .notConfirmed, .unexpectedTransaction, .hashWithoutConfirmation:
+            "transaction"
+        case .unknownSignedExtension, .unknownUnsignedExtension: "assertionExtensions"
+        case .brokenSignature, .signedByOtherKey, .changedAfterSigning, .shortSignature, .otherEncoding: "signature"
+        case .replayed, .lowerCounter, .zeroCounter: "signCounter"
+        default: "message"
+        }
+    }
+
+    /// Where it can happen.
+    public var operations: Set<UAF.Operation> {
+        switch self {
+        case .shortNonce, .unknownKey, .foreignKey, .noTransactionHash, .otherTransaction, .notConfirmed,
+            .unexpectedTransaction, .hashWithoutConfirmation, .brokenSignature, .signedByOtherKey, .changedAfterSigning,
+            .shortSignature, .otherEncoding, .replayed, .lowerCounter, .zeroCounter:
+            [.authentication]
+        case .existingKey, .transactionMode, .otherKeyFormat, .keyOffCurve, .keyAtInfinity, .longModulus,
+            .evenExponent, .smallExponent, .ecdaa, .otherAttestation, .notPreferredAttestation, .surrogateWithRoots,
+            .fullWithoutRoots, .otherRoot, .missingIntermediate, .reversedChain, .expiredLeaf, .futureLeaf,
+            .otherModelsCertificate, .intermediateIsNoAuthority, .forgedLeaf, .brokenCertificate, .fullSignedByNewKey,
+            .brokenAttestation, .attestedByOtherKey:
+            [.registration]
+        default: [.registration, .authentication]
+        }
+    }
+
+    /// Whether it happens to keys of this algorithm.
+    public func applies(to algorithm: SignatureAlgorithm) -> Bool {
+        let isRSA = ![.p256Raw, .p256DER].contains(algorithm)
+        return switch self {
+        case .keyOffCurve, .keyAtInfinity: !isRSA
+        case .longModulus, .evenExponent, .smallExponent: isRSA
+        default: true
+        }
+    }
+
+    /// Whether it needs a full attestation.
+    var isOfChain: Bool {
+        switch self {
+        case .fullWithoutRoots, .otherRoot, .missingIntermediate, .reversedChain, .expiredLeaf, .futureLeaf,
+            .otherModelsCertificate, .intermediateIsNoAuthority, .forgedLeaf, .brokenCertificate, .fullSignedByNewKey:
+            true
+        default: false
+        }
+    }
+
+    /// Whether it needs a transaction.
+    var needsTransaction: Bool {
+        switch self {
+        case .noTransactionHash, .otherTransaction, .notConfirmed: true
+        default: false
+        }
+    }
+}

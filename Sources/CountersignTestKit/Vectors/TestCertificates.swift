@@ -1,0 +1,92 @@
+public import UAF
+public import _Primitives
+
+/// A root, an intermediate authority and an attestation key with their X.509 certificates, for tests (§13).
+///
+/// ``init(rsa:aaid:random:flaw:)`` makes them right, or with one flaw.
+public struct TestCertificates: Sendable {
+    /// What is wrong with a chain.
+    public enum Flaw: String, CaseIterable, Sendable {
+        /// The leaf was valid until before the vectors' time.
+        case expiredLeaf
+        /// The leaf becomes valid after the vectors' time.
+        case futureLeaf
+        /// The leaf's AAID extension names another model.
+        case otherModel
+        /// The intermediate certificate is not an authority's.
+        case intermediateIsNoAuthority
+        /// The leaf's signature is not the intermediate's.
+        case forgedLeaf
+    }
+
+    /// The root's certificate, DER: what metadata lists.
+    public let root: [UInt8]
+    /// The certificates of an assertion: leaf and intermediate, DER.
+    public let chain: [[UInt8]]
+    /// The attestation key, whose certificate is the leaf.
+    public let leafKey: TestKeyPair
+
+    /// `id-fido-gen-ce-aaid`, 1.3.6.1.4.1.45724.1.1.1.
+    private static let aaidExtension = DER.identifier(0x2B, 6, 1, 4, 1, 45724, 1, 1, 1)
+
+    /// Makes a chain for a model. With `rsa` root and leaf have RSA keys and the intermediate one on P-256, so that a
+    /// verifier meets both within one chain; without it all are on P-256.
+    public init(rsa: Bool, aaid: AAID, random: RandomSource, flaw: Flaw? = nil) throws {
+        let rootKey = rsa ? try TestKeyPair(rsa: .authority) : try TestKeyPair(p256: random)
+        let intermediateKey = try TestKeyPair(p256: random)
+        self.leafKey = rsa ? try TestKeyPair(rsa: .second) : try TestKeyPair(p256: random)
+        let extensionData = flaw == .otherModel ? "FFFF#FFFF" : aaid.text
+        self.root = try Self.certificate(
+            1, subject: "Test root", key: rootKey, issuer: "Test root", signedBy: rootKey,
+            extensions: Self.authority(true))
+        let intermediate = try Self.certificate(
+            2, subject: "Test attestation authority", key: intermediateKey, issuer: "Test root", signedBy: rootKey,
+            extensions: Self.authority(flaw != .intermediateIsNoAuthority))
+        let leaf = try Self.certificate(
+            3, subject: "Test attestation key", key: self.leafKey, issuer: "Test attestation authority",
+            signedBy: flaw == .forgedLeaf ? rootKey : intermediateKey,
+            from: flaw == .futureLeaf ? "400101000000Z" : "260101000000Z",
+            until: flaw == .expiredLeaf ? "260201000000Z" : "460101000000Z",
+            extensions: [
+                // keyUsage: digitalSignature
+                DER.sequence(
+                    DER.identifier(0x55, 29, 15), DER.yes, DER.octetString(DER.bitString([0x80], unusedBits: 7))),
+                DER.sequence(Self.aaidExtension, DER.octetString(DER.utf8String(extensionData))),
+            ])
+        self.chain = [leaf, intermediate]
+    }
+
+    /// basicConstraints and keyUsage of an authority, or of something else that has none.
+    private static func authority(_ isAuthority: Bool) -> [[UInt8]] {
+        [
+            DER.sequence(
+                DER.identifier(0x55, 29, 19), DER.yes,
+                DER.octetString(isAuthority ? DER.sequence(DER.yes) : DER.sequence())),
+            DER.sequence(
+                DER.identifier(0x55, 29, 15), DER.yes,
+                DER.octetString(
+                    isAuthority
+                        ? DER.bitString([0x04], unusedBits: 2) : DER.bitString([0x80], unusedBits: 7))),
+        ]
+    }
+
+    private static func name(_ text: String) -> [UInt8] {
+        DER.sequence(DER.set(DER.sequence(DER.identifier(0x55, 4, 3), DER.utf8String(text))))
+    }
+
+    private static func certificate(
+        _ serial: UInt8, subject: String, key: TestKeyPair, issuer: String, signedBy signer: TestKeyPair,
+        from: String = "260101000000Z", until: String = "460101000000Z", extensions: [[UInt8]]
+    ) throws -> [UInt8] {
+        let algorithm =
+            signer.isRSA
+            ? DER.sequence(DER.identifier(0x2A, 840, 113_549, 1, 1, 11), DER.null)
+            : DER.sequence(DER.identifier(0x2A, 840, 10_045, 4, 3, 2))
+        let content = DER.sequence(
+            DER.explicit(0, DER.integer(2)), DER.integer(serial), algorithm, self.name(issuer),
+            DER.sequence(DER.utcTime(from), DER.utcTime(until)), self.name(subject), try key.subjectPublicKeyInfo,
+            DER.explicit(3, DER.item(0x30, Array(extensions.joined()))))
+        let signature = try signer.sign(content, signer.isRSA ? .rsaPKCS1Raw : .p256DER)
+        return DER.sequence(content, algorithm, DER.bitString(signature))
+    }
+}
