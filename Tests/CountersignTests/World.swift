@@ -14,13 +14,16 @@ struct World: Sendable {
     static let fingerprint = AuthenticatorModel(factor: .fingerprint, keyStore: .file)
     static let possession = AuthenticatorModel(factor: .devicePossession, keyStore: .file)
 
-    init(configuration change: (inout Configuration) -> Void = { _ in }) async throws {
+    init(
+        traceRecorder: TraceRecorder? = nil, configuration change: (inout Configuration) -> Void = { _ in }
+    ) async throws {
         let address = URL(string: "https://id.example.com")!
         self.server = VirtualServer(baseUrl: address)
         var configuration = Configuration(baseUrl: address)
         configuration.facetId = "linux:program:test"
         change(&configuration)
-        self.phone = try await VirtualPhone(configuration: configuration, transport: self.server)
+        self.phone = try await VirtualPhone(
+            configuration: configuration, transport: self.server, traceRecorder: traceRecorder)
     }
 
     private init(server: VirtualServer, phone: VirtualPhone) {

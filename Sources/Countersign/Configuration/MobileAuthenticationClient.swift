@@ -1,3 +1,4 @@
+public import Ceremony
 import UAF
 public import UAFClient
 
@@ -21,6 +22,7 @@ public struct MobileAuthenticationClientInitializer: Sendable {
     private var platform: Platform?
     private var transport: (any Transport)?
     private var pinHardening = PinHardening()
+    private var traceRecorder: TraceRecorder?
     private var onSuccess: (@Sendable (MobileAuthenticationClient) -> Void)?
     private var onError: (@Sendable (InitializationError) -> Void)?
 
@@ -35,6 +37,9 @@ public struct MobileAuthenticationClientInitializer: Sendable {
     public func transport(_ transport: any Transport) -> Self { self.with { $0.transport = transport } }
     /// What one try of a PIN costs whoever has the device's storage.
     public func pinHardening(_ hardening: PinHardening) -> Self { self.with { $0.pinHardening = hardening } }
+    /// Where the client writes down what it does: token redeemed, person verified, answer sent. Never who, or what is in
+    /// a message. By default nowhere.
+    public func traceRecorder(_ recorder: TraceRecorder) -> Self { self.with { $0.traceRecorder = recorder } }
     /// Called with the client, for `execute()` without `await`.
     public func onSuccess(_ body: @escaping @Sendable (MobileAuthenticationClient) -> Void) -> Self {
         self.with { $0.onSuccess = body }
@@ -58,7 +63,7 @@ public struct MobileAuthenticationClientInitializer: Sendable {
                 core: try await ClientCore(
                     configuration: configuration, platform: platform,
                     transport: self.transport ?? URLSessionTransport(),
-                    pinHardening: self.pinHardening))
+                    pinHardening: self.pinHardening, traceRecorder: self.traceRecorder))
         } catch let error as StorageError {
             throw InitializationError(error)
         } catch is UAFError {
@@ -105,15 +110,15 @@ struct ClientCore: Sendable {
     let platform: Platform
     let channel: SecureChannel
     let module: AuthenticatorModule
-    let messages: MessageClient
     let register: AccountRegister
+    private let facetID: FacetID
+    private let traceRecorder: TraceRecorder?
 
-    init(configuration: Configuration, platform: Platform, transport: any Transport, pinHardening: PinHardening)
-        async throws
-    {
+    init(
+        configuration: Configuration, platform: Platform, transport: any Transport, pinHardening: PinHardening,
+        traceRecorder: TraceRecorder?
+    ) async throws {
         let facetID = try FacetID(configuration.facetId)
-        let channel = SecureChannel(transport: transport)
-        let timeout = Duration.seconds(configuration.networkTimeoutInSeconds)
         let register = try AccountRegister(storage: platform.storage)
         let module = try AuthenticatorModule(
             platform: platform,
@@ -122,14 +127,23 @@ struct ClientCore: Sendable {
         try await module.deleteAll(except: Set(register.records.flatMap(\.keys)))
         self.configuration = configuration
         self.platform = platform
-        self.channel = channel
+        self.channel = SecureChannel(transport: transport)
         self.module = module
         self.register = register
-        self.messages = MessageClient(module: module, facetID: facetID) { url in
+        self.facetID = facetID
+        self.traceRecorder = traceRecorder
+    }
+
+    /// What is told of one operation, and what its requests carry.
+    func newRecording() -> Recording { Recording(recorder: self.traceRecorder, random: self.platform.random) }
+
+    /// The UAF client, for one operation.
+    func messages(_ recording: Recording) -> MessageClient {
+        MessageClient(module: self.module, facetID: self.facetID) { [channel, configuration] url in
             let response = try await channel.send(
                 TransportRequest(
                     method: "GET", url: url, headers: [("Accept", "application/fido.trusted-apps+json")], body: [],
-                    timeout: timeout))
+                    timeout: .seconds(configuration.networkTimeoutInSeconds)), recording)
             return FacetListAnswer(
                 status: response.status, contentType: response.header("Content-Type"),
                 location: response.header("Location"),

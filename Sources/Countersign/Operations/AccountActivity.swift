@@ -104,7 +104,8 @@ public struct AccountActivity: Sendable {
             throw AccountActivityError(.missingInteraction, "a username and an authorization provider are needed")
         }
         do {
-            let exchange = AccountExchange(core: self.core, authorization: authorizationProvider)
+            let exchange = AccountExchange(
+                core: self.core, recording: self.core.newRecording(), authorization: authorizationProvider)
             return AccountActivityResult(
                 notices: try await exchange.notices(of: username), sessions: try await exchange.sessions(of: username))
         } catch {
@@ -163,7 +164,9 @@ public struct SessionRevocation: Sendable {
             throw AccountActivityError(.missingInteraction, "a session and an authorization provider are needed")
         }
         do {
-            try await AccountExchange(core: self.core, authorization: authorizationProvider).endSession(sessionId)
+            try await AccountExchange(
+                core: self.core, recording: self.core.newRecording(), authorization: authorizationProvider
+            ).endSession(sessionId)
         } catch {
             throw AccountActivityError(translating: error)
         }

@@ -13,6 +13,7 @@ struct AccountExchange: Sendable {
     private static let maximumLength = 262_144
 
     let core: ClientCore
+    let recording: Recording
     let authorization: any AuthorizationProvider
 
     func notices(of username: Username) async throws -> [AccountNotice] {
@@ -81,7 +82,7 @@ struct AccountExchange: Sendable {
             TransportRequest(
                 method: method, url: url, headers: [("Accept", "application/json")] + self.authorization.headers,
                 body: [], timeout: .seconds(self.core.configuration.networkTimeoutInSeconds),
-                maximumResponseLength: Self.maximumLength))
+                maximumResponseLength: Self.maximumLength), self.recording)
         try Task.checkCancellation()
         return response
     }

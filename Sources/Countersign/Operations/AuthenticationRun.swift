@@ -22,6 +22,7 @@ public struct AuthenticationResult: Sendable {
 /// One authentication from the server's request to its judgement.
 struct AuthenticationRun: Sendable {
     let core: ClientCore
+    let recording: Recording
     let request: ReturnUAFRequest
     /// The account that the app has named, in the app.
     var username: Username?
@@ -47,10 +48,10 @@ struct AuthenticationRun: Sendable {
 
     private func answer() async throws -> AuthenticationResult {
         let message = Array((self.request.uafRequest ?? "").utf8)
-        let exchange = ServerExchange(core: self.core)
+        let exchange = ServerExchange(core: self.core, recording: self.recording)
         let path = self.core.configuration.authenticationResponsePath
         do {
-            let prepared = try await self.core.messages.prepareAuthentication(message)
+            let prepared = try await self.core.messages(self.recording).prepareAuthentication(message)
             let text = try Self.confirmable(prepared.transaction)
             let candidates = try await self.candidates(prepared)
             let (candidate, wasShown) = try await self.selectAccount(candidates, prepared, text)
@@ -62,8 +63,10 @@ struct AuthenticationRun: Sendable {
             // Until the server has judged: a later signature of the same key must not overtake this one.
             let response = try await self.core.module.withExclusiveUse(of: keys) {
                 let answer = try await prepared.authenticate(keys, verification: verification)
+                self.recording.note(.personVerified)
                 do {
-                    return try await exchange.send(answer.message, context: [:], path: path)
+                    return try await exchange.send(
+                        answer.message, as: .authenticationSent, context: [:], path: path)
                 } catch {
                     throw Unanswered(cause: error)
                 }

@@ -6,14 +6,16 @@ import _Primitives
 public struct OutOfBandAuthentication: Sendable {
     private let core: ClientCore
     private let answer: ReturnUAFRequest
+    private let recording: Recording
     private let once = OneShot()
     private var parts = AuthenticationParts()
     private var onSuccess: (@Sendable (AuthenticationResult) -> Void)?
     private var onError: (@Sendable (OperationError) -> Void)?
 
-    init(core: ClientCore, answer: ReturnUAFRequest) {
+    init(core: ClientCore, answer: ReturnUAFRequest, recording: Recording) {
         self.core = core
         self.answer = answer
+        self.recording = recording
     }
 
     /// Chooses the account. Needed where several accounts can answer.
@@ -48,7 +50,9 @@ public struct OutOfBandAuthentication: Sendable {
     /// Authenticates. Throws ``OperationError``; where the person gives up, the server has heard of it then.
     public func execute() async throws -> AuthenticationResult {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        return try await AuthenticationRun(core: self.core, request: self.answer, parts: self.parts).run()
+        return try await AuthenticationRun(
+            core: self.core, recording: self.recording, request: self.answer, parts: self.parts
+        ).run()
     }
 
     /// Authenticates and calls `onSuccess` or `onError`, once.
@@ -109,11 +113,12 @@ public struct Authentication: Sendable {
         guard self.once.take() else { throw AuthenticationError(.operationReused) }
         guard let username else { throw AuthenticationError(.missingInteraction, "no username") }
         do {
-            let request = try await ServerExchange(core: self.core).request(
+            let recording = self.core.newRecording()
+            let request = try await ServerExchange(core: self.core, recording: recording).request(
                 GetUAFRequest(operation: .authentication, context: ["username": .string(username)]),
                 path: self.core.configuration.authenticationRequestPath)
             return try await AuthenticationRun(
-                core: self.core, request: request, username: username, parts: self.parts
+                core: self.core, recording: recording, request: request, username: username, parts: self.parts
             ).run()
         } catch {
             throw AuthenticationError(OperationError(translating: error))

@@ -153,11 +153,15 @@ public struct OutOfBandOperation: Sendable {
         guard let payload else { throw OutOfBandOperationError(.missingInteraction, "no payload") }
         do {
             let redeemData = payload.redeemData
-            let answer = try await ServerExchange(core: self.core).redeem(redeemData.token, at: redeemData.redeemUrl)
+            let recording = self.core.newRecording()
+            let answer = try await ServerExchange(core: self.core, recording: recording)
+                .redeem(redeemData.token, at: redeemData.redeemUrl)
             try Task.checkCancellation()
             switch answer.operation {
-            case .registration: return .registration(OutOfBandRegistration(core: self.core, answer: answer))
-            case .authentication: return .authentication(OutOfBandAuthentication(core: self.core, answer: answer))
+            case .registration:
+                return .registration(OutOfBandRegistration(core: self.core, answer: answer, recording: recording))
+            case .authentication:
+                return .authentication(OutOfBandAuthentication(core: self.core, answer: answer, recording: recording))
             default: throw OutOfBandOperationError(.protocolError, "the operation is neither Reg nor Auth")
             }
         } catch {

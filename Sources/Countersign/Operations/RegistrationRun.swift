@@ -1,3 +1,4 @@
+import Ceremony
 import UAF
 import UAFClient
 import _Primitives
@@ -24,6 +25,7 @@ public struct RegistrationConfirmation: Hashable, Sendable {
 /// One registration from the server's request to its judgement.
 struct RegistrationRun: Sendable {
     let core: ClientCore
+    let recording: Recording
     let request: ReturnUAFRequest
     let parts: RegistrationParts
 
@@ -40,15 +42,16 @@ struct RegistrationRun: Sendable {
 
     private func answer() async throws -> RegistrationResult {
         let message = Array((self.request.uafRequest ?? "").utf8)
-        let exchange = ServerExchange(core: self.core)
+        let exchange = ServerExchange(core: self.core, recording: self.recording)
         let path = self.core.configuration.registrationResponsePath
         do {
-            let prepared = try await self.core.messages.prepareRegistration(message)
+            let prepared = try await self.core.messages(self.recording).prepareRegistration(message)
             let selection = try await self.select(prepared)
             let verification = await self.core.verification(
                 username: prepared.request.username, pinEnroller: self.parts.pinEnroller,
                 fingerprintUserVerifier: self.parts.fingerprintUserVerifier)
             let answer = try await prepared.register(selection, verification: verification)
+            if selection.contains(where: { !$0.info.isSilent }) { self.recording.note(.personVerified) }
             return try await self.send(answer, prepared, exchange, path)
         } catch let error as Unanswered {
             throw error
@@ -116,7 +119,8 @@ struct RegistrationRun: Sendable {
         do {
             var context: JSONObject = [:]
             context["deviceName"] = self.parts.deviceInformation.map { .string($0.name) }
-            response = try await exchange.send(answer.message, context: context, path: path)
+            response = try await exchange.send(
+                answer.message, as: .registrationSent, context: context, path: path)
         } catch {
             for key in answer.keys { try? await self.core.module.notify(key, .requestTimeout) }
             throw Unanswered(cause: error)

@@ -5,14 +5,16 @@ import _Primitives
 public struct OutOfBandRegistration: Sendable {
     private let core: ClientCore
     private let answer: ReturnUAFRequest
+    private let recording: Recording
     private let once = OneShot()
     private var parts = RegistrationParts()
     private var onSuccess: (@Sendable (RegistrationResult) -> Void)?
     private var onError: (@Sendable (OperationError) -> Void)?
 
-    init(core: ClientCore, answer: ReturnUAFRequest) {
+    init(core: ClientCore, answer: ReturnUAFRequest, recording: Recording) {
         self.core = core
         self.answer = answer
+        self.recording = recording
     }
 
     /// What the device is called. Needed for the first registration; ignored as the device's name after that.
@@ -41,7 +43,9 @@ public struct OutOfBandRegistration: Sendable {
     /// Registers. Throws ``OperationError``; unless the server has taken the key, none is left on the device.
     public func execute() async throws -> RegistrationResult {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        return try await RegistrationRun(core: self.core, request: self.answer, parts: self.parts).run()
+        return try await RegistrationRun(
+            core: self.core, recording: self.recording, request: self.answer, parts: self.parts
+        ).run()
     }
 
     /// Registers and calls `onSuccess` or `onError`, once.
@@ -109,9 +113,10 @@ public struct Registration: Sendable {
     public func execute() async throws -> RegistrationResult {
         guard self.once.take() else { throw OperationError(.operationReused) }
         guard let username else { throw OperationError(.missingInteraction, "no username") }
+        let recording = self.core.newRecording()
         let request: ReturnUAFRequest
         do {
-            request = try await ServerExchange(core: self.core).request(
+            request = try await ServerExchange(core: self.core, recording: recording).request(
                 GetUAFRequest(operation: .registration, context: ["username": .string(username)]),
                 path: self.core.configuration.registrationRequestPath, authorization: self.authorizationProvider)
             let message = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
@@ -121,7 +126,9 @@ public struct Registration: Sendable {
         } catch {
             throw OperationError(translating: error)
         }
-        return try await RegistrationRun(core: self.core, request: request, parts: self.parts).run()
+        return try await RegistrationRun(
+            core: self.core, recording: recording, request: request, parts: self.parts
+        ).run()
     }
 
     /// Registers and calls `onSuccess` or `onError`, once.

@@ -1,3 +1,4 @@
+import Ceremony
 import UAF
 import UAFClient
 import _Primitives
@@ -13,6 +14,7 @@ struct ServerExchange: Sendable {
     private static let messageType = "application/fido+uaf"
 
     let core: ClientCore
+    let recording: Recording
 
     /// Asks for a UAF request (GetUAFRequest).
     func request(_ body: GetUAFRequest, path: String, authorization: (any AuthorizationProvider)? = nil) async throws
@@ -24,11 +26,14 @@ struct ServerExchange: Sendable {
         return request
     }
 
-    /// Sends a UAF response (SendUAFResponse) and returns how the server judged it.
-    func send(_ message: [UInt8], context: JSONObject, path: String) async throws -> ServerResponse {
+    /// Sends a UAF response (SendUAFResponse), which is the given event of a run unless it only says that there will be
+    /// no answer, and returns how the server judged it.
+    func send(_ message: [UInt8], as event: TraceEvent?, context: JSONObject, path: String) async throws
+        -> ServerResponse
+    {
         let body = SendUAFResponse(
             uafResponse: String(decoding: message, as: UTF8.self), context: context.members.isEmpty ? nil : context)
-        return try ServerResponse(parsing: try await self.post(path, body.serialized))
+        return try ServerResponse(parsing: try await self.post(path, body.serialized, noting: event))
     }
 
     /// Tells the server that there will be no answer, whatever becomes of that; also where the task was cancelled.
@@ -38,7 +43,7 @@ struct ServerExchange: Sendable {
         let final = context
         // A task of its own, because the operation's may be cancelled: the report goes out all the same, and the
         // operation ends only when it has. The transport's time limit bounds it.
-        await Task { _ = try? await self.send(message, context: final, path: path) }.value
+        await Task { _ = try? await self.send(message, as: nil, context: final, path: path) }.value
     }
 
     /// Redeems a token. Throws ``OutOfBandOperationError`` and what the transport throws.
@@ -54,7 +59,8 @@ struct ServerExchange: Sendable {
             TransportRequest(
                 method: "POST", url: url,
                 headers: [("Content-Type", "application/json"), ("Accept", Self.messageType)],
-                body: JSON.object(["token": .string(token)]).serialized, timeout: self.timeout))
+                body: JSON.object(["token": .string(token)]).serialized, timeout: self.timeout),
+            self.recording, noting: .tokenRedeemed)
         switch response.status {
         case 200: break
         case 404: throw OutOfBandOperationError(.tokenUnknown)
@@ -94,9 +100,10 @@ struct ServerExchange: Sendable {
 
     private var timeout: Duration { .seconds(self.core.configuration.networkTimeoutInSeconds) }
 
-    private func post(_ path: String, _ body: [UInt8], authorization: (any AuthorizationProvider)? = nil) async throws
-        -> [UInt8]
-    {
+    private func post(
+        _ path: String, _ body: [UInt8], authorization: (any AuthorizationProvider)? = nil,
+        noting event: TraceEvent? = nil
+    ) async throws -> [UInt8] {
         guard let url = self.core.configuration.address(path) else {
             throw OperationError(.unknown, "the configured path is not one")
         }
@@ -104,7 +111,7 @@ struct ServerExchange: Sendable {
         let response = try await self.core.channel.send(
             TransportRequest(
                 method: "POST", url: url, headers: headers + (authorization?.headers ?? []), body: body,
-                timeout: self.timeout))
+                timeout: self.timeout), self.recording, noting: event)
         switch response.status {
         case 200: break
         case 401, 403: throw OperationError(.notAuthorized, "status \(response.status)")

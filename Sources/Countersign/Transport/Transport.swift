@@ -1,3 +1,5 @@
+import Ceremony
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -117,11 +119,17 @@ struct SecureChannel: Sendable {
         }
     }
 
-    /// Sends after checking the address: a plain `http` address throws before any byte.
-    func send(_ request: TransportRequest) async throws -> TransportResponse {
+    /// Sends after checking the address: a plain `http` address throws before any byte. `event` is noted when nothing
+    /// but the network stands between the request and its address.
+    func send(_ request: TransportRequest, _ recording: Recording, noting event: TraceEvent? = nil) async throws
+        -> TransportResponse
+    {
         guard Self.isSecure(request.url) else {
             throw TransportError(.insecure, "the address is neither https nor loopback")
         }
+        var request = request
+        request.headers.append(recording.header)
+        if let event { recording.note(event) }
         let response = try await self.transport.send(request)
         guard response.body.count <= request.maximumResponseLength else {
             throw TransportError(.tooLarge, "\(response.body.count) bytes")

@@ -18,22 +18,23 @@ public struct VirtualPhone: Sendable {
 
     /// Switches a phone on. With the storage of another one, it is that phone after a restart of its app.
     ///
-    /// A try of a PIN costs next to nothing here. Throws ``InitializationError``.
+    /// A try of a PIN costs next to nothing here. What the SDK does is written to `traceRecorder`. Throws ``InitializationError``.
     public init(
         configuration: Configuration, transport: any Transport, storage: InMemoryStorage = InMemoryStorage(),
         clock: FakeClock = FakeClock(), sensor: ScriptedFingerprintSensor = ScriptedFingerprintSensor(),
-        person: VirtualPerson = VirtualPerson()
+        person: VirtualPerson = VirtualPerson(), traceRecorder: TraceRecorder? = nil
     ) async throws {
         self.storage = storage
         self.clock = clock
         self.sensor = sensor
         self.person = person
-        self.client = try await MobileAuthenticationClientInitializer()
+        var initializer = MobileAuthenticationClientInitializer()
             .configuration(configuration)
             .platform(Platform(storage: storage, fingerprintSensor: sensor, clock: clock))
             .transport(transport)
             .pinHardening(PinHardening(rounds: 2, blockSize: 1, parallelism: 1))
-            .execute()
+        if let traceRecorder { initializer = initializer.traceRecorder(traceRecorder) }
+        self.client = try await initializer.execute()
     }
 
     /// Redeems a payload, as after scanning it. Throws ``OutOfBandOperationError``.

@@ -86,7 +86,7 @@ struct OutOfBandOperationTests {
         let request = try #require(await world.server.requests.first)
         #expect(request.method == "POST")
         #expect(String(decoding: request.body, as: UTF8.self) == #"{"token":"\#(payload.redeemData.token)"}"#)
-        #expect(Set(request.headers.map(\.name)) == ["Content-Type", "Accept"])
+        #expect(Set(request.headers.map(\.name)) == ["Content-Type", "Accept", "traceparent"])
         #expect(request.timeout == .seconds(60))
     }
 

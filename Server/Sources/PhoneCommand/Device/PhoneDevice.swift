@@ -11,7 +11,7 @@ struct PhoneDevice: Sendable {
     let sensor: SimulatedSensor
     private let platform: Platform
     private let network: HTTPTransport
-    private let transport: any Transport
+    private let trace: TraceRecorder?
 
     /// The program's name in the server's list of apps, whatever the file is called.
     static let facetID = "linux:program:countersign-phone"
@@ -33,15 +33,10 @@ struct PhoneDevice: Sendable {
         } catch {
             throw Refusal.notFound("no-such-file", "There is no certificate authority in \(options.caFile ?? "").")
         }
-        if let path = options.trace {
-            do {
-                let recorder = try TraceRecorder(path: path)
-                self.transport = RecordedTransport(transport: self.network, recorder: recorder)
-            } catch {
-                throw Refusal.failed("trace", "\(path) cannot be written (\(error.reason)).")
-            }
-        } else {
-            self.transport = self.network
+        do {
+            self.trace = try options.trace.map { path throws(TraceError) in try TraceRecorder(path: path) }
+        } catch {
+            throw Refusal.failed("trace", "\(options.trace ?? "") cannot be written (\(error.reason)).")
         }
     }
 
@@ -62,8 +57,10 @@ struct PhoneDevice: Sendable {
         guard let address = server?.url ?? Self.nowhere else { throw Refusal.usage("no server") }
         var configuration = Configuration(baseUrl: address)
         configuration.facetId = Self.facetID
-        return try await MobileAuthenticationClientInitializer()
-            .configuration(configuration).platform(self.platform).transport(self.transport).execute()
+        var initializer = MobileAuthenticationClientInitializer()
+            .configuration(configuration).platform(self.platform).transport(self.network)
+        if let trace { initializer = initializer.traceRecorder(trace) }
+        return try await initializer.execute()
     }
 
     /// The servers that the phone is enrolled at.

@@ -1,5 +1,3 @@
-import Ceremony
-import Countersign
 import Foundation
 import Testing
 import UAFClient
@@ -71,30 +69,5 @@ struct SimulatedDeviceTests {
             #expect(abs((after.uptime() - before.uptime()).components.seconds - Int64(skew)) <= 5)
             #expect(after.bootIdentifier == before.bootIdentifier)
         }
-    }
-}
-
-@Suite("The phone records its steps from the messages that it sends")
-struct RecordedTransportTests {
-    private func request(_ path: String, body: String = "{}") throws -> TransportRequest {
-        TransportRequest(
-            method: "POST", url: try #require(URL(string: "https://id.example\(path)")), headers: [],
-            body: Array(body.utf8),
-            timeout: .seconds(1))
-    }
-
-    @Test("An answer counts, a report that there will be none does not")
-    func events() throws {
-        #expect(RecordedTransport.events(of: try self.request("/token/redeem/authentication")) == [.tokenRedeemed])
-        #expect(
-            RecordedTransport.events(of: try self.request("/uaf/1.1/authentication/"))
-                == [.personVerified, .authenticationSent])
-        #expect(
-            RecordedTransport.events(of: try self.request("/uaf/1.1/registration/"))
-                == [.personVerified, .registrationSent])
-        let report = #"{"uafResponse":"[]","context":"{\"clientErrorCode\":3}"}"#
-        #expect(RecordedTransport.events(of: try self.request("/uaf/1.1/authentication/", body: report)).isEmpty)
-        #expect(RecordedTransport.events(of: try self.request("/uaf/1.1/request/authentication/")).isEmpty)
-        #expect(RecordedTransport.events(of: try self.request("/uaf/1.1/facets")).isEmpty)
     }
 }
