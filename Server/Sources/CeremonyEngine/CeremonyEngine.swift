@@ -134,6 +134,7 @@ extension AuditEvent.Kind {
     static let accountUnlocked = Self(rawValue: "account-unlocked")
     static let accountDeleted = Self(rawValue: "account-deleted")
     static let deviceDeleted = Self(rawValue: "device-deleted")
+    static let deregistered = Self(rawValue: "deregistered")
     static let deviceAdded = Self(rawValue: "device-added")
     static let activationCreated = Self(rawValue: "activation-created")
     static let dispatched = Self(rawValue: "dispatched")

@@ -92,11 +92,13 @@ public struct AuthenticationOutcome: Sendable, Equatable {
     public let browser: String?
     /// The browser's network address, as the person saw it.
     public let address: String?
+    /// The device that the person authenticated with: what comes of it ends with the device.
+    public let device: String?
 
     /// An outcome.
     public init(
         account: String, authenticatedAt: Timestamp, acr: String, amr: [String], browser: String? = nil,
-        address: String? = nil
+        address: String? = nil, device: String? = nil
     ) {
         self.account = account
         self.authenticatedAt = authenticatedAt
@@ -104,6 +106,7 @@ public struct AuthenticationOutcome: Sendable, Equatable {
         self.amr = amr
         self.browser = browser
         self.address = address
+        self.device = device
     }
 }
 

@@ -42,6 +42,11 @@ public struct Limits: Sendable, Equatable {
     /// Sources that are counted one by one; the least recent is forgotten first.
     public var countedSources = 10_000
 
+    // MARK: Deregistration
+
+    /// Keys that one deregistration can name.
+    public var deregisteredKeys = 64
+
     // MARK: Tokens and sessions
 
     /// How long an authorization code can be exchanged.

@@ -21,7 +21,7 @@ struct AnswerTests {
         let answer = try await server.engine.answerAuthentication(
             try phone.authenticate(request, counter: 2, fault: fault))
         #expect(answer.response.statusCode == code)
-        #expect(answer.accountID == nil)
+        #expect(answer.authenticated == nil)
         #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
         #expect(try await server.database.credentials(accountID: account.id).first?.counter == 1)
         let second = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
@@ -181,11 +181,11 @@ struct AnswerTests {
         let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
         #expect(message.policy.accepted.flatMap { $0 }.flatMap { $0.keyIDs ?? [] } == [phone.keyID])
         let wrong = try await server.engine.answerAuthentication(try stranger.authenticate(request, counter: 9))
-        #expect(wrong.response.statusCode == .unauthorized && wrong.accountID == nil)
+        #expect(wrong.response.statusCode == .unauthorized && wrong.authenticated == nil)
         let right = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
-        #expect(right.response.statusCode == .ok && right.accountID == account.id)
+        #expect(right.response.statusCode == .ok && right.authenticated?.accountID == account.id)
         let again = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 3))
-        #expect(again.response.statusCode == .invalidRequest && again.accountID == nil)
+        #expect(again.response.statusCode == .invalidRequest && again.authenticated == nil)
     }
 
     @Test func anOpenChallengeExpires() async throws {
@@ -203,7 +203,7 @@ struct AnswerTests {
         let before = try await server.database.auditEntries(after: 0, limit: 99).count
         let request = try await server.engine.authenticationRequest(username: nil, source: "a")
         let answer = try await server.engine.answerAuthentication(try phone.giveUp(request, clientErrorCode: 3))
-        #expect(answer.response.statusCode == .ok && answer.accountID == nil)
+        #expect(answer.response.statusCode == .ok && answer.authenticated == nil)
         #expect(try await server.database.auditEntries(after: 0, limit: 99).count == before)
     }
 

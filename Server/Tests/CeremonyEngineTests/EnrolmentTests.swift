@@ -50,7 +50,7 @@ struct EnrolmentTests {
         #expect(confirmed.state == .succeeded)
         #expect(try await server.directory.devices(username: "alice").map(\.isActive) == [true])
         let now = try await server.engine.answerAuthentication(try phone.authenticate(open, counter: 2))
-        #expect(now.response.statusCode == .ok && now.accountID == account.id)
+        #expect(now.response.statusCode == .ok && now.authenticated?.accountID == account.id)
         #expect(try await server.database.notices(accountID: account.id, limit: 9).map(\.subject) == ["Alice's phone"])
         await #expect(throws: CeremonyError(.wrongState)) {
             try await server.engine.confirmActivation(id: activation.id, number: number, by: "operator")

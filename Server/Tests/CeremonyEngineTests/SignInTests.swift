@@ -23,7 +23,7 @@ struct SignInTests {
         let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .ok)
         #expect(answer.response.location == nil)
-        #expect(answer.accountID == nil, "a ceremony gives the phone no token")
+        #expect(answer.authenticated == nil, "a ceremony gives the phone no token")
         #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .approved)
 
         server.clock.advance(.seconds(10))

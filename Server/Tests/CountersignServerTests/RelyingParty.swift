@@ -10,6 +10,7 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import OAuthProvider
+import SQLiteStore
 import Store
 import Testing
 import _Primitives
@@ -57,6 +58,21 @@ extension ServerFixture {
             name: "Demo Bank", redirectURIs: ["http://127.0.0.1:8081/callback"],
             postLogoutRedirectURIs: ["http://127.0.0.1:8081/bye"])
         return RelyingParty(id: registered.client.id, secret: registered.secret)
+    }
+
+    /// What an app shows after an authentication with a device of a new account.
+    func deviceAuthorization(username: String) async throws -> String {
+        let account = try await self.assembly.directory.create(username: username, displayName: nil, by: "test")
+        var change = CeremonyChange()
+        change.registration = DeviceRegistration(
+            device: DeviceRecord(
+                id: "device-\(username)", accountID: account.id, name: "Phone", isActive: true,
+                createdAt: account.createdAt), credentials: [])
+        _ = try await self.database.answer(
+            AnsweredChallenge(digest: Array(username.utf8), expiresAt: account.createdAt), change: change,
+            at: account.createdAt)
+        let holder = DeviceTokenHolder(account: account.id, device: "device-\(username)")
+        return "Bearer \(try self.assembly.provider.deviceToken(for: holder))"
     }
 
     /// A phone that is enrolled for a new account, and confirmed.

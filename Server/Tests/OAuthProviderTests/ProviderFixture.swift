@@ -143,6 +143,11 @@ struct ProviderFixture: Sendable {
         return parameters.encoded
     }
 
+    /// A token of a device of alice's.
+    func deviceToken() throws -> String {
+        try self.provider.deviceToken(for: DeviceTokenHolder(account: "account-a", device: "device-a"))
+    }
+
     /// The `Authorization` of a client.
     func basic(_ client: RegisteredClient? = nil, secret: String? = nil) -> String {
         let client = client ?? self.bank

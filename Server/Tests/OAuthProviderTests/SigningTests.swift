@@ -85,14 +85,15 @@ struct SigningTests {
         }
     }
 
-    @Test func aDeviceTokenNamesItsAccountForFiveMinutes() async throws {
+    @Test func aDeviceTokenNamesItsAccountAndDeviceForFiveMinutes() async throws {
         try await ProviderFixture.run { f in
-            let token = try f.provider.deviceToken(account: "account-a")
-            #expect(try f.provider.account(ofDeviceToken: "Bearer \(token)") == "account-a")
+            let holder = DeviceTokenHolder(account: "account-a", device: "device-a")
+            let token = try f.provider.deviceToken(for: holder)
+            #expect(try f.provider.holder(ofDeviceToken: "Bearer \(token)") == holder)
             f.clock.advance(.milliseconds(299_999))
-            #expect(try f.provider.account(ofDeviceToken: "Bearer \(token)") == "account-a")
+            #expect(try f.provider.holder(ofDeviceToken: "Bearer \(token)") == holder)
             f.clock.advance(.milliseconds(1))
-            #expect(throws: OAuthError(.invalidToken)) { try f.provider.account(ofDeviceToken: "Bearer \(token)") }
+            #expect(throws: OAuthError(.invalidToken)) { try f.provider.holder(ofDeviceToken: "Bearer \(token)") }
         }
     }
 
@@ -105,10 +106,16 @@ struct SigningTests {
                     "aud": .string(ProviderFixture.issuer), "sub": .string("account-a"),
                     "exp": .integer((now + .seconds(60)).seconds),
                 ], type: "device+jwt")
+            let deviceless = try f.provider.sign(
+                [
+                    "aud": .string(ProviderFixture.issuer), "sub": .string("account-a"), "scope": .string("device"),
+                    "exp": .integer((now + .seconds(60)).seconds),
+                ], type: "device+jwt")
             for header in [
                 nil, "", "Bearer x", f.basic(), "Bearer \(tokens.access)", "Bearer \(tokens.id)", "Bearer \(unscoped)",
+                "Bearer \(deviceless)",
             ] {
-                #expect(throws: OAuthError(.invalidToken)) { try f.provider.account(ofDeviceToken: header) }
+                #expect(throws: OAuthError(.invalidToken)) { try f.provider.holder(ofDeviceToken: header) }
             }
         }
     }

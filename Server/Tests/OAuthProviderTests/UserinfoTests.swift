@@ -41,7 +41,7 @@ struct UserinfoTests {
             try await self.expectRefusal(f, "Bearer \(tokens.access)x")
             // Our own tokens of other kinds.
             try await self.expectRefusal(f, "Bearer \(tokens.id)")
-            try await self.expectRefusal(f, "Bearer \(try f.provider.deviceToken(account: "account-a"))")
+            try await self.expectRefusal(f, "Bearer \(try f.deviceToken())")
             try await self.expectRefusal(f, "Bearer \(try f.provider.sign(["aud": .string("x")], type: "at+jwt"))")
         }
     }

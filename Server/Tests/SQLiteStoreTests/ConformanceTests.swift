@@ -23,6 +23,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("what goes with keys, devices and accounts", arguments: DeregistrationConformance.checks)
+    func keepsTheRuleOfDeregistration(check: ConformanceCheck<DeregistrationConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("administrators", arguments: AdministrationConformance.checks)
     func keepsTheRuleOfAdministration(check: ConformanceCheck<any AdministrationStore>) async throws {
         let store = try TemporaryStore()

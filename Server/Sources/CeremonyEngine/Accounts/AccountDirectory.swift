@@ -84,7 +84,12 @@ public struct AccountDirectory: Sendable {
         try await self.store.devices(accountID: try await self.account(username: username).id)
     }
 
-    /// Deletes a device and its keys. Throws `notFound`.
+    /// The account of an active device; `nil` where there is no such device of that account (any more).
+    public func account(id: String, ofDevice device: String) async throws -> AccountRecord? {
+        try await self.store.account(id: id, ofDevice: device)
+    }
+
+    /// Deletes a device with its keys, and ends the sessions that it signed in to. Throws `notFound`.
     public func deleteDevice(id: String, by operator: String) async throws {
         let event = AuditEvent(.deviceDeleted, at: self.time.now(), actor: `operator`, detail: id)
         guard try await self.store.deleteDevice(id: id, audit: event) else { throw CeremonyError(.notFound) }

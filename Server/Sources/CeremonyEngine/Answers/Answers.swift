@@ -9,7 +9,21 @@ public struct AuthenticationAnswer: Sendable {
     /// The body for the phone.
     public var response: ServerResponse
     /// Who authenticated, after an answer to a challenge that the app had asked for itself; the caller then adds a token.
-    public var accountID: String?
+    public var authenticated: AuthenticatedDevice?
+}
+
+/// A device that has just authenticated its account.
+public struct AuthenticatedDevice: Sendable, Equatable {
+    /// Whose device it is.
+    public let accountID: String
+    /// The device registration.
+    public let deviceID: String
+
+    /// A device of an account.
+    public init(accountID: String, deviceID: String) {
+        self.accountID = accountID
+        self.deviceID = deviceID
+    }
 }
 
 /// What a client says about itself beside its message.
@@ -39,6 +53,8 @@ struct Answered: Error {
     let statusCode: UAFStatusCode
     /// What the trail keeps about it.
     let audit: AuditEvent.Kind
+    /// A further message for the client, such as to delete keys that nobody knows.
+    var newRequest: DeregistrationRequest?
 
     init(_ statusCode: UAFStatusCode, audit: AuditEvent.Kind = .failed) {
         self.statusCode = statusCode
@@ -101,6 +117,12 @@ extension CeremonyEngine {
 }
 
 extension ServerResponse {
+    /// The body of a refusal.
+    init(_ answered: Answered) {
+        self.init(answered.statusCode)
+        self.newUAFRequest = answered.newRequest.map { String(decoding: $0.serialized, as: UTF8.self) }
+    }
+
     /// A body of a status code alone, with its name as description.
     init(_ statusCode: UAFStatusCode) {
         self.init(statusCode: statusCode, description: statusCode == .ok ? nil : statusCode.description)

@@ -13,7 +13,7 @@ extension CeremonyEngine {
         do {
             return try await self.judgeAuthentication(message)
         } catch let answered as Answered {
-            return AuthenticationAnswer(response: ServerResponse(answered.statusCode))
+            return AuthenticationAnswer(response: ServerResponse(answered))
         }
     }
 
@@ -117,7 +117,9 @@ extension CeremonyEngine {
         } catch let error as StoreError where error.code == .conflict {
             throw Answered(.unacceptableContent, audit: .counterWentBack)
         }
-        return AuthenticationAnswer(response: ServerResponse(.ok), accountID: verified.account)
+        return AuthenticationAnswer(
+            response: ServerResponse(.ok),
+            authenticated: AuthenticatedDevice(accountID: verified.account, deviceID: verified.deviceRegistration))
     }
 
     private func material(_ response: UnverifiedAuthentication, ceremonyID: String?) async throws
@@ -137,11 +139,22 @@ extension CeremonyEngine {
         do {
             verified = try AuthenticationVerifier(self.relyingParty)
                 .verify(response, expected: expected, credentials: keys)
-        } catch { throw Answered(error) }
+        } catch { throw self.answered(error, response, keys) }
         guard credentials.allSatisfy({ $0.credential.isActive && !$0.isAccountLocked }) else {
             throw Answered(.forbidden)
         }
         return verified
+    }
+
+    /// A refusal; where it is that a key is not known, the client is told to delete it as well (§5.1, §6.2).
+    private func answered(
+        _ refusal: UAFRefusal, _ response: UnverifiedAuthentication, _ known: [RegisteredCredential]
+    ) -> Answered {
+        var answered = Answered(refusal)
+        guard refusal.statusCode == .unknownKeyID else { return answered }
+        let unknown = response.credentials.filter { id in !known.contains { $0.id == id } }
+        answered.newRequest = try? self.requests.deregistrationRequest(unknown.map { .key($0.aaid, $0.keyID) })
+        return answered
     }
 
     private static func advances(_ verified: VerifiedAuthentication, _ credentials: [StoredCredential])

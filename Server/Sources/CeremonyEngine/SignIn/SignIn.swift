@@ -82,6 +82,8 @@ public struct SignInOutcome: Sendable, Equatable {
     public let browser: String?
     /// The browser's network address, as the phone showed it.
     public let address: String?
+    /// The device that answered.
+    public let deviceID: String?
 }
 
 extension CeremonyEngine {
@@ -232,7 +234,7 @@ extension CeremonyEngine {
             let methods = AuthenticationMethods(record.authenticators)
             return SignInOutcome(
                 accountID: accountID, authTime: record.changedAt, amr: methods.names, acr: methods.assurance,
-                browser: record.detail.browser, address: record.detail.address)
+                browser: record.detail.browser, address: record.detail.address, deviceID: record.deviceID)
         } catch is RefusedEvent {
             return nil
         }

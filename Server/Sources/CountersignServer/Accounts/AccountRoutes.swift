@@ -1,7 +1,6 @@
 import CeremonyEngine
 import HTTPTypes
 import Hummingbird
-import OAuth
 import OAuthProvider
 import Store
 import _Primitives
@@ -12,7 +11,7 @@ import _Primitives
 struct AccountRoutes: Sendable {
     let ceremonies: CeremonyEngine
     let provider: OpenIDProvider
-    let directory: AccountDirectory
+    let authorization: DeviceAuthorization
 
     func mount(on router: ServerRouter) {
         router.endpoint("/account/v1/notices", [.get: self.notices])
@@ -21,7 +20,7 @@ struct AccountRoutes: Sendable {
     }
 
     @Sendable private func notices(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let account = try await self.account(of: request)
+        let account = try await self.authorization.account(of: request)
         let notices = try await self.ceremonies.notices(accountID: account.id)
         return .json([
             "username": .string(account.username),
@@ -36,7 +35,7 @@ struct AccountRoutes: Sendable {
     }
 
     @Sendable private func sessions(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let account = try await self.account(of: request)
+        let account = try await self.authorization.account(of: request)
         let sessions = try await self.provider.sessions(ofAccount: account.id)
         return .json([
             "username": .string(account.username), "sessions": .array(sessions.map { .object(Self.json($0)) }),
@@ -44,29 +43,11 @@ struct AccountRoutes: Sendable {
     }
 
     @Sendable private func endSession(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let account = try await self.account(of: request)
+        let account = try await self.authorization.account(of: request)
         guard try await self.provider.endSession(try context.pathParameter("id"), ofAccount: account.id) else {
             throw Problem(.notFound, "not-found", "The account has no such session.")
         }
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
-    }
-
-    /// The account of the token, where it may authenticate. Throws a ``Problem``: 401, or 403 where it is locked.
-    private func account(of request: Request) async throws -> AccountRecord {
-        let values = request.headers[values: .authorization]
-        do {
-            // Of several tokens the parts of a deployment could each take another.
-            let id = try self.provider.account(ofDeviceToken: values.count == 1 ? values[0] : nil)
-            guard let account = try await self.directory.account(id: id) else {
-                throw OAuthError(.invalidToken, "The access token is not valid.", detail: "the account is gone")
-            }
-            guard !account.isLocked else { throw Problem(.forbidden, "locked", "The account is locked.") }
-            return account
-        } catch let error as OAuthError {
-            throw Problem(
-                .unauthorized, "unauthorized", "Authenticate first, and send the token that comes of it.",
-                headers: [.wwwAuthenticate: error.challenge(scheme: "Bearer", realm: "countersign")])
-        }
     }
 
     private static func json(_ session: AccountSession) -> JSONObject {

@@ -96,12 +96,17 @@ public struct ServerAssembly: Sendable {
     public func publicRouter() -> Router<ServerContext> {
         let router = self.router()
         let limits = self.configuration.limits
-        UAFRoutes(ceremonies: self.ceremonies, provider: self.provider, limits: limits, trace: self.trace)
-            .mount(on: router)
+        let devices = DeviceAuthorization(provider: self.provider, directory: self.directory)
+        let clients = ClientAuthorization(provider: self.provider)
+        UAFRoutes(
+            ceremonies: self.ceremonies, provider: self.provider, devices: devices, clients: clients, limits: limits,
+            trace: self.trace
+        ).mount(on: router)
         RedeemRoutes(ceremonies: self.ceremonies, limits: limits, trace: self.trace).mount(on: router)
-        DispatchRoutes(ceremonies: self.ceremonies, provider: self.provider, limits: limits, trace: self.trace)
-            .mount(on: router)
-        AccountRoutes(ceremonies: self.ceremonies, provider: self.provider, directory: self.directory).mount(on: router)
+        DispatchRoutes(
+            ceremonies: self.ceremonies, provider: self.provider, clients: clients, limits: limits, trace: self.trace
+        ).mount(on: router)
+        AccountRoutes(ceremonies: self.ceremonies, provider: self.provider, authorization: devices).mount(on: router)
         self.mountPages(on: router)
         let administrators = self.administrators
         self.administration(.token { try await administrators.administrator(token: $0) }).mount(on: router)
@@ -182,7 +187,7 @@ private final class CeremonyOutcomes: AuthenticationOutcomes {
         else { return nil }
         return AuthenticationOutcome(
             account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr,
-            browser: outcome.browser, address: outcome.address)
+            browser: outcome.browser, address: outcome.address, device: outcome.deviceID)
     }
 }
 

@@ -3,7 +3,6 @@ import CeremonyEngine
 import Foundation
 import HTTPTypes
 import Hummingbird
-import OAuth
 import OAuthProvider
 import Pages
 import Store
@@ -15,6 +14,7 @@ import _Primitives
 struct DispatchRoutes: Sendable {
     let ceremonies: CeremonyEngine
     let provider: OpenIDProvider
+    let clients: ClientAuthorization
     let limits: Limits
     let trace: TraceRecorder?
 
@@ -24,18 +24,8 @@ struct DispatchRoutes: Sendable {
         router.endpoint("/status/:session/events", [.get: self.events])
     }
 
-    private func client(_ request: Request) async throws -> AuthenticatedClient {
-        do {
-            return try await self.provider.authenticate(header: request.headers[.authorization])
-        } catch let error as OAuthError {
-            throw Problem(
-                .unauthorized, "unauthorized", "A client's id and secret are needed.",
-                headers: [.wwwAuthenticate: error.challenge(scheme: "Basic", realm: "countersign")])
-        }
-    }
-
     @Sendable private func dispatch(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let client = try await self.client(request)
+        let client = try await self.clients.client(of: request)
         let body = try await request.jsonObject(limit: self.limits.bodyBytes)
         let message: GetUAFRequest
         do {
@@ -47,7 +37,7 @@ struct DispatchRoutes: Sendable {
             DispatchRequest(
                 dispatcher: try body.requiredString("dispatcher"), operation: message.operation,
                 context: message.context),
-            client: DispatchingClient(id: client.id, name: client.name, origin: client.origin))
+            client: DispatchingClient(client))
         return .json(try self.document(of: answer))
     }
 
@@ -81,7 +71,7 @@ struct DispatchRoutes: Sendable {
     }
 
     @Sendable private func status(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let client = try await self.client(request)
+        let client = try await self.clients.client(of: request)
         let body = try await request.jsonObject(limit: self.limits.bodyBytes)
         let status = try await self.ceremonies.status(
             sessionID: try body.requiredString("sessionId"), clientID: client.id)
@@ -89,7 +79,7 @@ struct DispatchRoutes: Sendable {
     }
 
     @Sendable private func events(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let client = try await self.client(request)
+        let client = try await self.clients.client(of: request)
         let session = try context.pathParameter("session")
         let events = self.ceremonies.statusEvents(sessionID: session, clientID: client.id)
         return Response.serverSentEvents(name: "status", to: request, events) {
@@ -135,4 +125,9 @@ struct DispatchRoutes: Sendable {
                 "amr": .array(confirmation.amr.map(JSON.string)),
             ], type: "transaction-confirmation+jwt")
     }
+}
+
+extension DispatchingClient {
+    /// The client as the engine knows it.
+    init(_ client: AuthenticatedClient) { self.init(id: client.id, name: client.name, origin: client.origin) }
 }

@@ -3,7 +3,6 @@ import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import OAuth
 import OAuthProvider
 import Store
 import UAF
@@ -16,12 +15,15 @@ import _Primitives
 struct UAFRoutes: Sendable {
     let ceremonies: CeremonyEngine
     let provider: OpenIDProvider
+    let devices: DeviceAuthorization
+    let clients: ClientAuthorization
     let limits: Limits
     let trace: TraceRecorder?
 
     func mount(on router: ServerRouter) {
         router.endpoint("/uaf/1.1/request/registration", [.post: self.requestRegistration])
         router.endpoint("/uaf/1.1/request/authentication", [.post: self.requestAuthentication])
+        router.endpoint("/uaf/1.1/request/deregistration", [.post: self.requestDeregistration])
         router.endpoint("/uaf/1.1/registration", [.post: self.answerRegistration])
         router.endpoint("/uaf/1.1/authentication", [.post: self.answerAuthentication])
         router.endpoint("/uaf/1.1/facets", [.get: self.facets])
@@ -29,14 +31,7 @@ struct UAFRoutes: Sendable {
 
     /// In-app registration of a further authenticator. The phone proves itself by the token of an authentication.
     @Sendable private func requestRegistration(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let account: String
-        do {
-            account = try self.provider.account(ofDeviceToken: request.headers[.authorization])
-        } catch let error as OAuthError {
-            throw Problem(
-                .unauthorized, "unauthorized", "Authenticate first, and send the token that comes of it.",
-                headers: [.wwwAuthenticate: error.challenge(scheme: "Bearer", realm: "countersign")])
-        }
+        let account = try await self.devices.device(of: request).account.id
         do {
             let message = try await self.read(request, GetUAFRequest.init(parsing:))
             guard message.operation == nil || message.operation == .registration else {
@@ -69,6 +64,32 @@ struct UAFRoutes: Sendable {
         return Self.message(answer.serialized)
     }
 
+    /// Deregistration: by the person's own device, or by a relying party for a person whom it knows.
+    @Sendable private func requestDeregistration(_ request: Request, _ context: ServerContext) async throws
+        -> Response
+    {
+        if ClientAuthorization.isClaimed(by: request) {
+            let client = try await self.clients.client(of: request)
+            return try await self.deregister(request) {
+                try await self.ceremonies.deregister($0, client: DispatchingClient(client))
+            }
+        }
+        // A token outlives its device: who asks again after a lost answer is told the same.
+        let device = try self.devices.holder(of: request)
+        return try await self.deregister(request) { try await self.ceremonies.deregister($0, askedBy: device) }
+    }
+
+    private func deregister(
+        _ request: Request, _ deregister: (GetUAFRequest) async throws -> ReturnUAFRequest
+    ) async throws -> Response {
+        do {
+            return Self.message(
+                try await deregister(try await self.read(request, GetUAFRequest.init(parsing:))).serialized)
+        } catch is UAFError {
+            return Self.message(ReturnUAFRequest(statusCode: .badRequest).serialized)
+        }
+    }
+
     @Sendable private func answerRegistration(_ request: Request, _ context: ServerContext) async throws -> Response {
         let message: SendUAFResponse
         do {
@@ -92,8 +113,9 @@ struct UAFRoutes: Sendable {
         var response = answer.response
         if response.statusCode == .ok {
             self.trace?.record(.authenticationAccepted, trace: request.trace)
-            if let account = answer.accountID {
-                let token = try self.provider.deviceToken(account: account)
+            if let device = answer.authenticated {
+                let token = try self.provider.deviceToken(
+                    for: DeviceTokenHolder(account: device.accountID, device: device.deviceID))
                 response.additionalTokens.append(Token(kind: .jwt, value: token))
             }
         }

@@ -169,7 +169,8 @@ extension OpenIDProvider {
         let session = SessionRecord(
             id: self.random.identifier(), cookieDigest: secret.digest, account: outcome.account,
             authenticatedAt: outcome.authenticatedAt, acr: outcome.acr, amr: outcome.amr, usedAt: now,
-            expiresAt: now + self.limits.sessionLifetime, browser: outcome.browser, address: outcome.address)
+            expiresAt: now + self.limits.sessionLifetime, browser: outcome.browser, address: outcome.address,
+            device: outcome.device)
         let code = self.random.token(byteCount: 32)
         let grant = self.grant(
             code: code, session: session, client: request.client, redirectURI: request.redirectURI,

@@ -12,6 +12,20 @@ enum TokenType {
     static let deviceToken = "device+jwt"
 }
 
+/// Who has a device token.
+public struct DeviceTokenHolder: Sendable, Equatable {
+    /// The account that the device authenticated.
+    public let account: String
+    /// The device registration.
+    public let device: String
+
+    /// A device of an account.
+    public init(account: String, device: String) {
+        self.account = account
+        self.device = device
+    }
+}
+
 extension OpenIDProvider {
     /// The ID token and the access token of a grant (OpenID Connect Core 1.0, section 2; RFC 9068, section 2.2).
     ///
@@ -79,28 +93,28 @@ extension OpenIDProvider {
     /// ``Limits/deviceTokenLifetime``. No client's endpoint takes it.
     ///
     /// Cost: one ES256 signature.
-    public func deviceToken(account: String) throws -> String {
+    public func deviceToken(for holder: DeviceTokenHolder) throws -> String {
         let now = self.time.now()
         return try self.keys.sign(
             [
-                "iss": .string(self.issuer), "sub": .string(account), "aud": .string(self.issuer),
-                "scope": .string("device"), "iat": .integer(now.seconds),
+                "iss": .string(self.issuer), "sub": .string(holder.account), "aud": .string(self.issuer),
+                "scope": .string("device"), "device": .string(holder.device), "iat": .integer(now.seconds),
                 "exp": .integer((now + self.limits.deviceTokenLifetime).seconds),
                 "jti": .string(self.random.identifier()),
             ], type: TokenType.deviceToken)
     }
 
-    /// The account of a device token.
+    /// Whose a device token is. Whether the device is still there is for the caller to ask: a token outlives it.
     ///
     /// - Parameter header: The value of `Authorization`, of the scheme `Bearer`.
     ///
     /// Throws `OAuthError` `invalid_token`. Cost: one ES256 verification.
-    public func account(ofDeviceToken header: String?) throws -> String {
+    public func holder(ofDeviceToken header: String?) throws -> DeviceTokenHolder {
         let claims = try self.bearer(header, type: TokenType.deviceToken)
-        guard claims.members["scope"] == .string("device"), let account = claims.subject else {
-            throw OAuthError(.invalidToken, "The access token is not valid.", detail: "not a device token")
-        }
-        return account
+        guard claims.members["scope"] == .string("device"), let account = claims.subject,
+            case .string(let device)? = claims.members["device"]
+        else { throw OAuthError(.invalidToken, "The access token is not valid.", detail: "not a device token") }
+        return DeviceTokenHolder(account: account, device: device)
     }
 
     /// The claims of one of our own tokens, valid now and for us.

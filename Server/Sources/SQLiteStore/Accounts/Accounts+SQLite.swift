@@ -94,8 +94,12 @@ extension SQLiteDatabase: AccountStore {
         try await self.step { [sealing] db in
             try db.cachedStatement(sql: "DELETE FROM account WHERE id = ?").execute(arguments: [id])
             guard db.changesCount == 1 else { return false }
-            try db.cachedStatement(sql: "DELETE FROM ceremony WHERE account_id = ?").execute(arguments: [id])
-            try db.cachedStatement(sql: "DELETE FROM notice WHERE account_id = ?").execute(arguments: [id])
+            for (table, column) in [
+                ("ceremony", "account_id"), ("notice", "account_id"), ("oauth_session", "account"),
+                ("oauth_subject", "account"),
+            ] {
+                try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").execute(arguments: [id])
+            }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -128,14 +132,6 @@ extension SQLiteDatabase: AccountStore {
         try await self.read { [sealing] db in
             guard let account = try db.account(username: username, sealing) else { return nil }
             return (account, try db.credentials(accountID: account.id, sealing))
-        }
-    }
-
-    public func deleteDevice(id: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
-            guard try db.deleteDevice(id: id) else { return false }
-            try db.appendAudit(audit, sealing)
-            return true
         }
     }
 }

@@ -37,6 +37,7 @@ extension SQLiteDatabase: AuthorizationStore {
             guard try Self.removeRequest(request, db) else {
                 throw StoreError(.notFound, "the authorization request is gone")
             }
+            guard try db.isActiveDevice(session.device) else { throw StoreError(.notFound, "the device is gone") }
             if let cookieDigest {
                 try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE cookie_digest = ?")
                     .execute(arguments: [cookieDigest.blob])

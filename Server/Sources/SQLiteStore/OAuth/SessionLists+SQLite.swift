@@ -64,7 +64,8 @@ extension SessionRecord {
             acr: try row.text(4), amr: try row.text(5).split(separator: " ").map(String.init),
             usedAt: try row.moment(6), expiresAt: try row.moment(7),
             browser: try row.optionalBytes(8).map { try sealing.openText($0, purpose: .sessionBrowser, row: id) },
-            address: try row.optionalBytes(9).map { try sealing.openText($0, purpose: .sessionAddress, row: id) })
+            address: try row.optionalBytes(9).map { try sealing.openText($0, purpose: .sessionAddress, row: id) },
+            device: try row.optionalText(10))
     }
 }
 
@@ -73,11 +74,11 @@ extension Database {
     func insert(_ session: SessionRecord, _ sealing: Sealing) throws {
         let browser = try session.browser.map { try sealing.seal($0, purpose: .sessionBrowser, row: session.id).blob }
         let address = try session.address.map { try sealing.seal($0, purpose: .sessionAddress, row: session.id).blob }
-        try self.cachedStatement(sql: "INSERT INTO oauth_session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(
+        try self.cachedStatement(sql: "INSERT INTO oauth_session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(
             arguments: [
                 session.id, session.cookieDigest.blob, session.account, session.authenticatedAt.milliseconds,
                 session.acr, session.amr.joined(separator: " "), session.usedAt.milliseconds,
-                session.expiresAt.milliseconds, browser, address,
+                session.expiresAt.milliseconds, browser, address, session.device,
             ])
     }
 

@@ -116,7 +116,7 @@ public struct StoredCredential: Sendable, Equatable {
 }
 
 /// Accounts, their devices and keys. Every method that changes something appends its audit event in the same step.
-public protocol AccountStore: Sendable {
+public protocol AccountStore: DeregistrationStore {
     /// Adds an account. Throws `conflict` where the user name is taken.
     func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws
 
@@ -134,8 +134,8 @@ public protocol AccountStore: Sendable {
     /// Must take effect at once: an authentication that becomes durable after this fails.
     func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool
 
-    /// Deletes an account with its devices, keys, open ceremonies and notices. `false` where there is none. The audit
-    /// trail stays.
+    /// Deletes an account with its devices, keys, sessions, ceremonies, notices, and the names by which clients knew it.
+    /// `false` where there is none. The audit trail stays.
     func deleteAccount(id: String, audit: AuditEvent) async throws -> Bool
 
     /// The account's devices, oldest first, pending ones included.
@@ -146,7 +146,4 @@ public protocol AccountStore: Sendable {
 
     /// The account of that user name with its keys, in one read; `nil` where there is no such account.
     func credentials(username: String) async throws -> (account: AccountRecord, credentials: [CredentialRecord])?
-
-    /// Deletes a device and its keys. `false` where there is none.
-    func deleteDevice(id: String, audit: AuditEvent) async throws -> Bool
 }

@@ -22,11 +22,14 @@ public struct SessionRecord: Sendable, Equatable {
     public let browser: String?
     /// The browser's network address at the sign-in. Sealed at rest.
     public let address: String?
+    /// The device that the person signed in with: the session ends with it.
+    public let device: String?
 
     /// A record of these values.
     public init(
         id: String, cookieDigest: [UInt8], account: String, authenticatedAt: Timestamp, acr: String, amr: [String],
-        usedAt: Timestamp, expiresAt: Timestamp, browser: String? = nil, address: String? = nil
+        usedAt: Timestamp, expiresAt: Timestamp, browser: String? = nil, address: String? = nil,
+        device: String? = nil
     ) {
         self.id = id
         self.cookieDigest = cookieDigest
@@ -38,6 +41,7 @@ public struct SessionRecord: Sendable, Equatable {
         self.expiresAt = expiresAt
         self.browser = browser
         self.address = address
+        self.device = device
     }
 }
 

@@ -38,6 +38,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/uaf/1.1/facets", allow: "GET, HEAD"),
         .init(path: "/uaf/1.1/request/registration", allow: "POST", body: .uaf),
         .init(path: "/uaf/1.1/request/authentication", allow: "POST", body: .uaf),
+        .init(path: "/uaf/1.1/request/deregistration", allow: "POST", body: .uaf, isForClients: true),
         .init(path: "/uaf/1.1/registration", allow: "POST", body: .uaf),
         .init(path: "/uaf/1.1/authentication", allow: "POST", body: .uaf),
         .init(path: "/token/redeem/authentication", allow: "POST", body: .json),
@@ -78,8 +79,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         headers[.contentType] = contentType
         if self.isForClients { headers[.authorization] = try await server.relyingParty().authorization }
         if self.path == "/uaf/1.1/request/registration" {
-            let account = try await server.assembly.directory.create(username: "a", displayName: nil, by: "test")
-            headers[.authorization] = "Bearer \(try server.assembly.provider.deviceToken(account: account.id))"
+            headers[.authorization] = try await server.deviceAuthorization(username: "a")
         }
         return headers
     }

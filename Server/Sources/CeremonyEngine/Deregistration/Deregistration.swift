@@ -1,0 +1,72 @@
+import Store
+public import UAF
+import UAFRelyingParty
+import _Primitives
+
+extension CeremonyEngine {
+    /// Deletes keys because the person's own device asks, and answers with the message that has the device delete them
+    /// too (§8.5). The records go first.
+    ///
+    /// A device that is gone already is answered as one that has just gone, and nothing is deleted: who asks again after
+    /// a lost answer is done. Refused: 1400 for a context that is not understood, 1401 for another person's name or key,
+    /// 1403 for a locked account, 1480 for a model without metadata.
+    public func deregister(_ message: GetUAFRequest, askedBy device: AuthenticatedDevice) async throws
+        -> ReturnUAFRequest
+    {
+        guard let context = self.deregistrationContext(message, person: "username") else {
+            return ReturnUAFRequest(statusCode: .badRequest)
+        }
+        // Of whom a device may ask is the same for a name that exists and one that does not.
+        if let account = try await self.store.account(id: device.accountID), account.username != context.person {
+            return ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration)
+        }
+        return try await self.deregister(
+            context, accountID: device.accountID, askedBy: device.deviceID, actor: nil)
+    }
+
+    /// Deletes keys because a relying party asks, for a person whom it knows by `subject`.
+    ///
+    /// A subject that the client was never told is answered as one whose keys have just gone. Refused: 1400 and 1480, as
+    /// for a device.
+    public func deregister(_ message: GetUAFRequest, client: DispatchingClient) async throws -> ReturnUAFRequest {
+        guard let context = self.deregistrationContext(message, person: "subject") else {
+            return ReturnUAFRequest(statusCode: .badRequest)
+        }
+        let accountID = try await self.subjects.accountID(context.person, client.id)
+        return try await self.deregister(context, accountID: accountID, askedBy: nil, actor: client.id)
+    }
+
+    private func deregistrationContext(_ message: GetUAFRequest, person: String) -> DeregistrationContext? {
+        guard message.operation == nil || message.operation == .deregistration, let context = message.context else {
+            return nil
+        }
+        return try? DeregistrationContext(context, person: person, limits: self.limits)
+    }
+
+    private func deregister(
+        _ context: DeregistrationContext, accountID: String?, askedBy device: String?, actor: String?
+    ) async throws -> ReturnUAFRequest {
+        if case .model(let aaid) = context.keys, self.configuration.metadata[aaid] == nil {
+            return ReturnUAFRequest(statusCode: .unknownAAID, operation: .deregistration)
+        }
+        if let accountID {
+            let event = AuditEvent(
+                .deregistered, at: self.time.now(), accountID: accountID, actor: actor, detail: device)
+            switch try await self.store.deregister(
+                context.selection, accountID: accountID, askedBy: device, audit: event)
+            {
+            case .deregistered, .unknown: break
+            case .locked: return ReturnUAFRequest(statusCode: .forbidden, operation: .deregistration)
+            case .foreignKey: return ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration)
+            }
+        }
+        return try self.deregistrationMessage(context)
+    }
+
+    func deregistrationMessage(_ context: DeregistrationContext) throws -> ReturnUAFRequest {
+        let message = try self.requests.deregistrationRequest(context.message)
+        return ReturnUAFRequest(
+            statusCode: .ok, operation: .deregistration,
+            uafRequest: String(decoding: message.serialized, as: UTF8.self))
+    }
+}

@@ -1,0 +1,80 @@
+import Store
+import UAF
+import _Primitives
+
+/// Whose keys a deregistration is about and which of them: the `context` of its request.
+struct DeregistrationContext: Sendable {
+    /// Which keys (`mode`).
+    enum Keys: Sendable, Equatable {
+        /// `username`: all of the account.
+        case all
+        /// `aaid`: those of one model, on every device.
+        case model(AAID)
+        /// `key`: these, one at least.
+        case named([DeregisterAuthenticator])
+    }
+
+    /// The person: a user name for the person's own device, a subject for a relying party.
+    let person: String
+    let keys: Keys
+
+    /// Reads a context whose person is the member `person`. Throws `invalidRequest` for anything that is not known: what
+    /// is deleted is not guessed.
+    init(_ object: JSONObject, person: String, limits: Limits) throws(CeremonyError) {
+        do {
+            let mode = try object.requiredString("mode")
+            self.person = try object.requiredString(person)
+            let member: String?
+            switch mode {
+            case "username": (self.keys, member) = (.all, nil)
+            case "aaid": (self.keys, member) = (.model(try AAID(try object.requiredString("aaid"))), "aaid")
+            case "key":
+                (self.keys, member) = (.named(try Self.names(try object.array("keys"), limits)), "keys")
+            default: throw CeremonyError(.invalidRequest, "an unknown mode of deregistration")
+            }
+            guard object.members.allSatisfy({ ["mode", person, member].contains($0.name) }) else {
+                throw CeremonyError(.invalidRequest, "a context member that is not known")
+            }
+        } catch let error as CeremonyError {
+            throw error
+        } catch {
+            throw CeremonyError(.invalidRequest, "a context that is not understood")
+        }
+    }
+
+    private static func names(_ values: [JSON]?, _ limits: Limits) throws -> [DeregisterAuthenticator] {
+        guard let values, (1...limits.deregisteredKeys).contains(values.count) else {
+            throw CeremonyError(.invalidRequest, "no keys, or too many")
+        }
+        return try values.map { value in
+            guard case .object(let object) = value, object.members.count == 2 else {
+                throw CeremonyError(.invalidRequest, "a key that is not named by aaid and keyID")
+            }
+            return .key(
+                try AAID(try object.requiredString("aaid")), try KeyID(base64URL: try object.requiredString("keyID")))
+        }
+    }
+
+    /// What the client is told to delete (§8.5 step 1).
+    var message: [DeregisterAuthenticator] {
+        switch self.keys {
+        case .all: [.everything]
+        case .model(let aaid): [.allKeys(of: aaid)]
+        case .named(let names): names
+        }
+    }
+
+    /// What the store is to delete.
+    var selection: CredentialSelection {
+        switch self.keys {
+        case .all: .all
+        case .model(let aaid): .model(aaid.text)
+        case .named(let names):
+            .keys(
+                names.compactMap { name in
+                    guard let aaid = name.aaid, let keyID = name.keyID else { return nil }
+                    return CredentialSelection.Name(aaid: aaid.text, keyID: keyID.bytes)
+                })
+        }
+    }
+}

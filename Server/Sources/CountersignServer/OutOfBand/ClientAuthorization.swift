@@ -1,0 +1,26 @@
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+
+/// A relying party's back end, by its client's id and secret.
+struct ClientAuthorization: Sendable {
+    let provider: OpenIDProvider
+
+    /// The client of a request. Throws a 401 ``Problem``.
+    func client(of request: Request) async throws -> AuthenticatedClient {
+        let values = request.headers[values: .authorization]
+        do {
+            return try await self.provider.authenticate(header: values.count == 1 ? values[0] : nil)
+        } catch let error as OAuthError {
+            throw Problem(
+                .unauthorized, "unauthorized", "A client's id and secret are needed.",
+                headers: [.wwwAuthenticate: error.challenge(scheme: "Basic", realm: "countersign")])
+        }
+    }
+
+    /// Whether a request wants to be a client's.
+    static func isClaimed(by request: Request) -> Bool {
+        request.headers[.authorization]?.prefix(6).lowercased() == "basic "
+    }
+}

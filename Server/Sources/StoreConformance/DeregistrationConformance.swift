@@ -1,0 +1,215 @@
+public import Store
+import _Primitives
+
+/// What every store keeps when keys, devices and accounts go: the duties of ``DeregistrationStore``.
+public enum DeregistrationConformance {
+    /// The store's parts that take part.
+    public typealias Subject = any AccountStore & CeremonyStore & AuditStore & AuthorizationStore & SessionStore
+
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<Subject>] = Self.selections + Self.askers + Self.ends
+
+    private static let pin = "C516#0001"
+    private static let finger = "C516#0003"
+    private static let event = AuditEvent(
+        AuditEvent.Kind(rawValue: "gone"), at: .start + .seconds(5), accountID: "account-alice")
+
+    private static let selections: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("all keys of an account go with its devices and sessions, and nobody else's") { store in
+            try await Self.twoPhones(store)
+            try await enrol(store, "bob")
+            for (number, device) in [(1, "device-phone-alice"), (2, "device-second"), (3, nil)] {
+                try await Self.signIn(store, number, device: device)
+            }
+            try await Self.signIn(store, 4, account: "account-bob", device: "device-phone-bob")
+            let outcome = try await store.deregister(
+                .all, accountID: "account-alice", askedBy: "device-second", audit: Self.event)
+            try expect(outcome == .deregistered(credentials: 3), "three keys")
+            try expect(try await store.credentials(accountID: "account-alice").isEmpty, "no key is left")
+            try expect(try await store.devices(accountID: "account-alice").isEmpty, "no device is left")
+            try expect(try await Self.liveSessions(store) == [4], "no session is left")
+            try expect(try await store.credentials(accountID: "account-bob").count == 1, "another's keys stay")
+            try expect(try await Self.trail(store) == [Self.event], "one event")
+            try expect(try await store.account(id: "account-alice") != nil, "the account stays")
+        },
+        ConformanceCheck("the keys of one model go on every device; a device with others stays, with its sessions") {
+            store in
+            try await Self.twoPhones(store)
+            try await Self.signIn(store, 1, device: "device-phone-alice")
+            try await Self.signIn(store, 2, device: "device-second")
+            let outcome = try await store.deregister(
+                .model(Self.pin), accountID: "account-alice", askedBy: nil, audit: Self.event)
+            try expect(outcome == .deregistered(credentials: 2), "two keys")
+            try expect(try await store.credentials(accountID: "account-alice").map(\.aaid) == [Self.finger], "the rest")
+            try expect(try await store.devices(accountID: "account-alice").map(\.id) == ["device-second"], "its device")
+            try expect(try await Self.liveSessions(store) == [2], "its session")
+        },
+        ConformanceCheck("named keys go, those that are not there count nothing and leave no trail") { store in
+            try await Self.twoPhones(store)
+            let key = try await store.credentials(accountID: "account-alice")[0]
+            let known = CredentialSelection.Name(aaid: key.aaid, keyID: key.keyID)
+            let unknown = CredentialSelection.Name(aaid: Self.finger, keyID: key.keyID)
+            for expected in [1, 0] {
+                let outcome = try await store.deregister(
+                    .keys([unknown, known]), accountID: "account-alice", askedBy: nil, audit: Self.event)
+                try expect(outcome == .deregistered(credentials: expected), "\(expected) keys")
+            }
+            try expect(try await store.credentials(accountID: "account-alice").count == 2, "the others stay")
+            try expect(try await Self.trail(store) == [Self.event], "one event")
+        },
+        ConformanceCheck("a key of another account refuses all") { store in
+            try await Self.twoPhones(store)
+            try await enrol(store, "bob")
+            let keys = try await [
+                store.credentials(accountID: "account-alice")[0], store.credentials(accountID: "account-bob")[0],
+            ]
+            let names = keys.map { CredentialSelection.Name(aaid: $0.aaid, keyID: $0.keyID) }
+            let outcome = try await store.deregister(
+                .keys(names), accountID: "account-alice", askedBy: nil, audit: Self.event)
+            try expect(outcome == .foreignKey, "refused")
+            try expect(try await store.credentials(accountID: "account-alice").count == 3, "nothing is deleted")
+            try expect(try await store.credentials(accountID: "account-bob").count == 1, "nothing is deleted")
+            try expect(try await Self.trail(store).isEmpty, "no event")
+        },
+    ]
+
+    private static let askers: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a device that is gone, pending or another account's deletes nothing") { store in
+            try await Self.twoPhones(store)
+            try await enrol(store, "bob")
+            try await addDevice(store, sampleRegistration("pending", isActive: false))
+            for device in ["device-never", "device-pending", "device-phone-bob"] {
+                let outcome = try await store.deregister(
+                    .all, accountID: "account-alice", askedBy: device, audit: Self.event)
+                try expect(outcome == .unknown, device)
+                try expect(try await store.account(id: "account-alice", ofDevice: device) == nil, device)
+            }
+            try expect(
+                try await store.deregister(.all, accountID: "never", askedBy: nil, audit: Self.event) == .unknown,
+                "an account that never was")
+            try expect(try await store.credentials(accountID: "account-alice").count == 4, "nothing is deleted")
+            try expect(
+                try await store.account(id: "account-alice", ofDevice: "device-second")?.username == "alice",
+                "an active device has its account")
+        },
+        ConformanceCheck("a device of a locked account deletes nothing; others may") { store in
+            try await Self.twoPhones(store)
+            _ = try await store.setAccountLocked(true, id: "account-alice", audit: sampleAudit())
+            let refused = try await store.deregister(
+                .all, accountID: "account-alice", askedBy: "device-second", audit: Self.event)
+            try expect(refused == .locked, "refused")
+            try expect(try await store.credentials(accountID: "account-alice").count == 3, "nothing is deleted")
+            let outcome = try await store.deregister(
+                .all, accountID: "account-alice", askedBy: nil, audit: Self.event)
+            try expect(outcome == .deregistered(credentials: 3), "three keys")
+        },
+    ]
+
+    private static let ends: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("with a device end its sessions, its unconfirmed enrolment and its open sign-in") { store in
+            try await Self.twoPhones(store)
+            try await Self.signIn(store, 1, device: "device-phone-alice")
+            try await Self.signIn(store, 2, device: "device-second")
+            for (id, kind, device) in [
+                ("enrolment", CeremonyRecord.Kind.registration, "device-second"),
+                ("sign-in", .authentication, "device-second"), ("taken", .authentication, "device-second"),
+                ("other", .authentication, "device-phone-alice"),
+                ("agreed", .transaction, "device-second"),
+            ] {
+                try await store.createCeremony(
+                    sampleCeremony(
+                        id, kind: kind, reference: kind == .authentication ? "r-\(id)" : nil,
+                        account: "account-alice"), tokens: [], audit: sampleAudit())
+                _ = try await store.change(.id(id)) { record in
+                    record.deviceID = device
+                    record.phase = kind == .registration ? .answering : .ended
+                    record.outcome = kind == .registration ? nil : .succeeded
+                    record.isConsumed = id == "taken"
+                    return CeremonyChange()
+                }
+            }
+            var event = Self.event
+            event.accountID = nil
+            try expect(try await store.deleteDevice(id: "device-second", audit: event), "it existed")
+            try expect(try await Self.liveSessions(store) == [1], "the other device's session stays")
+            for (id, outcome) in [
+                ("enrolment", CeremonyRecord.Outcome.cancelled), ("sign-in", .cancelled), ("taken", .succeeded),
+                ("other", .succeeded), ("agreed", .succeeded),
+            ] {
+                let record = try await store.ceremony(.id(id))
+                try expect(record?.phase == .ended && record?.outcome == outcome, id)
+            }
+            try expect(try await store.ceremony(.id("sign-in"))?.changedAt == event.at, "when it ended")
+            try expect(try await Self.trail(store) == [Self.event], "the event names the account")
+            try expect(try await store.deleteDevice(id: "device-second", audit: event) == false, "once")
+        },
+        ConformanceCheck("a sign-in whose device went in between begins no session") { store in
+            try await Self.twoPhones(store)
+            _ = try await store.deleteDevice(id: "device-second", audit: Self.event)
+            try await expectError(StoreError(.notFound, "")) {
+                try await Self.signIn(store, 1, device: "device-second")
+            }
+            try expect(try await Self.liveSessions(store).isEmpty, "no session")
+        },
+        ConformanceCheck("with an account go its sessions and the names that clients knew it by") { store in
+            try await Self.twoPhones(store)
+            try await enrol(store, "bob")
+            try await Self.signIn(store, 1, device: nil)
+            try await Self.signIn(store, 2, account: "account-bob", device: nil)
+            try expect(try await store.deleteAccount(id: "account-alice", audit: Self.event), "it existed")
+            try expect(try await Self.liveSessions(store) == [2], "another's session stays")
+            try expect(try await store.account(subject: "subject-account-alice", client: "c") == nil, "no name")
+            try expect(
+                try await store.account(subject: "subject-account-bob", client: "c") == "account-bob",
+                "another's name stays")
+        },
+    ]
+
+    // MARK: What the runs begin with
+
+    /// Alice with two phones: a PIN on the first, a PIN and a finger on the second.
+    private static func twoPhones(_ store: Subject) async throws {
+        try await enrol(store)
+        var second = sampleRegistration("second")
+        var finger = second.credentials[0]
+        finger.id = "credential-finger"
+        finger.aaid = Self.finger
+        second.credentials.append(finger)
+        try await addDevice(store, second)
+    }
+
+    private static func cookie(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 32) }
+
+    private static func signIn(
+        _ store: Subject, _ number: Int, account: String = "account-alice", device: String?
+    ) async throws {
+        let digest = Self.cookie(number)
+        try await store.addRequest(
+            AuthorizationRequestRecord(
+                id: "r\(number)", browserDigest: digest, client: "c", redirectURI: "https://x.example/",
+                scope: "openid", state: nil, nonce: nil, codeChallenge: digest, expiresAt: .start + .seconds(60)))
+        try await store.complete(
+            request: "r\(number)",
+            session: SessionRecord(
+                id: "s\(number)", cookieDigest: digest, account: account, authenticatedAt: .start, acr: "urn:x",
+                amr: ["pin"], usedAt: .start, expiresAt: .start + .seconds(3600), device: device),
+            replacing: nil,
+            grant: GrantRecord(
+                id: "g\(number)", codeDigest: digest, client: "c", session: "s\(number)", account: account,
+                subject: "subject-\(account)", redirectURI: "https://x.example/", scope: "openid", nonce: nil,
+                codeChallenge: digest, authenticatedAt: .start, acr: "urn:x", amr: ["pin"],
+                codeExpiresAt: .start + .seconds(60), expiresAt: .start + .seconds(360)))
+    }
+
+    private static func liveSessions(_ store: Subject) async throws -> [Int] {
+        var numbers: [Int] = []
+        for number in 1...4 where try await store.session(cookieDigest: Self.cookie(number)) != nil {
+            numbers.append(number)
+        }
+        return numbers
+    }
+
+    private static func trail(_ store: Subject) async throws -> [AuditEvent] {
+        try await store.auditEntries(after: 0, limit: 99).map(\.event).filter { $0.kind == Self.event.kind }
+    }
+}

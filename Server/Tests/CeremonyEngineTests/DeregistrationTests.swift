@@ -1,0 +1,211 @@
+import CeremonyEngine
+import SQLiteStore
+import Store
+import Testing
+import UAF
+import _Primitives
+
+@Suite("FIDO UAF §8.5: deregistration, each context and each refusal with its status code")
+struct DeregistrationTests {
+    private let mode: (String) -> JSONObject = { ["username": .string("alice"), "mode": .string($0)] }
+
+    private static func key(_ phone: TestPhone) -> JSON {
+        .object(["aaid": .string(phone.aaid.text), "keyID": .string(phone.keyID.base64URL)])
+    }
+
+    private static func device(_ server: TestServer, _ account: AccountRecord, _ index: Int = 0) async throws
+        -> AuthenticatedDevice
+    {
+        AuthenticatedDevice(
+            accountID: account.id, deviceID: try await server.database.devices(accountID: account.id)[index].id)
+    }
+
+    private static func ask(_ context: JSONObject?, operation: UAF.Operation? = .deregistration) -> GetUAFRequest {
+        GetUAFRequest(operation: operation, context: context)
+    }
+
+    private static func message(_ answer: ReturnUAFRequest) throws -> DeregistrationRequest {
+        #expect(answer.statusCode == .ok && answer.operation == .deregistration)
+        return try DeregistrationRequest(parsing: (answer.uafRequest ?? "").utf8)
+    }
+
+    private static func trail(_ server: TestServer) async throws -> [AuditEvent] {
+        try await server.database.auditEntries(after: 0, limit: 999).map(\.event)
+            .filter { $0.kind.rawValue == "deregistered" }
+    }
+
+    @Test("by name all keys of the account go, on every device, and nobody else's")
+    func everything() async throws {
+        let server = try TestServer()
+        let (account, first) = try await server.enrol()
+        _ = try await server.addPhone(to: "alice")
+        let (bob, _) = try await server.enrol("bob")
+        let device = try await Self.device(server, account, 1)
+        let answer = try await server.engine.deregister(Self.ask(self.mode("username")), askedBy: device)
+        #expect(try Self.message(answer).authenticators == [.everything])
+        #expect(try await server.database.credentials(accountID: account.id).isEmpty)
+        #expect(try await server.database.devices(accountID: account.id).isEmpty)
+        #expect(try await server.database.credentials(accountID: bob.id).count == 1)
+        let event = try #require(try await Self.trail(server).first)
+        #expect(event.accountID == account.id && event.detail == device.deviceID && event.actor == nil)
+        // The first phone's key signs nobody in any more, and the server says so in a way that deletes it there too.
+        let refused = try await server.engine.answerAuthentication(
+            try first.authenticate(try await server.claimSignIn(), counter: 2))
+        #expect(refused.response.statusCode == .unknownKeyID)
+        let further = try DeregistrationRequest(parsing: (refused.response.newUAFRequest ?? "").utf8)
+        #expect(further.authenticators == [.key(first.aaid, first.keyID)])
+        #expect(further.header.appID == "" && further.header.operation == .deregistration)
+    }
+
+    @Test("only an unknown key is followed by a message that deletes it")
+    func noFurtherMessage() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let refused = try await server.engine.answerAuthentication(
+            try phone.authenticate(try await server.claimSignIn(), counter: 2, fault: .signature))
+        #expect(refused.response.statusCode == .unacceptableContent && refused.response.newUAFRequest == nil)
+    }
+
+    @Test("by model the keys of one model go; who asks again is told the same")
+    func model() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        var context = self.mode("aaid")
+        context["aaid"] = .string(phone.aaid.text.lowercased())
+        let device = try await Self.device(server, account)
+        for _ in 0..<2 {
+            let answer = try await server.engine.deregister(Self.ask(context, operation: nil), askedBy: device)
+            #expect(try Self.message(answer).authenticators == [.allKeys(of: phone.aaid)])
+            #expect(try await server.database.credentials(accountID: account.id).isEmpty)
+        }
+        #expect(try await Self.trail(server).count == 1)
+        context["aaid"] = .string("ABCD#0001")
+        #expect(
+            try await server.engine.deregister(Self.ask(context), askedBy: device).statusCode == .unknownAAID)
+    }
+
+    @Test("by name of the key these go and no others")
+    func namedKeys() async throws {
+        let server = try TestServer()
+        let (account, first) = try await server.enrol()
+        let second = try await server.addPhone(to: "alice")
+        let never = try TestPhone()
+        var context = self.mode("key")
+        context["keys"] = .array([Self.key(first), Self.key(never)])
+        let device = try await Self.device(server, account)
+        let answer = try await server.engine.deregister(Self.ask(context), askedBy: device)
+        #expect(
+            try Self.message(answer).authenticators == [.key(first.aaid, first.keyID), .key(never.aaid, never.keyID)])
+        #expect(
+            try await server.database.credentials(accountID: account.id).map(\.keyID) == [second.keyID.bytes])
+        // Its device is gone with its last key; it may delete no other.
+        context["keys"] = .array([Self.key(second)])
+        _ = try Self.message(try await server.engine.deregister(Self.ask(context), askedBy: device))
+        #expect(try await server.database.credentials(accountID: account.id).count == 1)
+    }
+
+    @Test("1401: another person's name, one that nobody has, another person's key")
+    func foreign() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        let (_, bobs) = try await server.enrol("bob")
+        let device = try await Self.device(server, account)
+        for username in ["bob", "nobody"] {
+            let answer = try await server.engine.deregister(
+                Self.ask(["username": .string(username), "mode": .string("username")]), askedBy: device)
+            #expect(answer == ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration))
+        }
+        var context = self.mode("key")
+        context["keys"] = .array([Self.key(bobs)])
+        let answer = try await server.engine.deregister(Self.ask(context), askedBy: device)
+        #expect(answer == ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration))
+        for id in ["alice", "bob"] {
+            #expect(try await server.database.credentials(username: id)?.credentials.count == 1)
+        }
+        #expect(try await Self.trail(server).isEmpty)
+    }
+
+    @Test("1403: a locked account")
+    func locked() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        let device = try await Self.device(server, account)
+        _ = try await server.directory.setLocked(true, username: "alice", by: "test")
+        let answer = try await server.engine.deregister(Self.ask(self.mode("username")), askedBy: device)
+        #expect(answer.statusCode == .forbidden && answer.uafRequest == nil)
+        #expect(try await server.database.credentials(accountID: account.id).count == 1)
+    }
+
+    @Test(
+        "1400: a context that is not understood",
+        arguments: [
+            nil, "{}", #"{"username":"alice"}"#, #"{"mode":"username"}"#, #"{"username":"alice","mode":"all"}"#,
+            #"{"username":"alice","mode":"username","keys":[]}"#, #"{"username":"alice","mode":"username","x":1}"#,
+            #"{"username":"alice","mode":"aaid"}"#, #"{"username":"alice","mode":"aaid","aaid":""}"#,
+            #"{"username":"alice","mode":"aaid","aaid":"C516-0001"}"#, #"{"username":"alice","mode":"key"}"#,
+            #"{"username":"alice","mode":"key","keys":[]}"#, #"{"username":"alice","mode":"key","keys":[1]}"#,
+            #"{"username":"alice","mode":"key","keys":[{"aaid":"C516#0001"}]}"#,
+            #"{"username":"alice","mode":"key","keys":[{"aaid":"C516#0001","keyID":""}]}"#,
+            #"{"username":"alice","mode":"key","keys":[{"aaid":"","keyID":"AAAA"}]}"#,
+            #"{"username":"alice","mode":"key","keys":[{"aaid":"C516#0001","keyID":"AAAA","x":1}]}"#,
+            #"{"subject":"alice","mode":"username"}"#, "many", "operation",
+        ])
+    func badContext(text: String?) async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        var request = Self.ask(nil)
+        switch text {
+        case "many":
+            var context = self.mode("key")
+            context["keys"] = .array([JSON](repeating: Self.key(phone), count: Limits().deregisteredKeys + 1))
+            request.context = context
+        case "operation": request = Self.ask(self.mode("username"), operation: .registration)
+        case let text?:
+            guard case .object(let context) = try JSON(parsing: Array(text.utf8)) else { return }
+            request.context = context
+        case nil: break
+        }
+        let device = try await Self.device(server, account)
+        #expect(
+            try await server.engine.deregister(request, askedBy: device)
+                == ReturnUAFRequest(statusCode: .badRequest))
+        #expect(try await server.database.credentials(accountID: account.id).count == 1)
+    }
+
+    @Test("a relying party deregisters people whom it knows; a stranger's answer is the same, and nothing happens")
+    func relyingParty() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        func context(_ subject: String) -> JSONObject {
+            ["subject": .string(subject), "mode": .string("username")]
+        }
+        let stranger = try await server.engine.deregister(
+            Self.ask(context("shop|\(account.id)")), client: server.bank)
+        let never = try await server.engine.deregister(Self.ask(context("bank|never")), client: server.bank)
+        #expect(try await server.database.credentials(accountID: account.id).count == 1)
+        let known = try await server.engine.deregister(Self.ask(context("bank|\(account.id)")), client: server.bank)
+        #expect(try await server.database.credentials(accountID: account.id).isEmpty)
+        #expect(known == stranger && known == never)
+        #expect(try Self.message(known).authenticators == [.everything])
+        #expect(try await Self.trail(server).map(\.actor) == ["bank"])
+        #expect(
+            try await server.engine.deregister(Self.ask(self.mode("username")), client: server.bank).statusCode
+                == .badRequest, "clients know no user names")
+    }
+
+    @Test("of many who ask at once, one deletes and all are told the same")
+    func concurrent() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        let device = try await Self.device(server, account)
+        let request = Self.ask(self.mode("username"))
+        let codes = try await withThrowingTaskGroup(of: UAFStatusCode.self) { group in
+            for _ in 0..<32 {
+                group.addTask { try await server.engine.deregister(request, askedBy: device).statusCode }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(codes == [.ok])
+        #expect(try await Self.trail(server).count == 1)
+    }
+}
