@@ -7,8 +7,14 @@ public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
     public enum Factor: UInt16, Hashable, Sendable, CaseIterable {
         /// A PIN that the device verifies.
         case pin = 1
+        /// A password that the device verifies.
+        case password = 2
         /// A finger on the device's sensor.
         case fingerprint = 3
+        /// A face in front of the device's camera.
+        case face = 4
+        /// The passcode of the device, which the operating system asks for and judges.
+        case devicePasscode = 5
         /// The device itself: a silent authenticator.
         case devicePossession = 6
     }
@@ -61,8 +67,9 @@ public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
     public var info: AuthenticatorInfo {
         let userVerification: UserVerification =
             switch self.factor {
-            case .pin: .passcode
+            case .pin, .password, .devicePasscode: .passcode
             case .fingerprint: .fingerprint
+            case .face: .faceprint
             case .devicePossession: .none
             }
         let keyProtection: KeyProtection =

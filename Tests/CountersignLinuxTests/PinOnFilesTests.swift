@@ -10,13 +10,18 @@ import _Primitives
 struct PinOnFilesTests {
     private struct Typist: UserInteraction {
         let pin: String
-        func enrollPin(_ aaid: AAID) async throws -> SecretBytes { SecretBytes(utf8: self.pin) }
-        func verifyPin(_ aaid: AAID, status: PinAuthenticatorProtectionStatus, lastError: PinRefusal?) async throws
-            -> SecretBytes
-        { lastError == nil ? SecretBytes(utf8: self.pin) : try { throw UserVerificationError.cancelled }() }
-        func verifyFingerprint(
-            _ aaid: AAID, hint: String?, read: @escaping @Sendable () async throws -> FingerprintReading
-        ) async throws -> FingerprintReading { throw UserVerificationError.unavailable }
+        func enrollSecret(_ model: AuthenticatorModel) async throws -> SecretBytes { SecretBytes(utf8: self.pin) }
+        func verifySecret(
+            _ model: AuthenticatorModel, status: AuthenticatorProtectionStatus, lastError: SecretRefusal?
+        ) async throws -> SecretBytes {
+            lastError == nil ? SecretBytes(utf8: self.pin) : try { throw UserVerificationError.cancelled }()
+        }
+        func verifyBiometric(
+            _ model: AuthenticatorModel, hint: String?, read: @escaping @Sendable () async throws -> BiometricReading
+        ) async throws -> BiometricReading { throw UserVerificationError.unavailable }
+        func verifyDevicePasscode(
+            _ model: AuthenticatorModel, ask: @escaping @Sendable () async throws -> DevicePasscodeReading
+        ) async throws -> DevicePasscodeReading { throw UserVerificationError.unavailable }
     }
 
     private struct PowerCut: Error {}

@@ -9,9 +9,10 @@ import _Primitives
 actor TestPerson: UserInteraction {
     private(set) var newPin = "135790"
     private(set) var pins: [String]
-    private(set) var statuses: [PinAuthenticatorProtectionStatus] = []
-    private(set) var refusals: [PinRefusal?] = []
+    private(set) var statuses: [AuthenticatorProtectionStatus] = []
+    private(set) var refusals: [SecretRefusal?] = []
     private(set) var hints: [String?] = []
+    private(set) var passcodeQuestions = 0
     private var failure: UserVerificationError?
     private var beforePin: (@Sendable () async -> Void)?
 
@@ -23,13 +24,13 @@ actor TestPerson: UserInteraction {
     /// Does something while the person is about to type.
     func beforePin(_ body: @escaping @Sendable () async -> Void) { self.beforePin = body }
 
-    func enrollPin(_ aaid: AAID) async throws -> SecretBytes {
+    func enrollSecret(_ model: AuthenticatorModel) async throws -> SecretBytes {
         if let failure { throw failure }
         return SecretBytes(utf8: self.newPin)
     }
 
-    func verifyPin(_ aaid: AAID, status: PinAuthenticatorProtectionStatus, lastError: PinRefusal?) async throws
-        -> SecretBytes
+    func verifySecret(_ model: AuthenticatorModel, status: AuthenticatorProtectionStatus, lastError: SecretRefusal?)
+        async throws -> SecretBytes
     {
         self.statuses.append(status)
         self.refusals.append(lastError)
@@ -39,12 +40,20 @@ actor TestPerson: UserInteraction {
         return SecretBytes(utf8: self.pins.removeFirst())
     }
 
-    func verifyFingerprint(
-        _ aaid: AAID, hint: String?, read: @escaping @Sendable () async throws -> FingerprintReading
-    ) async throws -> FingerprintReading {
+    func verifyBiometric(
+        _ model: AuthenticatorModel, hint: String?, read: @escaping @Sendable () async throws -> BiometricReading
+    ) async throws -> BiometricReading {
         self.hints.append(hint)
         if let failure { throw failure }
         return try await read()
+    }
+
+    func verifyDevicePasscode(
+        _ model: AuthenticatorModel, ask: @escaping @Sendable () async throws -> DevicePasscodeReading
+    ) async throws -> DevicePasscodeReading {
+        self.passcodeQuestions += 1
+        if let failure { throw failure }
+        return try await ask()
     }
 }
 
@@ -52,24 +61,33 @@ actor TestPerson: UserInteraction {
 struct Device: Sendable {
     static let facet = "linux:program:test"
     static let pin = AuthenticatorModel(factor: .pin, keyStore: .file)
+    static let password = AuthenticatorModel(factor: .password, keyStore: .file)
     static let fingerprint = AuthenticatorModel(factor: .fingerprint, keyStore: .file)
+    static let face = AuthenticatorModel(factor: .face, keyStore: .file)
+    static let passcode = AuthenticatorModel(factor: .devicePasscode, keyStore: .file)
     static let possession = AuthenticatorModel(factor: .devicePossession, keyStore: .file)
 
     let storage: InMemoryStorage
     let clock: FakeClock
-    let sensor: ScriptedFingerprintSensor?
+    let sensor: ScriptedSensor?
+    let camera: ScriptedSensor?
+    let systemPasscode: ScriptedPasscode?
     let module: AuthenticatorModule
 
     init(
         storage: InMemoryStorage = InMemoryStorage(), clock: FakeClock = FakeClock(),
-        sensor: ScriptedFingerprintSensor? = ScriptedFingerprintSensor(), facet: String = Self.facet,
-        maximumKeys: Int = 256
+        sensor: ScriptedSensor? = ScriptedSensor(), camera: ScriptedSensor? = ScriptedSensor(),
+        systemPasscode: ScriptedPasscode? = ScriptedPasscode(), facet: String = Self.facet, maximumKeys: Int = 256
     ) throws {
         self.storage = storage
         self.clock = clock
         self.sensor = sensor
+        self.camera = camera
+        self.systemPasscode = systemPasscode
         self.module = try AuthenticatorModule(
-            platform: Platform(storage: storage, fingerprintSensor: sensor, clock: clock),
+            platform: Platform(
+                storage: storage, fingerprintSensor: sensor, faceSensor: camera, devicePasscode: systemPasscode,
+                clock: clock),
             configuration: AuthenticatorModule.Configuration(
                 callerID: try FacetID(facet), pinHardening: PinHardening(rounds: 2, blockSize: 1, parallelism: 1),
                 maximumKeys: maximumKeys))
@@ -77,18 +95,30 @@ struct Device: Sendable {
 
     /// The same device after its process was killed.
     func reopened() throws -> Device {
-        try Device(storage: InMemoryStorage(self.storage.snapshot), clock: self.clock, sensor: self.sensor)
+        try Device(
+            storage: InMemoryStorage(self.storage.snapshot), clock: self.clock, sensor: self.sensor,
+            camera: self.camera, systemPasscode: self.systemPasscode)
+    }
+
+    /// The operating system recognises its owner, the next time that it is asked for this model.
+    func recognise(_ model: AuthenticatorModel) {
+        switch model.factor {
+        case .fingerprint: self.sensor?.feel(.match)
+        case .face: self.camera?.feel(.match)
+        case .devicePasscode: self.systemPasscode?.answer(.match)
+        case .pin, .password, .devicePossession: break
+        }
     }
 
     @discardableResult
     func register(
         _ model: AuthenticatorModel, appID: String = Self.facet, username: String = "alice",
-        person: TestPerson = TestPerson()
+        options: BiometricOptions = BiometricOptions(), person: TestPerson = TestPerson()
     ) async throws -> RegisteredKey {
-        if model == Self.fingerprint { self.sensor?.feel(.match) }
+        self.recognise(model)
         return try await self.module.register(
             model, appID: appID, username: username, finalChallenge: "challenge", attestationType: .basicSurrogate,
-            verification: person)
+            options: options, verification: person)
     }
 
     func sign(

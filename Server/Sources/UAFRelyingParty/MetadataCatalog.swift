@@ -22,7 +22,8 @@ public struct MetadataCatalog: Sendable {
     public static func builtIn() throws(UAFError) -> MetadataCatalog {
         var catalog = MetadataCatalog()
         for bytes in [
-            PackageResources.C516_0001_json, PackageResources.C516_0003_json, PackageResources.C516_0006_json,
+            PackageResources.C516_0001_json, PackageResources.C516_0002_json, PackageResources.C516_0003_json,
+            PackageResources.C516_0004_json, PackageResources.C516_0005_json, PackageResources.C516_0006_json,
         ] {
             catalog.add(try MetadataStatement(parsing: bytes))
         }

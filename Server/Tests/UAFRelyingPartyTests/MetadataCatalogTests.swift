@@ -48,7 +48,7 @@ struct MetadataCatalogTests {
         try catalog.add(folder: folder.path)
         #expect(catalog[Names.pin]?.description == "Replaced")
         #expect(catalog.info(Names.pin)?.authenticatorVersion == 7)
-        #expect(catalog.aaids.count == 3)
+        #expect(catalog.aaids.count == AuthenticatorModel.allCases.count)
     }
 
     @Test("A bad file stops everything and is named")

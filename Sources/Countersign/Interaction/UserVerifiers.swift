@@ -128,7 +128,7 @@ public struct FingerprintUserVerificationError: Hashable, Sendable {
 /// Starts and ends the reading of a finger.
 public struct FingerprintUserVerificationHandler: Sendable {
     let listening: Answer<Bool>
-    let refusal: Answer<FingerprintReading>
+    let refusal: Answer<BiometricReading>
 
     /// The person is ready: the sensor begins to read. The first call counts.
     public func listenForOsCredentials() { self.listening.give(.success(true)) }
@@ -150,8 +150,8 @@ struct AppInteraction: UserInteraction {
     var pinUserVerifier: (any PinUserVerifier)?
     var fingerprintUserVerifier: (any FingerprintUserVerifier)?
 
-    func enrollPin(_ aaid: AAID) async throws -> SecretBytes {
-        guard let pinEnroller else { throw UserVerificationError.unavailable }
+    func enrollSecret(_ model: AuthenticatorModel) async throws -> SecretBytes {
+        guard let pinEnroller, model.factor == .pin else { throw UserVerificationError.unavailable }
         let policy = pinEnroller.pinPolicy()
         var lastError: PinEnrollmentError?
         while true {
@@ -164,35 +164,39 @@ struct AppInteraction: UserInteraction {
         }
     }
 
-    func verifyPin(_ aaid: AAID, status: PinAuthenticatorProtectionStatus, lastError: PinRefusal?) async throws
-        -> SecretBytes
+    func verifySecret(_ model: AuthenticatorModel, status: AuthenticatorProtectionStatus, lastError: SecretRefusal?)
+        async throws -> SecretBytes
     {
-        guard let pinUserVerifier, let descriptor = self.descriptors[aaid.text] else {
+        guard let pinUserVerifier, model.factor == .pin, let descriptor = self.descriptors[model.aaid.text] else {
             throw UserVerificationError.unavailable
         }
         let context = PinUserVerificationContext(
             authenticator: descriptor, username: self.username, authenticatorProtectionStatus: status,
-            lastRecoverableError: lastError.map { $0 == .invalidPin ? .invalidPin : .coolingDown })
+            lastRecoverableError: lastError.map { $0 == .wrong ? .invalidPin : .coolingDown })
         let pin = try await self.patience.ask { answer in
             pinUserVerifier.verifyPin(context: context, handler: PinUserVerificationHandler(answer: answer))
         }
         return SecretBytes(utf8: pin)
     }
 
-    func verifyFingerprint(
-        _ aaid: AAID, hint: String?, read: @escaping @Sendable () async throws -> FingerprintReading
-    ) async throws -> FingerprintReading {
-        guard let fingerprintUserVerifier, let descriptor = self.descriptors[aaid.text] else {
-            throw UserVerificationError.unavailable
-        }
+    func verifyBiometric(
+        _ model: AuthenticatorModel, hint: String?, read: @escaping @Sendable () async throws -> BiometricReading
+    ) async throws -> BiometricReading {
+        guard let fingerprintUserVerifier, model.factor == .fingerprint,
+            let descriptor = self.descriptors[model.aaid.text]
+        else { throw UserVerificationError.unavailable }
         let context = FingerprintUserVerificationContext(
             authenticator: descriptor, username: self.username,
             lastRecoverableError: hint.map(FingerprintUserVerificationError.init(hint:)))
-        let refusal = Answer<FingerprintReading>()
+        let refusal = Answer<BiometricReading>()
         _ = try await self.patience.ask { listening in
             fingerprintUserVerifier.verifyFingerprint(
                 context: context, handler: FingerprintUserVerificationHandler(listening: listening, refusal: refusal))
         }
         return try await self.patience.first(unless: refusal, read)
     }
+
+    func verifyDevicePasscode(
+        _ model: AuthenticatorModel, ask: @escaping @Sendable () async throws -> DevicePasscodeReading
+    ) async throws -> DevicePasscodeReading { throw UserVerificationError.unavailable }
 }

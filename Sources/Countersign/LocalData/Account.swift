@@ -44,12 +44,18 @@ public struct DeviceInformation: Hashable, Sendable {
 public struct AuthenticatorDescriptor: Hashable, Sendable {
     /// What the authenticator wants of the person.
     public struct Kind: Hashable, Sendable, CustomStringConvertible {
-        private enum Base: String { case pin, fingerprint, devicePossession }
+        private enum Base: String { case pin, password, fingerprint, face, devicePasscode, devicePossession }
         private let base: Base
         /// A PIN that the device verifies.
         public static let pin = Self(base: .pin)
+        /// A password that the device verifies.
+        public static let password = Self(base: .password)
         /// A finger on the device's sensor.
         public static let fingerprint = Self(base: .fingerprint)
+        /// A face in front of the device's camera.
+        public static let face = Self(base: .face)
+        /// The device's own passcode, which the operating system judges.
+        public static let devicePasscode = Self(base: .devicePasscode)
         /// Nothing: the device itself.
         public static let devicePossession = Self(base: .devicePossession)
         public var description: String { self.base.rawValue }
@@ -59,7 +65,10 @@ public struct AuthenticatorDescriptor: Hashable, Sendable {
         init(_ factor: AuthenticatorModel.Factor) {
             switch factor {
             case .pin: self = .pin
+            case .password: self = .password
             case .fingerprint: self = .fingerprint
+            case .face: self = .face
+            case .devicePasscode: self = .devicePasscode
             case .devicePossession: self = .devicePossession
             }
         }
@@ -81,7 +90,7 @@ public struct AuthenticatorDescriptor: Hashable, Sendable {
     public let kind: Kind
     /// For which accounts it is registered.
     public let registration: RegistrationInfo
-    /// Whether a finger is enrolled with the operating system; for a PIN and for device possession always true.
+    /// Whether a finger, a face or a passcode is enrolled with the operating system; for the others always true.
     public let isUserEnrolled: Bool
     /// Whether the device has what the authenticator needs.
     public let isSupportedByHardware: Bool

@@ -105,6 +105,7 @@ struct AuthenticationRun: Sendable {
             switch model.factor {
             case .pin: self.parts.pinUserVerifier != nil
             case .fingerprint: self.parts.fingerprintUserVerifier != nil
+            case .password, .face, .devicePasscode: false
             case .devicePossession: true
             }
         }.map(\.aaid)

@@ -83,6 +83,7 @@ struct RegistrationRun: Sendable {
             switch status.model.factor {
             case .pin: return self.parts.pinEnroller != nil
             case .fingerprint: return self.parts.fingerprintUserVerifier != nil
+            case .password, .face, .devicePasscode: return false
             case .devicePossession: return true
             }
         }.map(\.model)

@@ -14,23 +14,35 @@ public struct VirtualPhone: Sendable {
     /// The phone's clock.
     public let clock: FakeClock
     /// The phone's fingerprint sensor.
-    public let sensor: ScriptedFingerprintSensor
+    public let sensor: ScriptedSensor
+    /// What recognises faces.
+    public let camera: ScriptedSensor
+    /// The phone's own passcode.
+    public let passcode: ScriptedPasscode
 
     /// Switches a phone on. With the storage of another one, it is that phone after a restart of its app.
     ///
-    /// A try of a PIN costs next to nothing here. What the SDK does is written to `traceRecorder`. Throws ``InitializationError``.
+    /// A try of a PIN costs next to nothing here. What the SDK does is written to `traceRecorder`. Throws
+    /// ``InitializationError``.
     public init(
         configuration: Configuration, transport: any Transport, storage: InMemoryStorage = InMemoryStorage(),
-        clock: FakeClock = FakeClock(), sensor: ScriptedFingerprintSensor = ScriptedFingerprintSensor(),
+        clock: FakeClock = FakeClock(), sensor: ScriptedSensor = ScriptedSensor(),
+        camera: ScriptedSensor = ScriptedSensor(), passcode: ScriptedPasscode = ScriptedPasscode(),
         person: VirtualPerson = VirtualPerson(), traceRecorder: TraceRecorder? = nil
     ) async throws {
         self.storage = storage
         self.clock = clock
         self.sensor = sensor
+        self.camera = camera
+        self.passcode = passcode
         self.person = person
         var initializer = MobileAuthenticationClientInitializer()
             .configuration(configuration)
-            .platform(Platform(storage: storage, fingerprintSensor: sensor, clock: clock))
+            .platform(
+                Platform(
+                    storage: storage, fingerprintSensor: sensor, faceSensor: camera, devicePasscode: passcode,
+                    clock: clock)
+            )
             .transport(transport)
             .pinHardening(PinHardening(rounds: 2, blockSize: 1, parallelism: 1))
         if let traceRecorder { initializer = initializer.traceRecorder(traceRecorder) }

@@ -11,8 +11,8 @@ import _Primitives
 /// The ASM and its authenticators (UAF ASM API 1.1, UAF Authenticator Commands 1.1): keys, counters and the verification
 /// of the person.
 ///
-/// Every change is durable before it shows: a counter before the signature that uses it leaves, a PIN attempt before it
-/// is checked, a key's end before its answer.
+/// Every change is durable before it shows: a counter before the signature that uses it leaves, an attempt at a PIN or a
+/// password before it is checked, a key's end before its answer.
 public actor AuthenticatorModule {
     /// What the module needs to know beside the platform.
     public struct Configuration: Sendable {
@@ -20,7 +20,7 @@ public actor AuthenticatorModule {
         public var callerID: FacetID
         /// Where the platform's storage keeps keys: it chooses the AAIDs.
         public var keyStore: AuthenticatorModel.KeyStore
-        /// How often a PIN can be tried.
+        /// How often a PIN or a password can be tried.
         public var attemptLimit: AttemptLimit
         /// What a try costs. It holds for keys made from now on.
         public var pinHardening: PinHardening
@@ -83,17 +83,21 @@ public actor AuthenticatorModule {
             var statuses: [AuthenticatorStatus] = []
             for factor in AuthenticatorModel.Factor.allCases {
                 let model = AuthenticatorModel(factor: factor, keyStore: self.configuration.keyStore)
+                let (isSupported, isEnrolled): (Bool, Bool)
                 switch factor {
-                case .pin, .devicePossession:
-                    statuses.append(
-                        AuthenticatorStatus(model: model, isSupportedByHardware: true, isUserEnrolled: true))
+                case .pin, .password, .devicePossession: (isSupported, isEnrolled) = (true, true)
                 case .fingerprint:
                     let sensor = self.platform.fingerprintSensor
-                    let isEnrolled = await sensor?.enrolledFingers() != nil
-                    statuses.append(
-                        AuthenticatorStatus(
-                            model: model, isSupportedByHardware: sensor != nil, isUserEnrolled: isEnrolled))
+                    (isSupported, isEnrolled) = (sensor != nil, await sensor?.enrolledSet() != nil)
+                case .face:
+                    let sensor = self.platform.faceSensor
+                    (isSupported, isEnrolled) = (sensor != nil, await sensor?.enrolledSet() != nil)
+                case .devicePasscode:
+                    let passcode = self.platform.devicePasscode
+                    (isSupported, isEnrolled) = (passcode != nil, await passcode?.enrolment() != nil)
                 }
+                statuses.append(
+                    AuthenticatorStatus(model: model, isSupportedByHardware: isSupported, isUserEnrolled: isEnrolled))
             }
             return statuses
         }
@@ -106,8 +110,8 @@ public actor AuthenticatorModule {
         }
     }
 
-    /// How the PIN of a key stands. A key that is not there counts as locked. Throws ``StorageError``.
-    public func protectionStatus(of name: KeyName) throws -> PinAuthenticatorProtectionStatus {
+    /// How the PIN or the password of a key stands. A key that is not there counts as locked. Throws ``StorageError``.
+    public func protectionStatus(of name: KeyName) throws -> AuthenticatorProtectionStatus {
         guard self.database.index(of: name) != nil else { return .lockedOut }
         return try self.ledger.status(name.keyID.base64URL)
     }
@@ -212,8 +216,8 @@ public struct AuthenticatorStatus: Hashable, Sendable {
     public let model: AuthenticatorModel
     /// Whether the device has what the authenticator needs.
     public let isSupportedByHardware: Bool
-    /// Whether a person is enrolled with the operating system. For a PIN and for device possession always true, as the
-    /// registration itself enrols.
+    /// Whether a person is enrolled with the operating system. For a PIN, a password and device possession always true,
+    /// as the registration itself enrols.
     public let isUserEnrolled: Bool
 }
 

@@ -14,16 +14,12 @@ struct KeyRecord: Equatable {
     var isPending: Bool
     /// When the key was made, in milliseconds since 1970.
     var created: Int64
-    /// There for a key that a PIN protects.
-    var pinSalt: PinSalt?
-    /// There for a key that the set of enrolled fingers protects: a hash of that set's name.
-    var enrolledFingers: [UInt8]?
+    var protection: KeyProtectionRecord
 
     var name: KeyName { KeyName(aaid: self.aaid, keyID: self.keyID) }
 
     init(
-        aaid: AAID, keyID: KeyID, appID: String, keyHandle: [UInt8], created: Int64, pinSalt: PinSalt?,
-        enrolledFingers: [UInt8]?
+        aaid: AAID, keyID: KeyID, appID: String, keyHandle: [UInt8], created: Int64, protection: KeyProtectionRecord
     ) {
         self.aaid = aaid
         self.keyID = keyID
@@ -32,8 +28,7 @@ struct KeyRecord: Equatable {
         self.signCounter = 0
         self.isPending = true
         self.created = created
-        self.pinSalt = pinSalt
-        self.enrolledFingers = enrolledFingers
+        self.protection = protection
     }
 
     init(json object: JSONObject) throws {
@@ -47,8 +42,7 @@ struct KeyRecord: Equatable {
         self.signCounter = try object.requiredInteger("signCounter")
         self.isPending = isPending
         self.created = try object.requiredInteger("created")
-        self.pinSalt = try object.object("pin").map { try PinSalt(json: $0) }
-        self.enrolledFingers = try object.string("enrolledFingers").flatMap { Base64URL.decode($0) }
+        self.protection = try KeyProtectionRecord(json: object)
     }
 
     var json: JSONObject {
@@ -57,9 +51,35 @@ struct KeyRecord: Equatable {
             "keyHandle": .string(Base64URL.encode(self.keyHandle)), "signCounter": .integer(Int64(self.signCounter)),
             "isPending": .bool(self.isPending), "created": .integer(self.created),
         ]
-        object["pin"] = self.pinSalt.map { .object($0.json) }
-        object["enrolledFingers"] = self.enrolledFingers.map { .string(Base64URL.encode($0)) }
+        self.protection.add(to: &object)
         return object
+    }
+}
+
+/// What stands between a key and whoever holds the device, as far as it is on disk.
+struct KeyProtectionRecord: Equatable {
+    /// There for a key that a PIN or a password protects.
+    var secretSalt: SecretSalt?
+    /// There for a key that ends with the enrolment at the operating system: a hash of that enrolment's name.
+    var enrolment: [UInt8]?
+    /// Whether the operating system may ask for the device's passcode in place of finger or face.
+    var allowsPasscode = false
+
+    init() {}
+
+    init(json object: JSONObject) throws {
+        self.secretSalt = try object.object("secret").map { try SecretSalt(json: $0) }
+        if let text = try object.string("enrolment") {
+            guard let bytes = Base64URL.decode(text) else { throw StorageError(.corrupt, "an enrolment") }
+            self.enrolment = bytes
+        }
+        self.allowsPasscode = try object.bool("allowsPasscode") ?? false
+    }
+
+    func add(to object: inout JSONObject) {
+        object["secret"] = self.secretSalt.map { .object($0.json) }
+        object["enrolment"] = self.enrolment.map { .string(Base64URL.encode($0)) }
+        if self.allowsPasscode { object["allowsPasscode"] = .bool(true) }
     }
 }
 

@@ -87,9 +87,10 @@ public struct PreparedRegistration: Sendable {
     /// Makes a key with each authenticator and the message for the server.
     ///
     /// Throws ``OperationFailure``, `CancellationError` and ``StorageError``; no key is left then.
-    public func register(_ models: [AuthenticatorModel], verification: any UserInteraction) async throws
-        -> PreparedAnswer
-    {
+    public func register(
+        _ models: [AuthenticatorModel], options: BiometricOptions = BiometricOptions(),
+        verification: any UserInteraction
+    ) async throws -> PreparedAnswer {
         var keys: [RegisteredKey] = []
         do {
             for model in models.sorted(by: { !$0.info.isSilent && $1.info.isSilent }) {
@@ -99,7 +100,8 @@ public struct PreparedRegistration: Sendable {
                 keys.append(
                     try await self.client.module.register(
                         model, appID: self.appID, username: self.request.username, finalChallenge: self.finalChallenge,
-                        attestationType: preferred ?? model.info.attestationTypes[0], verification: verification))
+                        attestationType: preferred ?? model.info.attestationTypes[0], options: options,
+                        verification: verification))
             }
         } catch {
             for key in keys { try? await self.client.module.notify(key.name, .requestTimeout) }

@@ -5,7 +5,11 @@ public struct Platform: Sendable {
     /// Where keys, counters and attempts are kept.
     public var storage: any SecureStorage
     /// The fingerprint sensor, or `nil` on a device without one.
-    public var fingerprintSensor: (any FingerprintSensor)?
+    public var fingerprintSensor: (any BiometricSensor)?
+    /// What recognises faces, or `nil` on a device that does not.
+    public var faceSensor: (any BiometricSensor)?
+    /// The device's own passcode, or `nil` where the operating system judges none for apps.
+    public var devicePasscode: (any DevicePasscode)?
     /// The device's clocks.
     public var clock: any DeviceClock
     /// The device's source of randomness; replaced in tests only.
@@ -13,11 +17,14 @@ public struct Platform: Sendable {
 
     /// A platform of the given parts.
     public init(
-        storage: any SecureStorage, fingerprintSensor: (any FingerprintSensor)? = nil, clock: any DeviceClock,
-        random: RandomSource = .system
+        storage: any SecureStorage, fingerprintSensor: (any BiometricSensor)? = nil,
+        faceSensor: (any BiometricSensor)? = nil, devicePasscode: (any DevicePasscode)? = nil,
+        clock: any DeviceClock, random: RandomSource = .system
     ) {
         self.storage = storage
         self.fingerprintSensor = fingerprintSensor
+        self.faceSensor = faceSensor
+        self.devicePasscode = devicePasscode
         self.clock = clock
         self.random = random
     }
@@ -78,27 +85,50 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
-/// The device's fingerprint sensor and the operating system's matcher behind it.
+/// A sensor for fingers or faces and the operating system's matcher behind it.
 ///
-/// The operating system counts wrong fingers and locks the sensor; this protocol only reports.
-public protocol FingerprintSensor: Sendable {
-    /// An opaque name of the set of enrolled fingers, which changes when a finger is added or removed; `nil` when none
-    /// is enrolled.
-    func enrolledFingers() async -> [UInt8]?
+/// The operating system counts misses and locks the sensor; this protocol only reports.
+public protocol BiometricSensor: Sendable {
+    /// An opaque name of the set of enrolled fingers or faces, which changes when one is added or removed; `nil` when
+    /// none is enrolled.
+    func enrolledSet() async -> [UInt8]?
 
-    /// Waits for one finger and says what came of it. Throws `CancellationError` when the task is cancelled.
-    func readFinger() async throws -> FingerprintReading
+    /// Waits for one finger or face and says what came of it. With `allowingDevicePasscode` the operating system may
+    /// ask for its passcode in place of it, and a right one is a match.
+    ///
+    /// Throws `CancellationError` when the task is cancelled.
+    func read(allowingDevicePasscode: Bool) async throws -> BiometricReading
 }
 
-/// What came of one finger on the sensor.
-public enum FingerprintReading: Hashable, Sendable {
-    /// An enrolled finger.
+/// What came of one finger or face.
+public enum BiometricReading: Hashable, Sendable {
+    /// An enrolled one.
     case match
-    /// Not an enrolled finger, or an unreadable one; `hint` is the sensor's advice in plain words.
+    /// Not an enrolled one, or unreadable; `hint` is the sensor's advice in plain words.
     case noMatch(hint: String)
     /// The person gave up in a dialog of the operating system.
     case cancelled
-    /// Too many wrong fingers: the person unlocks the sensor with the device's own passcode.
+    /// Too many misses: the person unlocks the sensor with the device's own passcode.
+    case lockedOut
+}
+
+/// The passcode of the device. The operating system asks for it, judges it and counts wrong ones; no app sees it.
+public protocol DevicePasscode: Sendable {
+    /// An opaque name of the time since a passcode is set: it stays when the passcode is changed to another, and is a
+    /// new one when the passcode was removed in between; `nil` when none is set.
+    func enrolment() async -> [UInt8]?
+
+    /// Has the operating system ask, as often as it likes. Throws `CancellationError` when the task is cancelled.
+    func ask() async throws -> DevicePasscodeReading
+}
+
+/// What the operating system says of the device's passcode.
+public enum DevicePasscodeReading: Hashable, Sendable {
+    /// The person knows it.
+    case match
+    /// The person gave up.
+    case cancelled
+    /// Too many wrong ones.
     case lockedOut
 }
 

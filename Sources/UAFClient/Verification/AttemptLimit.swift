@@ -1,17 +1,22 @@
 import _Primitives
 
-/// Whether a PIN can be tried now, as the app shows it.
-public enum PinAuthenticatorProtectionStatus: Hashable, Sendable {
-    /// No wrong PIN since the last right one.
+/// Whether a PIN or a password can be tried now, as the app shows it.
+public enum AuthenticatorProtectionStatus: Hashable, Sendable {
+    /// No wrong one since the last right one.
     case unlocked
-    /// The last PIN was wrong. `coolDownTimeInSeconds` is the rest of the waiting time, rounded up; until it is over a
-    /// PIN is neither checked nor counted.
+    /// The last one was wrong. `coolDownTimeInSeconds` is the rest of the waiting time, rounded up; until it is over
+    /// nothing is checked or counted.
     case lastAttemptFailed(remainingTries: Int, coolDownTimeInSeconds: Int)
-    /// Too many wrong PINs: the person deletes the authenticator and enrols again.
+    /// Too many wrong ones: the person deletes the authenticator and enrols again.
     case lockedOut
 }
 
-/// How many PINs may be tried and how long to wait in between (operations parity, section 3).
+/// How a PIN stands.
+public typealias PinAuthenticatorProtectionStatus = AuthenticatorProtectionStatus
+/// How a password stands; its tries are counted apart from the PIN's.
+public typealias PasswordAuthenticatorProtectionStatus = AuthenticatorProtectionStatus
+
+/// How many PINs or passwords may be tried and how long to wait in between (operations parity, section 3).
 public struct AttemptLimit: Hashable, Sendable {
     /// The waiting time after the first, second, … wrong try. One more wrong try locks.
     public var coolDowns: [Duration]
@@ -48,7 +53,7 @@ struct AttemptLedger {
     func remove(_ name: String) throws { try self.storage.remove(Self.name(name)) }
 
     /// Where the key stands. Where the waiting time has to begin again, that is on disk before the answer.
-    func status(_ name: String) throws -> PinAuthenticatorProtectionStatus {
+    func status(_ name: String) throws -> AuthenticatorProtectionStatus {
         guard var entry = try self.read(name) else { return .lockedOut }
         guard entry.failures > 0 else { return .unlocked }
         guard entry.failures < self.limit.tries else { return .lockedOut }
@@ -72,13 +77,13 @@ struct AttemptLedger {
             remainingTries: self.limit.tries - entry.failures, coolDownTimeInSeconds: Int((rest + 999) / 1000))
     }
 
-    /// Takes one try, durably: when this returns, the try is spent whether or not the PIN is ever checked.
+    /// Takes one try, durably: when this returns, the try is spent whether or not anything is ever checked.
     func reserve(_ name: String) throws {
         guard let entry = try self.read(name) else { throw StorageError(.corrupt, "attempts are missing") }
         try self.write(self.entry(failures: entry.failures + 1), name)
     }
 
-    /// After a right PIN: all tries are there again.
+    /// After a right one: all tries are there again.
     func reset(_ name: String) throws { try self.write(self.entry(failures: 0), name) }
 
     /// An entry whose waiting time was seen to be over keeps no moment, so that a later restart does not begin it again.

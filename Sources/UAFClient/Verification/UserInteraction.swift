@@ -5,25 +5,48 @@ public import _Primitives
 ///
 /// Each call ends with the person's answer. An implementation throws ``UserVerificationError`` when there is none.
 public protocol UserInteraction: Sendable {
-    /// Asks for a new PIN. Its quality is the implementation's business; what it returns is enrolled.
-    func enrollPin(_ aaid: AAID) async throws -> SecretBytes
+    /// Asks for a new PIN or password, as the model's factor says. Its quality is the implementation's business; what
+    /// it returns is enrolled.
+    func enrollSecret(_ model: AuthenticatorModel) async throws -> SecretBytes
 
-    /// Asks for the PIN. `status` says how many tries are left; `lastError` is there when the PIN before did not help.
-    func verifyPin(_ aaid: AAID, status: PinAuthenticatorProtectionStatus, lastError: PinRefusal?) async throws
-        -> SecretBytes
+    /// Asks for the PIN or the password. `status` says how many tries are left; `lastError` is there when the one before
+    /// did not help.
+    func verifySecret(_ model: AuthenticatorModel, status: AuthenticatorProtectionStatus, lastError: SecretRefusal?)
+        async throws -> SecretBytes
 
-    /// Asks for a finger and calls `read` once the person is ready; returns what it gave. `hint` is the sensor's advice
-    /// when the finger before did not match.
-    func verifyFingerprint(_ aaid: AAID, hint: String?, read: @escaping @Sendable () async throws -> FingerprintReading)
-        async throws -> FingerprintReading
+    /// Asks for a finger or a face and calls `read` once the person is ready; returns what it gave. `hint` is the
+    /// sensor's advice when the one before did not match.
+    func verifyBiometric(
+        _ model: AuthenticatorModel, hint: String?, read: @escaping @Sendable () async throws -> BiometricReading
+    ) async throws -> BiometricReading
+
+    /// Announces that the operating system asks for the device's passcode and calls `ask` once the person is ready;
+    /// returns what it gave.
+    func verifyDevicePasscode(
+        _ model: AuthenticatorModel, ask: @escaping @Sendable () async throws -> DevicePasscodeReading
+    ) async throws -> DevicePasscodeReading
 }
 
-/// Why a PIN did not help, where another can be tried.
-public enum PinRefusal: Hashable, Sendable {
-    /// It is not the PIN. The try is counted.
-    case invalidPin
+/// Why a PIN or a password did not help, where another can be tried.
+public enum SecretRefusal: Hashable, Sendable {
+    /// It is another. The try is counted.
+    case wrong
     /// It came during a cool-down: it was neither checked nor counted.
     case coolingDown
+}
+
+/// The person's answer to the question for another PIN or password.
+public struct SecretChange: Sendable {
+    /// The one so far, a try of which is spent.
+    public var old: SecretBytes
+    /// The one from now on. Its quality is the app's business.
+    public var new: SecretBytes
+
+    /// An answer of the two.
+    public init(old: SecretBytes, new: SecretBytes) {
+        self.old = old
+        self.new = new
+    }
 }
 
 /// Why there is no answer of the person. Two are equal when their codes are.

@@ -53,7 +53,9 @@ struct RegistrationTests {
             try await world.server.registration(for: "alice", policy: World.policy([[World.pin]])))
         let asked = try #require(world.phone.person.asked.first)
         #expect(asked.question == .authenticator && asked.accounts.map(\.username) == ["alice"])
-        #expect(Set(asked.authenticators.map(\.kind)) == [.pin, .fingerprint, .devicePossession])
+        #expect(
+            Set(asked.authenticators.map(\.kind))
+                == [.pin, .password, .fingerprint, .face, .devicePasscode, .devicePossession])
         #expect(asked.compliant == [.pin] && asked.authenticators.first?.kind == .pin)
         #expect(asked.authenticators.filter { !$0.isSupportedByHardware }.isEmpty)
     }

@@ -146,7 +146,7 @@ struct StorageModelTests {
 
 /// How many writes are still survived.
 // Safe to share: every access to `left` is within `lock`.
-private final class Countdown: @unchecked Sendable {
+final class Countdown: @unchecked Sendable {
     private let lock = NSLock()
     private var left: Int
     init(_ count: Int) { self.left = count }

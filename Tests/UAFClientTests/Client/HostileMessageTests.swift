@@ -108,16 +108,18 @@ struct HostileMessageTests {
             let prepared = try await self.client.prepareRegistration(request.serialized)
             return Set(await prepared.selections(among: AuthenticatorModel.allCases).joined().map(\.factor))
         }
-        #expect(try await select { _ in } == [.pin, .fingerprint, .devicePossession])
-        #expect(try await select { $0.userVerification = .passcode } == [.pin])
-        #expect(try await select { $0.userVerification = [.passcode, .fingerprint] } == [.pin, .fingerprint])
+        let known: Set<AuthenticatorModel.Factor> = [.pin, .password, .devicePasscode]
+        #expect(try await select { _ in } == Set(AuthenticatorModel.Factor.allCases))
+        #expect(try await select { $0.userVerification = .passcode } == known)
+        #expect(try await select { $0.userVerification = .faceprint } == [.face])
+        #expect(try await select { $0.userVerification = [.passcode, .fingerprint] } == known.union([.fingerprint]))
         #expect(try await select { $0.userVerification = [.passcode, .fingerprint, .all] } == [])
-        #expect(try await select { $0.tcDisplay = .any } == [.pin, .fingerprint])
+        #expect(try await select { $0.tcDisplay = .any } == known.union([.fingerprint, .face]))
         #expect(try await select { $0.keyProtection = .hardware } == [])
-        #expect(try await select { $0.attestationTypes = [.basicFull, .basicSurrogate] }.count == 3)
+        #expect(try await select { $0.attestationTypes = [.basicFull, .basicSurrogate] }.count == 6)
         #expect(try await select { $0.attestationTypes = [.basicFull] } == [])
         #expect(try await select { $0.authenticationAlgorithms = [.p256DER] } == [])
-        #expect(try await select { $0.vendorID = ["c516"] }.count == 3)
+        #expect(try await select { $0.vendorID = ["c516"] }.count == 6)
         #expect(try await select { $0.vendorID = ["0000"] } == [])
     }
 

@@ -3,17 +3,17 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 3.1 and 3.3: tries of a PIN, cool-downs and the lock")
+@Suite("Operations parity 3.1 and 3.3: tries of a PIN and of a password, cool-downs and the lock")
 struct AttemptLimitTests {
     private static let right = "135790"
     private static let wrong = "000000"
 
-    /// A device with a PIN, after some wrong ones. Cool-downs are waited out.
-    private func device(failures: Int, sensor: ScriptedFingerprintSensor? = ScriptedFingerprintSensor()) async throws
-        -> (Device, KeyName)
-    {
-        let device = try Device(sensor: sensor)
-        let name = try await device.register(Device.pin).name
+    private static let models = [Device.pin, Device.password]
+
+    /// A device with a PIN or a password, after some wrong ones. Cool-downs are waited out.
+    private func device(failures: Int, _ model: AuthenticatorModel = Device.pin) async throws -> (Device, KeyName) {
+        let device = try Device()
+        let name = try await device.register(model).name
         for _ in 0..<failures {
             await self.waitOut(device, name)
             _ = await failure { _ = try await device.sign(name, person: TestPerson(pins: [Self.wrong])) }
@@ -27,9 +27,11 @@ struct AttemptLimitTests {
         }
     }
 
-    @Test("After each wrong PIN the status names the tries left and the waiting time; after the fifth it is locked")
-    func statuses() async throws {
-        let expected: [PinAuthenticatorProtectionStatus] = [
+    @Test(
+        "After each wrong one the status names the tries left and the waiting time; after the fifth it is locked",
+        arguments: models)
+    func statuses(model: AuthenticatorModel) async throws {
+        let expected: [AuthenticatorProtectionStatus] = [
             .unlocked,
             .lastAttemptFailed(remainingTries: 4, coolDownTimeInSeconds: 0),
             .lastAttemptFailed(remainingTries: 3, coolDownTimeInSeconds: 0),
@@ -38,25 +40,25 @@ struct AttemptLimitTests {
             .lockedOut,
         ]
         for failures in 0...5 {
-            let (device, name) = try await self.device(failures: failures)
+            let (device, name) = try await self.device(failures: failures, model)
             #expect(try await device.module.protectionStatus(of: name) == expected[failures])
         }
     }
 
-    @Test("A right PIN gives all tries back")
-    func successResets() async throws {
-        let (device, name) = try await self.device(failures: 4)
+    @Test("A right one gives all tries back", arguments: models)
+    func successResets(model: AuthenticatorModel) async throws {
+        let (device, name) = try await self.device(failures: 4, model)
         await self.waitOut(device, name)
         _ = try await device.sign(name)
         #expect(try await device.module.protectionStatus(of: name) == .unlocked)
     }
 
-    @Test("The person is asked again with the reason until the PIN is right")
-    func repeats() async throws {
-        let (device, name) = try await self.device(failures: 0)
+    @Test("The person is asked again with the reason until it is right", arguments: models)
+    func repeats(model: AuthenticatorModel) async throws {
+        let (device, name) = try await self.device(failures: 0, model)
         let person = TestPerson(pins: [Self.wrong, Self.wrong, Self.right])
         _ = try await device.sign(name, person: person)
-        #expect(await person.refusals == [nil, .invalidPin, .invalidPin])
+        #expect(await person.refusals == [nil, .wrong, .wrong])
         #expect(
             await person.statuses == [
                 .unlocked, .lastAttemptFailed(remainingTries: 4, coolDownTimeInSeconds: 0),
@@ -64,9 +66,9 @@ struct AttemptLimitTests {
             ])
     }
 
-    @Test("A PIN during the cool-down is neither checked nor counted, not even the right one")
-    func coolDown() async throws {
-        let (device, name) = try await self.device(failures: 3)
+    @Test("What comes during the cool-down is neither checked nor counted, not even the right one", arguments: models)
+    func coolDown(model: AuthenticatorModel) async throws {
+        let (device, name) = try await self.device(failures: 3, model)
         let person = TestPerson(pins: [Self.right, Self.wrong, Self.right])
         let ended = await failure { _ = try await device.sign(name, person: person) }
         #expect(ended == OperationFailure(.userCancelled, ""))
@@ -81,9 +83,9 @@ struct AttemptLimitTests {
         _ = try await device.sign(name)
     }
 
-    @Test("The fifth wrong PIN ends the operation with a lock-out, and later ones do not even ask")
-    func lockOut() async throws {
-        let (device, name) = try await self.device(failures: 4)
+    @Test("The fifth wrong one ends the operation with a lock-out, and later ones do not even ask", arguments: models)
+    func lockOut(model: AuthenticatorModel) async throws {
+        let (device, name) = try await self.device(failures: 4, model)
         await self.waitOut(device, name)
         let ended = await failure {
             _ = try await device.sign(name, person: TestPerson(pins: [Self.wrong, Self.right]))
@@ -130,9 +132,9 @@ struct AttemptLimitTests {
         _ = try await again.sign(name)
     }
 
-    @Test("A try is spent when the process dies between its reservation and its check")
-    func killedBeforeTheCheck() async throws {
-        let (device, name) = try await self.device(failures: 0)
+    @Test("A try is spent when the process dies between its reservation and its check", arguments: models)
+    func killedBeforeTheCheck(model: AuthenticatorModel) async throws {
+        let (device, name) = try await self.device(failures: 0, model)
         struct Killed: Error {}
         device.storage.interruptAfterWrite { name in if name.hasPrefix("attempts-") { throw Killed() } }
         var died = false
@@ -185,7 +187,10 @@ struct AttemptLimitTests {
         let (device, name) = try await self.device(failures: 5)
         let bob = try await device.register(Device.pin, username: "bob").name
         let finger = try await device.register(Device.fingerprint).name
+        let password = try await device.register(Device.password).name
         #expect(try await device.module.protectionStatus(of: name) == .lockedOut)
+        #expect(try await device.module.protectionStatus(of: password) == .unlocked)
+        _ = try await device.sign(password)
         #expect(try await device.module.protectionStatus(of: bob) == .unlocked)
         _ = try await device.sign(bob)
         device.sensor?.feel(.match)

@@ -48,7 +48,7 @@ struct AttemptModelTests {
                 _ = await failure { _ = try await device.sign(name, person: person) }
                 // Asked once: it was the last try. Asked again for being wrong: it was looked at.
                 let refusals = await person.refusals
-                if refusals == [nil] || refusals.last == .invalidPin {
+                if refusals == [nil] || refusals.last == .wrong {
                     guesses += 1
                     times[guesses] = elapsed
                 }

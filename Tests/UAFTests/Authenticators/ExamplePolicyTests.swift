@@ -114,9 +114,11 @@ struct ExamplePolicyTests {
                 == [1])
     }
 
-    @Test("Our own models meet the second alternative by PIN, and none by fingerprint or silently")
+    @Test("Our own models meet the second alternative by what is known, and none by a body or silently")
     func ownModels() throws {
-        let expected: [AuthenticatorModel.Factor: [Int]] = [.pin: [1], .fingerprint: [], .devicePossession: []]
+        let expected: [AuthenticatorModel.Factor: [Int]] = [
+            .pin: [1], .password: [1], .devicePasscode: [1], .fingerprint: [], .face: [], .devicePossession: [],
+        ]
         for model in AuthenticatorModel.allCases {
             #expect(try Self.alternatives(PolicyCandidate(info: model.info)) == expected[model.factor])
         }

@@ -170,7 +170,10 @@ struct AuthenticatorModelTests {
     func table() {
         let expected: [(AuthenticatorModel.Factor, String)] = [
             (.pin, "C516#0001"),
+            (.password, "C516#0002"),
             (.fingerprint, "C516#0003"),
+            (.face, "C516#0004"),
+            (.devicePasscode, "C516#0005"),
             (.devicePossession, "C516#0006"),
         ]
         #expect(AuthenticatorModel.allCases.count == expected.count)

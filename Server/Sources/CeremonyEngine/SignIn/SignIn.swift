@@ -290,8 +290,11 @@ struct AuthenticationMethods {
         var names: [String] = []
         for aaid in aaids {
             switch (try? AAID(aaid)).flatMap({ AuthenticatorModel(aaid: $0) })?.factor {
-            case .pin: names.append("pin")
+            // RFC 8176 counts what unlocks a key on the device as a PIN, whoever judges it.
+            case .pin, .devicePasscode: names.append("pin")
+            case .password: names.append("pwd")
             case .fingerprint: names.append("fpt")
+            case .face: names.append("face")
             case .devicePossession, nil: break
             }
         }

@@ -63,7 +63,7 @@ struct AnswerOptions: ParsableArguments {
 
 /// An authenticator as the command line names it.
 enum AuthenticatorName: String, ExpressibleByArgument, CaseIterable {
-    case pin, fingerprint, device
+    case pin, password, fingerprint, face, passcode, device
 }
 
 /// A server by scheme, host and port.

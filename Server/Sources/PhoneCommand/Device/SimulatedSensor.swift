@@ -5,7 +5,7 @@ import _Primitives
 /// A fingerprint sensor that feels what it is told to: a file in the phone's folder says so. For trying things out.
 ///
 /// Like the matcher of a real phone it counts misses, and locks itself after the fifth in a row.
-struct SimulatedSensor: FingerprintSensor {
+struct SimulatedSensor: BiometricSensor {
     /// What the sensor is told.
     enum Finger: String, CaseIterable {
         case match
@@ -62,9 +62,9 @@ struct SimulatedSensor: FingerprintSensor {
         try self.write(state)
     }
 
-    func enrolledFingers() async -> [UInt8]? { Array(self.read().enrolled.utf8) }
+    func enrolledSet() async -> [UInt8]? { Array(self.read().enrolled.utf8) }
 
-    func readFinger() async throws -> FingerprintReading {
+    func read(allowingDevicePasscode: Bool) async throws -> BiometricReading {
         try Task.checkCancellation()
         var state = self.read()
         switch Finger(rawValue: state.finger) {

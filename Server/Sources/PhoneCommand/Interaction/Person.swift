@@ -222,13 +222,23 @@ actor Person {
 
 extension AuthenticatorName {
     init(_ kind: AuthenticatorDescriptor.Kind) {
-        self = kind == .pin ? .pin : kind == .fingerprint ? .fingerprint : .device
+        switch kind {
+        case .pin: self = .pin
+        case .password: self = .password
+        case .fingerprint: self = .fingerprint
+        case .face: self = .face
+        case .devicePasscode: self = .passcode
+        default: self = .device
+        }
     }
 
     var title: String {
         switch self {
         case .pin: "PIN"
+        case .password: "Password"
         case .fingerprint: "Fingerprint (simulated sensor)"
+        case .face: "Face"
+        case .passcode: "Passcode of this device"
         case .device: "This device"
         }
     }

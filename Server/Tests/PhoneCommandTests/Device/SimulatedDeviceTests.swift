@@ -18,14 +18,14 @@ struct SimulatedDeviceTests {
     @Test(
         "The sensor feels what it was told, also in the next process",
         arguments: [
-            (SimulatedSensor.Finger.match, FingerprintReading.match), (.cancel, .cancelled), (.lockout, .lockedOut),
+            (SimulatedSensor.Finger.match, BiometricReading.match), (.cancel, .cancelled), (.lockout, .lockedOut),
             (.changed, .match),
         ])
-    func feels(finger: SimulatedSensor.Finger, reading: FingerprintReading) async throws {
+    func feels(finger: SimulatedSensor.Finger, reading: BiometricReading) async throws {
         try await withHome { home in
-            #expect(try await SimulatedSensor(home: home).readFinger() == .match)
+            #expect(try await SimulatedSensor(home: home).read(allowingDevicePasscode: false) == .match)
             try SimulatedSensor(home: home).set(finger)
-            #expect(try await SimulatedSensor(home: home).readFinger() == reading)
+            #expect(try await SimulatedSensor(home: home).read(allowingDevicePasscode: false) == reading)
         }
     }
 
@@ -35,15 +35,15 @@ struct SimulatedDeviceTests {
             let sensor = SimulatedSensor(home: home)
             try sensor.set(.noMatch)
             for _ in 1...4 {
-                guard case .noMatch = try await sensor.readFinger() else {
+                guard case .noMatch = try await sensor.read(allowingDevicePasscode: false) else {
                     Issue.record("locked too early")
                     return
                 }
             }
-            #expect(try await sensor.readFinger() == .lockedOut)
-            #expect(try await sensor.readFinger() == .lockedOut)
+            #expect(try await sensor.read(allowingDevicePasscode: false) == .lockedOut)
+            #expect(try await sensor.read(allowingDevicePasscode: false) == .lockedOut)
             try sensor.set(.match)
-            #expect(try await sensor.readFinger() == .match)
+            #expect(try await sensor.read(allowingDevicePasscode: false) == .match)
         }
     }
 
@@ -51,11 +51,11 @@ struct SimulatedDeviceTests {
     func enrolledFingers() async throws {
         try await withHome { home in
             let sensor = SimulatedSensor(home: home)
-            let before = await sensor.enrolledFingers()
+            let before = await sensor.enrolledSet()
             try sensor.set(.noMatch)
-            #expect(await sensor.enrolledFingers() == before)
+            #expect(await sensor.enrolledSet() == before)
             try sensor.set(.changed)
-            #expect(await sensor.enrolledFingers() != before)
+            #expect(await sensor.enrolledSet() != before)
         }
     }
 

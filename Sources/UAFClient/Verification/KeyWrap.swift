@@ -8,7 +8,7 @@ import _Primitives
     import Foundation
 #endif
 
-/// How much work one PIN costs whoever tries it (RFC 7914, scrypt).
+/// How much work one try of a PIN or a password costs (RFC 7914, scrypt).
 public struct PinHardening: Hashable, Sendable {
     /// The cost `N`, a power of two.
     public var rounds: Int
@@ -33,9 +33,9 @@ extension PinHardening {
     }
 }
 
-/// What is stored beside a key that a PIN protects: enough to derive the wrapping key again, and nothing that tells the
-/// PIN without the store's secret.
-struct PinSalt: Hashable {
+/// What is stored beside a key that a PIN or a password protects: enough to derive the wrapping key again, and nothing
+/// that tells the secret without the store's own.
+struct SecretSalt: Hashable {
     var salt: [UInt8]
     var hardening: PinHardening
 
@@ -46,12 +46,12 @@ struct PinSalt: Hashable {
 
     init(json object: JSONObject) throws {
         guard let salt = Base64URL.decode(try object.requiredString("salt")), salt.count == 32 else {
-            throw StorageError(.corrupt, "a PIN's salt")
+            throw StorageError(.corrupt, "a salt")
         }
         let hardening = PinHardening(
             rounds: try object.requiredInteger("rounds"), blockSize: try object.requiredInteger("blockSize"),
             parallelism: try object.requiredInteger("parallelism"))
-        guard hardening.isSupported else { throw StorageError(.corrupt, "the cost of a PIN") }
+        guard hardening.isSupported else { throw StorageError(.corrupt, "the cost of a try") }
         self.salt = salt
         self.hardening = hardening
     }
@@ -67,7 +67,7 @@ struct PinSalt: Hashable {
 
 /// The wrapping keys of key handles (UAF authenticator commands 1.1, `Wrap.sym`).
 enum KeyWrap {
-    /// The key for authenticators that no PIN protects.
+    /// The key for authenticators without a secret of the person.
     static func key(secret: SecretBytes, keyID: [UInt8]) -> SymmetricKey {
         secret.withBytes { bytes in
             HKDF<SHA256>.deriveKey(
@@ -76,9 +76,9 @@ enum KeyWrap {
         }
     }
 
-    /// The key for a PIN: the slow hash of the PIN together with the store's secret, so that neither is enough.
-    static func key(pin: SecretBytes, salt: PinSalt, secret: SecretBytes, keyID: [UInt8]) throws -> SymmetricKey {
-        let hashed = try pin.withBytes { bytes in
+    /// The key for a PIN or a password: its slow hash together with the store's secret, so that neither is enough.
+    static func key(typed: SecretBytes, salt: SecretSalt, secret: SecretBytes, keyID: [UInt8]) throws -> SymmetricKey {
+        let hashed = try typed.withBytes { bytes in
             try KDF.Scrypt.deriveKey(
                 from: bytes, salt: salt.salt, outputByteCount: 32, rounds: salt.hardening.rounds,
                 blockSize: salt.hardening.blockSize, parallelism: salt.hardening.parallelism)
@@ -88,7 +88,7 @@ enum KeyWrap {
         return both.withBytes { bytes in
             HKDF<SHA256>.deriveKey(
                 inputKeyMaterial: SymmetricKey(data: bytes), salt: keyID,
-                info: Array("countersign key handle under a PIN/1".utf8), outputByteCount: 32)
+                info: Array("countersign key handle under a typed secret/1".utf8), outputByteCount: 32)
         }
     }
 }

@@ -1,0 +1,162 @@
+import CountersignTestKit
+import Testing
+import UAF
+import UAFClient
+
+@Suite("UAF Authenticator Commands 1.1: fingerprint and face")
+struct FingerprintTests {
+    private static let models = [Device.fingerprint, Device.face]
+
+    private func sensor(_ device: Device, _ model: AuthenticatorModel) throws -> ScriptedSensor {
+        try #require(model == Device.face ? device.camera : device.sensor)
+    }
+
+    @Test("One that does not match is asked for again with the sensor's advice", arguments: models)
+    func noMatch(model: AuthenticatorModel) async throws {
+        let device = try Device()
+        let name = try await device.register(model).name
+        let person = TestPerson()
+        try self.sensor(device, model).feel(.noMatch(hint: "too fast"), .noMatch(hint: "wet"), .match)
+        _ = try await device.sign(name, person: person)
+        #expect(await person.hints == [nil, "too fast", "wet"])
+    }
+
+    @Test("Each model reads its own sensor")
+    func ownSensor() async throws {
+        let device = try Device()
+        try await device.register(Device.face)
+        #expect(device.camera?.readingCount == 1 && device.sensor?.readingCount == 0)
+        try await device.register(Device.fingerprint)
+        #expect(device.camera?.readingCount == 1 && device.sensor?.readingCount == 1)
+    }
+
+    @Test("Cancelling at the sensor and a locked sensor end the operation", arguments: models)
+    func endings(model: AuthenticatorModel) async throws {
+        let device = try Device()
+        let name = try await device.register(model).name
+        try self.sensor(device, model).feel(.cancelled)
+        #expect(await failure { _ = try await device.sign(name) } == OperationFailure(.userCancelled, ""))
+        try self.sensor(device, model).feel(.lockedOut)
+        #expect(await failure { _ = try await device.sign(name) } == OperationFailure(.userLockout, ""))
+        #expect(await device.module.registrations(appID: Device.facet).count == 1)
+    }
+
+    @Test("Other enrolled fingers or faces end the key for good", arguments: models)
+    func changedFingers(model: AuthenticatorModel) async throws {
+        let device = try Device()
+        let name = try await device.register(model).name
+        try self.sensor(device, model).enroll(Array("another set".utf8))
+        let ended = await failure { _ = try await device.sign(name) }
+        #expect(ended == OperationFailure(.keyDisappearedPermanently, ""))
+        #expect(ended?.asmStatus == .keyDisappearedPermanently)
+        #expect(await device.module.registrations(appID: Device.facet).isEmpty)
+    }
+
+    @Test("A key that was made so survives other fingers or faces", arguments: models)
+    func survivesChange(model: AuthenticatorModel) async throws {
+        let device = try Device()
+        let name = try await device.register(model, options: BiometricOptions(invalidatesOnNewBiometrics: false)).name
+        let again = try device.reopened()
+        try self.sensor(again, model).enroll(Array("another set".utf8))
+        again.recognise(model)
+        #expect(try await again.sign(name).signCounter == 1)
+    }
+
+    @Test(
+        "The device's passcode may stand in only where it is allowed and other fingers do not end the key",
+        arguments: models)
+    func passcodeFallback(model: AuthenticatorModel) async throws {
+        for (invalidates, allows) in [(true, false), (true, true), (false, false), (false, true)] {
+            let device = try Device()
+            let options = BiometricOptions(invalidatesOnNewBiometrics: invalidates, allowsDevicePasscode: allows)
+            let name = try await device.register(model, options: options).name
+            let again = try device.reopened()
+            again.recognise(model)
+            _ = try await again.sign(name)
+            let isAllowed = allows && !invalidates
+            #expect(try self.sensor(again, model).passcodeAllowed == [isAllowed, isAllowed])
+        }
+        #expect(BiometricOptions() == BiometricOptions(invalidatesOnNewBiometrics: true, allowsDevicePasscode: false))
+    }
+
+    @Test("Without anybody enrolled a registration says so, and a signature is denied", arguments: models)
+    func notEnrolled(model: AuthenticatorModel) async throws {
+        let device = try Device()
+        let name = try await device.register(model).name
+        try self.sensor(device, model).enroll(nil)
+        #expect(await failure { try await device.register(model) } == OperationFailure(.userNotEnrolled, ""))
+        #expect(await failure { _ = try await device.sign(name) } == OperationFailure(.authenticatorAccessDenied, ""))
+        let status = await device.module.authenticators.first { $0.model == model }
+        #expect(status?.isSupportedByHardware == true && status?.isUserEnrolled == false)
+    }
+
+    @Test("A device without sensors and passcode supports none of what they judge")
+    func noSensor() async throws {
+        let device = try Device(sensor: nil, camera: nil, systemPasscode: nil)
+        let statuses = await device.module.authenticators
+        #expect(statuses.filter(\.isSupportedByHardware).map(\.model.factor) == [.pin, .password, .devicePossession])
+        for model in [Device.fingerprint, Device.face, Device.passcode] {
+            #expect(await failure { try await device.register(model) } == OperationFailure(.userNotEnrolled, ""))
+        }
+    }
+
+    @Test(
+        "No answer of the person has its own code",
+        arguments: [
+            (UserVerificationError.cancelled, ErrorCode.userCancelled), (.notResponsive, .userNotResponsive),
+            (.unavailable, .authenticatorAccessDenied),
+        ])
+    func noAnswer(error: UserVerificationError, code: ErrorCode) async throws {
+        let device = try Device()
+        for model in AuthenticatorModel.allCases where model != Device.possession {
+            let name = try await device.register(model).name
+            let person = TestPerson(failing: error)
+            #expect(await failure { _ = try await device.sign(name, person: person) } == OperationFailure(code, ""))
+            let before = await device.module.registrations(appID: Device.facet).count
+            #expect(await failure { try await device.register(model, person: person) } == OperationFailure(code, ""))
+            #expect(await device.module.registrations(appID: Device.facet).count == before)
+        }
+    }
+}
+
+@Suite("UAF Authenticator Commands 1.1: the device's passcode")
+struct DevicePasscodeTests {
+    @Test("The operating system is asked once at registration and once for each signature")
+    func asked() async throws {
+        let device = try Device()
+        let person = TestPerson()
+        let name = try await device.register(Device.passcode, person: person).name
+        #expect(await person.passcodeQuestions == 1)
+        device.systemPasscode?.answer(.match)
+        #expect(try await device.sign(name, person: person).signCounter == 1)
+        #expect(await person.passcodeQuestions == 2)
+        #expect(await person.statuses.isEmpty)
+        #expect(await person.hints.isEmpty)
+    }
+
+    @Test("Giving up there and its lock end the operation, and the key stays")
+    func endings() async throws {
+        let device = try Device()
+        let name = try await device.register(Device.passcode).name
+        device.systemPasscode?.answer(.cancelled, .lockedOut)
+        #expect(await failure { _ = try await device.sign(name) } == OperationFailure(.userCancelled, ""))
+        #expect(await failure { _ = try await device.sign(name) } == OperationFailure(.userLockout, ""))
+        #expect(await device.module.registrations(appID: Device.facet).count == 1)
+    }
+
+    @Test("Without a passcode there is no registration and no signature; a new one after that ends the key")
+    func removed() async throws {
+        let device = try Device()
+        let options = BiometricOptions(invalidatesOnNewBiometrics: false)
+        let name = try await device.register(Device.passcode, options: options).name
+        device.systemPasscode?.enroll(nil)
+        #expect(await failure { try await device.register(Device.passcode) } == OperationFailure(.userNotEnrolled, ""))
+        #expect(await failure { _ = try await device.sign(name) } == OperationFailure(.authenticatorAccessDenied, ""))
+        let status = await device.module.authenticators.first { $0.model == Device.passcode }
+        #expect(status?.isSupportedByHardware == true && status?.isUserEnrolled == false)
+        device.systemPasscode?.enroll(Array("set again".utf8))
+        #expect(
+            await failure { _ = try await device.sign(name) } == OperationFailure(.keyDisappearedPermanently, ""))
+        #expect(await device.module.registrations(appID: Device.facet).isEmpty)
+    }
+}
