@@ -22,6 +22,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case anyRequest = "any-request"
     case finalChallengeParams = "final-challenge-params"
     case transport
+    case policy
     case metadata
     case keysAndSignatures = "keys-and-signatures"
     case outOfBandPayload = "out-of-band-payload"
@@ -48,6 +49,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .finalChallengeParams:
             self.survives(bytes, { try FinalChallengeParams(encoded: Self.text($0)) }, { Array($0.encoded.utf8) })
         case .transport: self.transport(bytes)
+        case .policy: Self.policy(bytes)
         case .metadata: Self.metadata(bytes)
         case .keysAndSignatures: Self.keysAndSignatures(bytes)
         case .outOfBandPayload: Self.outOfBandPayload(bytes)
@@ -81,16 +83,25 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     }
 
     private static func tlv(_ bytes: [UInt8]) -> Bool {
-        var reader = TLVReader(bytes[...])
+        // The reader gets a part of a longer array, and must see nothing of the rest.
+        let padded = [0xAA, 0xAA] + bytes + [UInt8](repeating: 0x05, count: 64)
+        let part = padded[2..<(2 + bytes.count)]
+        var reader = TLVReader(part)
         var writer = TLVWriter()
+        var position = part.startIndex
         do {
             while let field = try reader.readNext() {
                 try writer.append(field.tag, field.value)
-                guard Array(field.encoded.suffix(field.value.count)) == Array(field.value) else { return false }
+                // Items follow one another without a gap, and end where the part ends.
+                guard field.encoded.startIndex == position, field.encoded.endIndex <= part.endIndex,
+                    field.value.endIndex == field.encoded.endIndex,
+                    field.value.count == field.encoded.count - 4
+                else { return false }
+                position = field.encoded.endIndex
             }
             try reader.finish()
         } catch { return true }
-        return writer.bytes == bytes
+        return writer.bytes == bytes && position == part.endIndex
     }
 
     private static func registrationAssertion(_ bytes: [UInt8]) -> Bool {
@@ -122,6 +133,22 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             return PolicyMatcher(request.policy).selections(among: candidates).count <= 64
         case .deregistration(let request):
             return !request.authenticators.isEmpty
+        }
+    }
+
+    /// A policy by itself, as a server's configuration has it, held against every authenticator of ours.
+    private static func policy(_ bytes: [UInt8]) -> Bool {
+        guard case .object(let object)? = try? JSON(parsing: bytes), let policy = try? Policy(json: object) else {
+            return true
+        }
+        guard (try? Policy(json: policy.json)) == policy else { return false }
+        let candidates = AuthenticatorModel.allCases.map { PolicyCandidate(info: $0.info) }
+        let matcher = PolicyMatcher(policy)
+        return matcher.selections(among: candidates).allSatisfy { selection in
+            let criteria = policy.accepted[selection.alternative]
+            return zip(criteria, selection.candidates).allSatisfy { criterion, index in
+                criterion.matches(candidates[index]) && matcher.allows(candidates[index])
+            }
         }
     }
 
@@ -200,7 +227,11 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
 
     private static func parameters(_ bytes: [UInt8]) -> Bool {
         let text = self.text(bytes)
-        _ = try? Parameters(parsing: text)
+        if let parameters = try? Parameters(parsing: text) {
+            // Percent signs make a text up to three times as long.
+            let limits = Parameters.Limits(bytes: 3 * text.utf8.count + 64)
+            guard (try? Parameters(parsing: parameters.encoded, limits: limits)) == parameters else { return false }
+        }
         _ = try? Scope(text)
         _ = try? RedirectURI(text)
         _ = try? ClientCredentials(basic: text)

@@ -117,4 +117,28 @@ struct TLVReaderTests {
         #expect(fields.map { Array($0.value) } == expected.map(\.1))
         #expect(fields.flatMap { Array($0.encoded) } == writer.bytes)
     }
+
+    @Test("A reader sees nothing of the bytes around its part", arguments: 0..<100)
+    func surroundings(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let part = random.bytes(Int.random(in: 0...40, using: &random)).map { $0 & 0x0F }
+        /// What a reader makes of the part: its items, and whether it refused the rest.
+        func read(_ before: [UInt8], _ after: [UInt8]) -> (items: [[UInt8]], refused: Bool) {
+            let all = before + part + after
+            var reader = TLVReader(all[before.count..<(before.count + part.count)])
+            var items: [[UInt8]] = []
+            do {
+                while let item = try reader.readNext() { items.append(Array(item.encoded)) }
+                try reader.finish()
+                return (items, false)
+            } catch { return (items, true) }
+        }
+        let alone = read([], [])
+        for _ in 0..<5 {
+            let found = read(random.bytes(7), random.bytes(300))
+            #expect(found.items == alone.items && found.refused == alone.refused)
+        }
+        let taken = alone.items.flatMap { $0 }
+        #expect(part.starts(with: taken) && (alone.refused || taken == part))
+    }
 }
