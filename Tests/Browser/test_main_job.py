@@ -19,7 +19,8 @@ def test_sign_in_and_transfer_from_screenshots(bank, phone, any_browser):
 
     browser.begin_transfer("41.50")
     run = phone.approve(browser.picture()).expect(0)
-    assert "Transfer EUR 41.50\nTo: Jo Gardener\nIBAN: DE89370400440532013000" in run["request"]["transaction"]
+    assert "Payment\nAmount: EUR 41.50\nTo: Jo Gardener\nIBAN: DE89370400440532013000" in run["request"]["transaction"]
+    assert run["request"]["payment"]["amount"] == "41.50"
     browser.finish_transfer()
     assert "EUR 41.50" in browser.one("receipt").text
 

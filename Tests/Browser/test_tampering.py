@@ -28,10 +28,9 @@ class Tamperer(http.server.BaseHTTPRequestHandler):
         self.pass_on(self.rfile.read(int(self.headers.get("Content-Length", 0))))
 
     def pass_on(self, body):
-        original = None
         is_dispatch = self.path == "/token/dispatch/authentication"
         if is_dispatch:
-            body, original = self.changed(body)
+            body = self.changed(body)
         connection = http.client.HTTPConnection("127.0.0.1", self.target, timeout=90)
         headers = {name: value for name, value in self.headers.items() if name.lower() != "content-length"}
         connection.request(self.command, self.path, body or None, headers)
@@ -39,9 +38,7 @@ class Tamperer(http.server.BaseHTTPRequestHandler):
         is_stream = answer.getheader("Content-Type", "").startswith("text/event-stream")
         data = b"" if is_stream else answer.read()
         if is_dispatch and self.hides:
-            shown = json.loads(data)
-            shown["transaction"] = original
-            data = json.dumps(shown).encode()
+            data = self.hidden(data)
         self.send_response(answer.status)
         for name, value in answer.getheaders():
             if name.lower() not in ("content-length", "transfer-encoding", "connection", "date", "server"):
@@ -60,12 +57,19 @@ class Tamperer(http.server.BaseHTTPRequestHandler):
     def changed(body):
         message = json.loads(body)
         context = json.loads(message["getUafRequest"]["context"])
-        original = json.loads(json.dumps(context["transaction"]))
-        content = context["transaction"][0]["content"]
-        text = base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)).replace(b"120.00", b"920.00")
-        context["transaction"][0]["content"] = base64.urlsafe_b64encode(text).decode().rstrip("=")
+        assert context["payment"]["amount"] == "120.00"
+        context["payment"]["amount"] = "920.00"
         message["getUafRequest"]["context"] = json.dumps(context)
-        return json.dumps(message).encode(), original
+        return json.dumps(message).encode()
+
+    @staticmethod
+    def hidden(data):
+        """The answer to a dispatch, in which the bank's own amount seems to stand."""
+        shown = json.loads(data)
+        content = shown["transaction"][0]["content"]
+        text = base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)).replace(b"920.00", b"120.00")
+        shown["transaction"][0]["content"] = base64.urlsafe_b64encode(text).decode().rstrip("=")
+        return json.dumps(shown).encode()
 
 
 @pytest.fixture
@@ -93,6 +97,7 @@ def test_amount_that_changes_between_dispatch_and_answer_is_refused(tampered, br
     browser.begin_transfer("120.00")
     run = phone.approve(browser.picture()).expect(0)
     assert "EUR 920.00" in run["request"]["transaction"], "the phone shows what is signed"
+    assert run["request"]["payment"]["amount"] == "920.00"
     browser.finish_transfer()
     assert browser.one("refused").get_attribute("data-reason") == "unverified"
     browser.get(bank.origin + "/accounts")

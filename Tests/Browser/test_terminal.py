@@ -68,7 +68,8 @@ def test_sign_in_by_hand(bank, phone, browser):
 
     browser.begin_transfer("77.00")
     terminal = Terminal("scan", browser.picture(), "--home", phone.home)
-    terminal.expect("asks you to confirm").expect("You are about to sign").expect("│ Transfer EUR 77.00")
+    terminal.expect("asks you to confirm a payment").expect("You are about to pay")
+    terminal.expect("│ Amount    │ EUR 77.00").expect("│ To        │ Jo Gardener")
     terminal.expect("[y/n]").type("n\n")
     terminal.expect("Denied.")
     assert terminal.exit_code() == 1

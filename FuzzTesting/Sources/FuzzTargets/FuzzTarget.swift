@@ -194,7 +194,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     }
 
     private static func transactionText(_ bytes: [UInt8]) -> Bool {
-        if let received = try? TransactionText(received: bytes), received.bytes != bytes { return false }
+        if let received = try? TransactionText(received: bytes) {
+            if received.bytes != bytes { return false }
+            if let payment = try? Payment(recognizing: received), payment.text != received { return false }
+        }
         guard let made = try? TransactionText(normalizing: self.text(bytes)) else { return true }
         return (try? TransactionText(received: made.bytes)) == made
     }

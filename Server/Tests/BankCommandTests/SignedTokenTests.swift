@@ -92,7 +92,7 @@ struct SignedTokenTests {
         #expect(throws: ProviderError.self) { try UnverifiedToken(text) }
     }
 
-    private static let text = "Transfer EUR 120.00\nTo: Jo Gardener\nIBAN: DE89370400440532013000"
+    private static let text = "Payment\nAmount: EUR 120.00\nTo: Jo Gardener\nIBAN: DE89370400440532013000"
 
     private func confirmation(_ changes: [String: Any] = [:]) throws -> ConfirmationClaims {
         var claims: [String: Any] = [

@@ -33,26 +33,46 @@ struct TransferTests {
         #expect(Money(cents: -505).text == "−5.05")
     }
 
-    @Test("The text to confirm has one field a line, in NFC, and fits what a phone shows")
+    @Test("The text to confirm is the grammar of payments: one field a line, in NFC, and fits what a phone shows")
     func text() throws {
-        let order = try self.order(payee: "Jose\u{301}", reference: "Fence")
-        #expect(order.text == "Transfer EUR 120.00\nTo: Jos\u{E9}\nIBAN: DE89370400440532013000\nReference: Fence")
+        let order = try self.order(amount: "1234,5", payee: " Jose\u{301}  B", reference: "Fence")
+        #expect(
+            order.text
+                == "Payment\nAmount: EUR 1234.50\nTo: Jos\u{E9} B\nIBAN: DE89370400440532013000\nReference: Fence")
         #expect(order.text.unicodeScalars.contains("\u{E9}"))
+        #expect(try self.order().text == "Payment\nAmount: EUR 120.00\nTo: Jo Gardener\nIBAN: DE89370400440532013000")
         let long = try self.order(
-            amount: "10000000", payee: String(repeating: "x", count: 40), reference: String(repeating: "y", count: 60))
+            amount: "10000000", payee: String(repeating: "x", count: 40),
+            iban: "MT84MALT011000012345MTLCAST001S", reference: String(repeating: "y", count: 60))
         #expect(long.text.unicodeScalars.count <= 200)
     }
 
     @Test(
         "A field that could forge another line, or hide something, is refused",
-        arguments: ["A\nIBAN: XX", "A\u{202E}B", "\u{200B}", ""])
-    func forgedPayee(payee: String) {
-        #expect(throws: TransferOrder.Problems.self) { try self.order(payee: payee) }
+        arguments: ["A\nIBAN: XX", "A\u{202E}B", "\u{200B}", "\u{301}A", "---", "A\u{3164}"])
+    func forgedField(text: String) {
+        #expect(throws: TransferOrder.Problems(payee: "Enter a name of up to 40 letters.")) {
+            try self.order(payee: text)
+        }
+        #expect(throws: TransferOrder.Problems(reference: "Enter up to 60 letters.")) {
+            try self.order(reference: text)
+        }
+    }
+
+    @Test("A payee is needed, a reference is not; both have an end")
+    func lengths() throws {
+        #expect(throws: TransferOrder.Problems.self) { try self.order(payee: " ") }
+        #expect(try self.order(reference: " ").reference.isEmpty)
+        #expect(throws: TransferOrder.Problems.self) { try self.order(payee: String(repeating: "x", count: 41)) }
+        #expect(throws: TransferOrder.Problems.self) { try self.order(reference: String(repeating: "x", count: 61)) }
     }
 
     @Test(
         "An IBAN with a wrong digit, letter or length is refused",
-        arguments: ["DE88370400440532013000", "DE89", "", "ÄE89370400440532013000"])
+        arguments: [
+            "DE88370400440532013000", "DE89", "", "ÄE89370400440532013000", "8937040044053201300000",
+            "GB00000000000000000", "DE8937040044053201300٣",
+        ])
     func wrongIBAN(iban: String) {
         #expect(throws: TransferOrder.Problems(iban: "This is not an IBAN: check its digits.")) {
             try self.order(iban: iban)

@@ -44,6 +44,71 @@ struct DispatchTests {
         #expect(status.confirmation?.amr == ["pin", "swk", "mfa"])
     }
 
+    static let payment: JSONObject = [
+        "amount": .string("120"), "currency": .string("EUR"), "payee": .string(" Zoe\u{308}  Gardener"),
+        "iban": .string("de89 3704 0044 0532 0130 00"), "reference": .string("Fence"),
+        "executionDate": .string("2026-12-01"),
+    ]
+    static let paymentText =
+        "Payment\nAmount: EUR 120.00\nTo: Zo\u{EB} Gardener\nIBAN: DE89370400440532013000\nReference: Fence\n"
+        + "Date: 2026-12-01"
+
+    @Test func thePaymentsFieldsAreTheTextThatIsSigned() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let dispatched = try await server.engine.dispatch(
+            DispatchRequest(
+                dispatcher: "link", operation: .authentication,
+                context: ["subject": .string("bank|\(account.id)"), "payment": .object(Self.payment)]),
+            client: server.bank)
+        #expect(dispatched.transaction == [Transaction(content: Array(Self.paymentText.utf8))])
+        let request = try await server.engine.redeem(
+            token: try #require(dispatched.token), operation: .authentication)
+        let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
+        #expect(message.transaction == dispatched.transaction)
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(answer.response.statusCode == .ok)
+        let status = try await server.engine.status(sessionID: try #require(dispatched.sessionID), clientID: "bank")
+        #expect(status.confirmation?.contentHash == Array(SHA256.hash(data: Array(Self.paymentText.utf8))))
+    }
+
+    @Test func aTextThatIsAPaymentIsTakenAndOneThatOnlySaysSoIsRefused() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        #expect(try await server.dispatch(Self.paymentText, to: account).result == .dispatched)
+        for text in ["Payment\nEUR 120", Self.paymentText + "\nFee: EUR 1.00", "PAYMENT"] {
+            let error = await #expect(throws: CeremonyError.self) { try await server.dispatch(text, to: account) }
+            #expect(error?.code == .invalidRequest && error?.reason.hasPrefix("the payment: ") == true, "\(text)")
+        }
+    }
+
+    static let refusedPayments: [(member: String, value: JSON?, reason: String)] = [
+        ("amount", .string("0"), "the payment: amount"), ("amount", .string("1.001"), "the payment: amount"),
+        ("amount", .integer(120), "a context that is not understood"),
+        ("amount", nil, "a context that is not understood"),
+        ("currency", .string("EURO"), "the payment: currency"), ("payee", .string("A\nTo: B"), "the payment: payee"),
+        ("payee", .string("A\u{202E}B"), "the payment: payee"), ("payee", nil, "a context that is not understood"),
+        ("iban", .string("DE88370400440532013000"), "the payment: iban"),
+        ("iban", nil, "not exactly one of the payment's iban and account"),
+        ("account", .string("7"), "not exactly one of the payment's iban and account"),
+        ("reference", .string("\u{200B}"), "the payment: reference"),
+        ("executionDate", .string("2026-02-30"), "the payment: executionDate"),
+        ("fee", .string("1"), "a payment member that is not known"),
+    ]
+
+    @Test(arguments: Self.refusedPayments)
+    func aPaymentWithAFieldThatIsNotAcceptableIsRefused(member: String, value: JSON?, reason: String) async throws {
+        let server = try TestServer()
+        var payment = Self.payment
+        payment[member] = value
+        let context: JSONObject = ["subject": .string("s"), "payment": .object(payment)]
+        let error = await #expect(throws: CeremonyError.self) {
+            try await server.engine.dispatch(
+                DispatchRequest(dispatcher: "link", operation: .authentication, context: context), client: server.bank)
+        }
+        #expect(error?.code == .invalidRequest && error?.reason == reason)
+    }
+
     @Test func aPhoneThatSignedAnotherTextConfirmsNothing() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
@@ -207,7 +272,12 @@ struct DispatchTests {
         ["transaction": .array([.object(Transaction(content: Array("Pay".utf8)).json)])],
         Self.context(Transaction(contentType: .imagePNG, content: [1])), Self.context("two\u{202E}rows"),
         Self.context("a\u{7}"), Self.context("zero\u{200B}width"), Self.context(String(repeating: "x", count: 201)),
-        Self.context("  "), Self.context(Transaction(content: [0xFF])),
+        Self.context("  "), Self.context(Transaction(content: [0xFF])), ["payment": .object(Self.payment)],
+        ["payment": .string("x"), "subject": .string("s")],
+        [
+            "subject": .string("s"), "payment": .object(Self.payment),
+            "transaction": .array([.object(Transaction(content: [65]).json)]),
+        ],
         [
             "subject": .string("s"),
             "transaction": .array([

@@ -23,6 +23,8 @@ public struct AccountSelectionContext: Sendable {
     public let authenticators: [AuthenticatorDescriptor]
     /// What the person is to confirm: the bytes of a text, as they will be signed. `nil` where there is nothing.
     public let transactionConfirmationData: Data?
+    /// The fields of that text where it is a payment: show them as a table. `nil` for any other text.
+    public let payment: PaymentDetails?
     /// Who asks, as far as the server says.
     public let requester: Requester?
     let compliant: [Username: Set<Aaid>]
@@ -61,6 +63,8 @@ public struct AuthenticatorSelectionContext: Sendable {
     /// What the person is to confirm, unless an account selector has shown it: the bytes of a text, as they will be
     /// signed.
     public let transactionConfirmationData: Data?
+    /// The fields of that text where it is a payment: show them as a table. `nil` for any other text.
+    public let payment: PaymentDetails?
     /// Who asks, as far as the server says.
     public let requester: Requester?
     let compliant: Set<Aaid>

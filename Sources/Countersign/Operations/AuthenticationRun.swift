@@ -28,6 +28,12 @@ struct AuthenticationRun: Sendable {
     var username: Username?
     let parts: AuthenticationParts
 
+    /// What the person is to agree to: the bytes, and their fields where they are a payment.
+    private struct Confirmable {
+        let data: Data
+        let payment: PaymentDetails?
+    }
+
     /// An account and its ways to answer.
     private struct Candidate {
         let record: AccountRecord
@@ -88,13 +94,17 @@ struct AuthenticationRun: Sendable {
         }
     }
 
-    /// The bytes to show: refused where they are not a text that reads one way only.
-    private static func confirmable(_ transaction: Transaction?) throws -> Data? {
+    /// What to show: refused where it is not a text that reads one way only, or a text that passes itself off as a
+    /// payment without being one.
+    private static func confirmable(_ transaction: Transaction?) throws -> Confirmable? {
         guard let transaction else { return nil }
         do {
-            return Data(try TransactionText(received: transaction.content).bytes)
-        } catch {
+            let text = try TransactionText(received: transaction.content)
+            return Confirmable(data: Data(text.bytes), payment: try Payment(recognizing: text).map(PaymentDetails.init))
+        } catch let error as TransactionTextError {
             throw OperationError.fido(.invalidTransactionContent, "\(error.code)")
+        } catch let error as PaymentError {
+            throw OperationError.fido(.invalidTransactionContent, "payment: \(error.code)")
         }
     }
 
@@ -127,7 +137,7 @@ struct AuthenticationRun: Sendable {
     }
 
     /// The account, and whether the person has seen there what is to be confirmed.
-    private func selectAccount(_ candidates: [Candidate], _ prepared: PreparedAuthentication, _ text: Data?)
+    private func selectAccount(_ candidates: [Candidate], _ prepared: PreparedAuthentication, _ text: Confirmable?)
         async throws -> (Candidate, Bool)
     {
         if candidates.count == 1, self.username != nil || prepared.namesKeys || self.parts.accountSelector == nil {
@@ -139,7 +149,8 @@ struct AuthenticationRun: Sendable {
         let records = candidates.map(\.record)
         let context = AccountSelectionContext(
             accounts: records.map(\.account), authenticators: await self.core.descriptors(),
-            transactionConfirmationData: text, requester: await self.core.requester(of: self.request, for: records),
+            transactionConfirmationData: text?.data, payment: text?.payment,
+            requester: await self.core.requester(of: self.request, for: records),
             compliant: Dictionary(
                 uniqueKeysWithValues: candidates.map { ($0.record.username, Set($0.ways.map(\.aaid))) }))
         let username = try await self.core.patience.ask { answer in
@@ -161,14 +172,14 @@ struct AuthenticationRun: Sendable {
         }
     }
 
-    private func selectKeys(_ candidate: Candidate, _ text: Data?) async throws -> [KeyName] {
+    private func selectKeys(_ candidate: Candidate, _ text: Confirmable?) async throws -> [KeyName] {
         guard let selector = self.parts.authenticatorSelector else {
             throw OperationError(.missingInteraction, "no authenticator selector")
         }
         let aaids = candidate.ways.map(\.aaid)
         let context = AuthenticatorSelectionContext(
             account: candidate.record.account, authenticators: await self.core.descriptors(preferring: aaids),
-            transactionConfirmationData: text,
+            transactionConfirmationData: text?.data, payment: text?.payment,
             requester: await self.core.requester(of: self.request, for: [candidate.record]), compliant: Set(aaids))
         let aaid = try await self.core.patience.ask { answer in
             selector.selectAuthenticator(context: context, handler: AuthenticatorSelectionHandler(answer: answer))

@@ -101,7 +101,7 @@ struct RegistrationRun: Sendable {
         let context = AuthenticatorSelectionContext(
             account: Account(username: username, server: Account.Server(baseUrl: baseUrl)),
             authenticators: await self.core.descriptors(preferring: named.map(\.aaid)),
-            transactionConfirmationData: nil,
+            transactionConfirmationData: nil, payment: nil,
             requester: await self.core.requester(of: self.request, for: []), compliant: Set(named.map(\.aaid)))
         let aaid = try await self.core.patience.ask { answer in
             selector.selectAuthenticator(context: context, handler: AuthenticatorSelectionHandler(answer: answer))

@@ -45,6 +45,8 @@ public final class VirtualPerson: @unchecked Sendable {
         public let question: Question
         /// What was to be confirmed, where the question shows it.
         public var transaction: Data?
+        /// The fields of what was to be confirmed, where it was a payment.
+        public var payment: PaymentDetails?
         /// Who asked, where the question shows it.
         public var requester: Requester?
         /// The accounts to choose from.
@@ -109,6 +111,7 @@ extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifi
     public func selectAccount(context: AccountSelectionContext, handler: AccountSelectionHandler) {
         var asked = Asked(question: .account)
         asked.transaction = context.transactionConfirmationData
+        asked.payment = context.payment
         asked.requester = context.requester
         asked.accounts = context.accounts
         asked.authenticators = context.authenticators
@@ -122,6 +125,7 @@ extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifi
         let compliant = context.authenticators.filter { context.isPolicyCompliant(authenticatorAaid: $0.aaid) }
         var asked = Asked(question: .authenticator)
         asked.transaction = context.transactionConfirmationData
+        asked.payment = context.payment
         asked.requester = context.requester
         asked.accounts = [context.account]
         asked.authenticators = context.authenticators

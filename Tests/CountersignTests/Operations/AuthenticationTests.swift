@@ -178,6 +178,47 @@ struct TransactionTests {
                 == Array(SHA256.hash(data: bytes)))
     }
 
+    @Test("A payment is shown field by field, with the bytes that are signed; any other text has no fields")
+    func paymentIsShownAsFields() async throws {
+        let world = try await World()
+        try await world.enroll("alice")
+        try await world.enroll("bob")
+        let lines =
+            "Payment\nAmount: EUR 12.50\nTo: José\nIBAN: DE89370400440532013000\nReference: Fence\n"
+            + "Date: 2026-12-01"
+        _ = try await world.phone.authenticate(try await world.server.authentication(transaction: [text(lines)]))
+        _ = try await world.phone.authenticate(
+            try await world.server.authentication(username: "alice", transaction: [text("Pay 5 EUR")]))
+        let shown = world.phone.person.asked.filter { $0.transaction != nil }
+        #expect(shown.map(\.question) == [.account, .authenticator])
+        let payment = try #require(shown[0].payment)
+        let rows = payment.rows.map { "\($0.label): \($0.value)" }
+        #expect(rows == lines.split(separator: "\n").dropFirst().map { String($0) })
+        #expect(payment.amount == "12.50" && payment.currency == "EUR" && payment.payee == "José")
+        #expect(payment.iban == "DE89370400440532013000" && payment.accountNumber == nil)
+        #expect(payment.reference == "Fence" && payment.executionDate == "2026-12-01")
+        #expect(shown[0].transaction == Data(lines.utf8))
+        #expect(shown[1].payment == nil)
+    }
+
+    @Test(
+        "A text that says it is a payment and is none is refused, not shown as text",
+        arguments: [
+            "Payment", "PAYMENT\nAmount: EUR 5.00\nTo: Jo\nAccount: 7", "Payment\nAmount: EUR 5\nTo: Jo\nAccount: 7",
+            "Payment\nAmount: EUR 5.00\nTo: Jo\nAccount: 7\nFee: EUR 900.00",
+            "Payment\nAmount: EUR 5.00\nTo: Jo\nIBAN: DE88370400440532013000",
+        ])
+    func imitatedPaymentIsRefused(lines: String) async throws {
+        let world = try await World()
+        try await world.enroll("alice")
+        let payload = try await world.server.authentication(transaction: [text(lines)])
+        #expect(
+            await operationError { _ = try await world.phone.authenticate(payload) }
+                == .fido(.invalidTransactionContent))
+        #expect(world.phone.person.asked.isEmpty)
+        #expect(await world.server.accepted.isEmpty)
+    }
+
     @Test("Without a transaction nothing is shown, and the signature is of mode 1")
     func none() async throws {
         let world = try await World()

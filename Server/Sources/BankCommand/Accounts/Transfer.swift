@@ -19,6 +19,9 @@ struct Money: Sendable, Equatable, Comparable {
 
     init(cents: Int) { self.cents = cents }
 
+    /// `1234.50`: the form in which an amount is sent to the provider and signed.
+    var decimal: String { "\(self.cents / 100).\(String(format: "%02d", self.cents % 100))" }
+
     /// `1,234.50`, with a minus sign where it is negative.
     var text: String {
         let digits = String(self.cents.magnitude / 100)
@@ -58,43 +61,55 @@ struct TransferOrder: Sendable, Equatable {
         let money = Money(typed: amount)
         if money == nil { problems.amount = "Enter an amount such as 120.00." }
         self.payee = Self.clean(payee)
-        if !(1...40).contains(self.payee.count) || !Self.isPrintable(self.payee) {
+        if !(1...40).contains(self.payee.unicodeScalars.count) || !Self.isReadable(self.payee) {
             problems.payee = "Enter a name of up to 40 letters."
         }
         self.iban = iban.uppercased().filter { !$0.isWhitespace }
         if !Self.isIBAN(self.iban) { problems.iban = "This is not an IBAN: check its digits." }
         self.reference = Self.clean(reference)
-        if self.reference.count > 60 || !Self.isPrintable(self.reference) {
+        if self.reference.unicodeScalars.count > 60 || !(self.reference.isEmpty || Self.isReadable(self.reference)) {
             problems.reference = "Enter up to 60 letters."
         }
         guard let money, problems.isEmpty else { throw problems }
         self.amount = money
     }
 
-    /// The text that the phone shows and signs: one field a line, in NFC.
+    /// What the phone signs for this order: the fields, one a line, in the provider's grammar for payments.
+    ///
+    /// The bank writes it from its own record, and never takes it from an answer.
     var text: String {
-        var lines = ["Transfer EUR \(self.amount.text)", "To: \(self.payee)", "IBAN: \(self.iban)"]
+        var lines = ["Payment", "Amount: EUR \(self.amount.decimal)", "To: \(self.payee)", "IBAN: \(self.iban)"]
         if !self.reference.isEmpty { lines.append("Reference: \(self.reference)") }
         return lines.joined(separator: "\n")
     }
 
+    /// Unicode's NFC, with one space between words and none around them.
     private static func clean(_ text: String) -> String {
-        text.trimmingCharacters(in: .whitespaces).precomposedStringWithCanonicalMapping
+        text.precomposedStringWithCanonicalMapping.unicodeScalars
+            .split { $0.properties.generalCategory == .spaceSeparator }
+            .map { String($0) }.joined(separator: " ")
     }
 
-    /// No control or invisible character may hide between what the customer typed and what the phone shows.
-    private static func isPrintable(_ text: String) -> Bool {
-        text.unicodeScalars.allSatisfy { scalar in
+    /// Something to read, and no control or invisible character that could hide between what the customer typed and
+    /// what the phone shows.
+    private static func isReadable(_ text: String) -> Bool {
+        guard let first = text.unicodeScalars.first, first.properties.canonicalCombiningClass == .notReordered,
+            text.unicodeScalars.contains(where: { $0.properties.isAlphabetic || $0.properties.numericType != nil })
+        else { return false }
+        return text.unicodeScalars.allSatisfy { scalar in
             switch scalar.properties.generalCategory {
             case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
-            default: true
+            default: !scalar.properties.isDefaultIgnorableCodePoint
             }
         }
     }
 
     /// ISO 13616: the country and check digits move to the end, letters count from 10, and the rest modulo 97 is 1.
     private static func isIBAN(_ text: String) -> Bool {
-        guard (15...34).contains(text.count), text.utf8.allSatisfy({ $0 < 0x80 }) else { return false }
+        guard (15...34).contains(text.count), text.utf8.allSatisfy({ $0 < 0x80 }),
+            text.prefix(2).allSatisfy(\.isLetter), let checkDigits = Int(text.dropFirst(2).prefix(2)),
+            (2...98).contains(checkDigits)
+        else { return false }
         var remainder = 0
         for character in text.dropFirst(4) + text.prefix(4) {
             guard let value = character.isNumber ? character.wholeNumberValue : Self.value(of: character) else {

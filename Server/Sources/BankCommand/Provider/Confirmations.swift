@@ -1,6 +1,6 @@
 import Foundation
 
-/// Having a text confirmed on a person's phone: two calls from the bank's back end.
+/// Having a transfer confirmed on a person's phone: two calls from the bank's back end.
 struct Confirmations: Sendable {
     let calls: ProviderCalls
 
@@ -22,19 +22,26 @@ struct Confirmations: Sendable {
         case failed
     }
 
-    private struct Content: Codable {
+    private struct Content: Decodable {
         let contentType: String
         let content: String
     }
 
-    /// Sends `text` to the phones of `subject`.
+    /// Sends the fields of an order to the phones of `subject`.
     ///
-    /// The provider answers with the bytes that will be signed. They must be the bank's own: a bank that would accept
-    /// another text here would act on something that nobody was shown.
-    func begin(subject: String, text: String, trace: TraceID) async throws -> Pending {
+    /// The provider answers with the bytes that will be signed. They must be those that the bank makes of its own
+    /// fields: a bank that would accept another text here would act on something that nobody was shown.
+    func begin(subject: String, order: TransferOrder, trace: TraceID) async throws -> Pending {
         struct Context: Encodable {
+            struct Payment: Encodable {
+                let amount: String
+                let currency: String
+                let payee: String
+                let iban: String
+                let reference: String?
+            }
             let subject: String
-            let transaction: [Content]
+            let payment: Payment
         }
         struct Dispatch: Encodable {
             struct Operation: Encodable {
@@ -51,8 +58,10 @@ struct Confirmations: Sendable {
             let qrCodeSvg: String?
             let transaction: [Content]?
         }
-        let own = Content(contentType: "text/plain", content: Base64.encodeURL(Data(text.utf8)))
-        let context = try JSONEncoder().encode(Context(subject: subject, transaction: [own]))
+        let payment = Context.Payment(
+            amount: order.amount.decimal, currency: "EUR", payee: order.payee, iban: order.iban,
+            reference: order.reference.isEmpty ? nil : order.reference)
+        let context = try JSONEncoder().encode(Context(subject: subject, payment: payment))
         let answer = try await self.calls.post(
             "\(self.calls.issuer)/token/dispatch/authentication",
             json: Dispatch(getUafRequest: .init(context: String(decoding: context, as: UTF8.self))),
@@ -61,7 +70,10 @@ struct Confirmations: Sendable {
         guard answer.dispatchResult == "dispatched", let session = answer.sessionId, let link = answer.link,
             let picture = answer.qrCodeSvg
         else { throw ProviderError.refused("the confirmation was not sent: \(answer.dispatchResult)") }
-        guard answer.transaction?.count == 1, answer.transaction?.first?.content == own.content else {
+        let own = Base64.encodeURL(Data(order.text.utf8))
+        guard let shown = answer.transaction, shown.count == 1, shown[0].contentType == "text/plain",
+            shown[0].content == own
+        else {
             throw ProviderError.refused("the provider would show another text")
         }
         return Pending(sessionID: session, link: link, qrCode: Data(picture.utf8))

@@ -53,7 +53,7 @@ extension Bank {
             let trace = TraceID()
             await self.record(.transferWanted, trace)
             await self.record(.transactionDispatched, trace)
-            let pending = try await self.confirmations.begin(subject: person.subject, text: order.text, trace: trace)
+            let pending = try await self.confirmations.begin(subject: person.subject, order: order, trace: trace)
             await self.record(.transactionCodeShown, trace)
             let transfer = Transfer(
                 id: Base64.random(16), subject: person.subject, order: order, pending: pending, trace: trace,

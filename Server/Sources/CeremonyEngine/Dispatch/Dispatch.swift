@@ -25,7 +25,8 @@ public struct DispatchRequest: Sendable {
     public var dispatcher: String
     /// `op` of the wrapped request; only authentications are dispatched by back ends.
     public var operation: UAF.Operation?
-    /// `context` of the wrapped request: `subject` for a known person, `transaction` for a text to agree to.
+    /// `context` of the wrapped request: `subject` for a known person, `transaction` for a text or `payment` for typed
+    /// fields to agree to.
     public var context: JSONObject?
 
     /// Asks for a dispatch.
@@ -71,7 +72,8 @@ extension CeremonyEngine {
     /// Starts an authentication or a transaction for a back end.
     ///
     /// A subject that the client was never told, or that does not exist, answers `userNotFound`. Throws
-    /// `invalidRequest` for a context that is not understood and for a text that cannot be shown.
+    /// `invalidRequest` for a context that is not understood, for a text that cannot be shown, and for a payment with
+    /// a field that is not acceptable.
     public func dispatch(_ request: DispatchRequest, client: DispatchingClient) async throws -> DispatchAnswer {
         guard let channel = Self.channel(of: request.dispatcher) else {
             return DispatchAnswer(.dispatcherNotFound, dispatcher: request.dispatcher)
@@ -138,14 +140,37 @@ extension CeremonyEngine {
 
         init(_ object: JSONObject, limits: Limits) throws {
             do {
-                guard object.members.allSatisfy({ ["subject", "transaction"].contains($0.name) }) else {
+                guard object.members.allSatisfy({ ["subject", "transaction", "payment"].contains($0.name) }) else {
                     throw CeremonyError(.invalidRequest, "a context member that is not known")
                 }
                 self.subject = try object.string("subject")
-                guard let transactions = try object.array("transaction") else {
-                    self.transaction = nil
-                    return
-                }
+                let text = try Self.text(
+                    object.array("transaction"), payment: object.object("payment"),
+                    maximumLength: limits.transactionCharacters)
+                self.transaction = text.map { Transaction(content: $0.bytes) }
+            } catch let error as CeremonyError {
+                throw error
+            } catch let error as TransactionTextError {
+                throw CeremonyError(.invalidRequest, "the transaction's text: \(error.code)")
+            } catch let error as PaymentError {
+                throw CeremonyError(.invalidRequest, "the payment: \(error.code)")
+            } catch {
+                throw CeremonyError(.invalidRequest, "a context that is not understood")
+            }
+            guard self.transaction != nil else { return }
+            guard self.subject != nil else {
+                throw CeremonyError(.invalidRequest, "a transaction without the person who is to agree")
+            }
+        }
+
+        /// What is to be shown and signed: the text of one transaction, or the text that typed fields make.
+        private static func text(_ transactions: [JSON]?, payment: JSONObject?, maximumLength: Int) throws
+            -> TransactionText?
+        {
+            switch (transactions, payment) {
+            case (nil, nil): return nil
+            case (nil, let payment?): return try Payment(json: payment, maximumLength: maximumLength).text
+            case (let transactions?, nil):
                 // One text: what several texts together mean would be for the person to guess.
                 guard transactions.count == 1, case .object(let content) = transactions[0] else {
                     throw CeremonyError(.invalidRequest, "not exactly one transaction")
@@ -154,17 +179,11 @@ extension CeremonyEngine {
                 guard sent.contentType == .textPlain, let text = String(validating: sent.content, as: UTF8.self) else {
                     throw CeremonyError(.invalidRequest, "a transaction that is not plain text in UTF-8")
                 }
-                let normal = try TransactionText(normalizing: text, maximumLength: limits.transactionCharacters)
-                self.transaction = Transaction(content: normal.bytes)
-            } catch let error as CeremonyError {
-                throw error
-            } catch let error as TransactionTextError {
-                throw CeremonyError(.invalidRequest, "the transaction's text: \(error.code)")
-            } catch {
-                throw CeremonyError(.invalidRequest, "a context that is not understood")
-            }
-            guard self.subject != nil else {
-                throw CeremonyError(.invalidRequest, "a transaction without the person who is to agree")
+                let normal = try TransactionText(normalizing: text, maximumLength: maximumLength)
+                // A phone would refuse a text that only looks like a payment: its sender learns of it here.
+                _ = try Payment(recognizing: normal, maximumLength: maximumLength)
+                return normal
+            default: throw CeremonyError(.invalidRequest, "a transaction and a payment")
             }
         }
     }

@@ -27,7 +27,9 @@ actor Person {
     // MARK: - Who asks, and for what
 
     /// Shows the request, once, before anything is answered.
-    private func show(_ requester: Requester?, account: Account?, transaction: Data?, operation: String) {
+    private func show(
+        _ requester: Requester?, account: Account?, transaction: Data?, payment: PaymentDetails?, operation: String
+    ) {
         let text = transaction.map { String(decoding: $0, as: UTF8.self) }
         self.hasSeenTransaction = text != nil
         var members: JSONObject = ["event": .string("request"), "operation": .string(operation)]
@@ -39,11 +41,14 @@ actor Person {
         members.set("channel", requester?.channel)
         if let requester { members["browserIsNew"] = .bool(requester.isNewBrowser) }
         members.set("transaction", text)
+        members["payment"] = payment.map { .object($0.json) }
         self.report.say(members) { terminal in
             terminal.print()
             let what =
                 operation == "registration"
-                ? "wants to enrol this phone" : text == nil ? "asks you to sign in" : "asks you to confirm"
+                ? "wants to enrol this phone"
+                : text == nil
+                    ? "asks you to sign in" : payment == nil ? "asks you to confirm" : "asks you to confirm a payment"
             terminal.print(terminal.styled("\(requester?.service ?? "A service") \(what)", .bold))
             var rows: [(name: String, value: String)] = []
             if let origin = requester?.origin { rows.append(("Origin", origin)) }
@@ -53,7 +58,12 @@ actor Person {
                 rows.append(("Account", "\(DisplayText.line(account.username)) at \(account.server.baseUrl)"))
             }
             terminal.list(rows)
-            if let text {
+            if let payment {
+                terminal.print()
+                terminal.table(
+                    title: "You are about to pay",
+                    rows: payment.rows.map { ($0.label, DisplayText.line($0.value)) })
+            } else if let text {
                 terminal.print()
                 terminal.box(title: "You are about to sign", text: DisplayText.lines(text).joined(separator: "\n"))
             }
@@ -82,7 +92,7 @@ actor Person {
         let account = accounts.count == 1 ? accounts[0] : nil
         self.show(
             context.requester, account: account, transaction: context.transactionConfirmationData,
-            operation: "authentication")
+            payment: context.payment, operation: "authentication")
         guard let chosen = await self.choose(account, among: accounts) else {
             return self.report.terminal.isInteractive
                 ? handler.cancel()
@@ -108,7 +118,7 @@ actor Person {
             }
             self.show(
                 context.requester, account: context.account, transaction: context.transactionConfirmationData,
-                operation: isRegistration ? "registration" : "authentication")
+                payment: context.payment, operation: isRegistration ? "registration" : "authentication")
             guard await self.decide(isRegistration ? "Enrol this phone?" : "Approve?") else { return handler.cancel() }
         }
         let usable = context.authenticators.filter { authenticator in
@@ -217,6 +227,20 @@ actor Person {
             terminal.print("Touch the sensor (simulated: it feels what `sensor --fingerprint` told it).")
         }
         handler.listenForOsCredentials()
+    }
+}
+
+extension PaymentDetails {
+    /// The fields by their names in the API of relying parties.
+    fileprivate var json: JSONObject {
+        var members: JSONObject = [
+            "amount": .string(self.amount), "currency": .string(self.currency), "payee": .string(self.payee),
+        ]
+        members.set("iban", self.iban)
+        members.set("account", self.accountNumber)
+        members.set("reference", self.reference)
+        members.set("executionDate", self.executionDate)
+        return members
     }
 }
 

@@ -33,12 +33,33 @@ enum BoxText {
     /// A frame of `width` columns with a title around a text.
     static func box(title: String, text: String, width: Int) -> [String] {
         let inner = width - 4
-        let head = self.wrap(title, width: inner - 2).first ?? ""
-        let rule = String(repeating: "─", count: max(0, inner - self.columns(head) - 1))
-        let lines = self.wrap(text, width: inner).map { line in
-            "│ \(line)\(String(repeating: " ", count: max(0, inner - self.columns(line)))) │"
+        let lines = self.wrap(text, width: inner).map { "│ \(self.filled($0, inner)) │" }
+        return [self.head(title, inner)] + lines + ["╰\(String(repeating: "─", count: inner + 2))╯"]
+    }
+
+    /// A frame of `width` columns with a title around names and their values, a rule between the two columns. A value
+    /// of several lines stays in its column, so that no part of it stands where a name would.
+    static func table(title: String, rows: [(name: String, value: String)], width: Int) -> [String] {
+        let inner = width - 4
+        let names = rows.map { self.columns($0.name) }.max() ?? 0
+        let values = inner - names - 3
+        let lines = rows.flatMap { row in
+            self.wrap(row.value, width: values).enumerated().map { index, line in
+                "│ \(self.filled(index == 0 ? row.name : "", names)) │ \(self.filled(line, values)) │"
+            }
         }
-        return ["╭─ \(head) \(rule)╮"] + lines + ["╰\(String(repeating: "─", count: inner + 2))╯"]
+        let foot = "╰\(String(repeating: "─", count: names + 2))┴\(String(repeating: "─", count: values + 2))╯"
+        return [self.head(title, inner)] + lines + [foot]
+    }
+
+    private static func head(_ title: String, _ inner: Int) -> String {
+        let head = self.wrap(title, width: inner - 2).first ?? ""
+        return "╭─ \(head) \(String(repeating: "─", count: max(0, inner - self.columns(head) - 1)))╮"
+    }
+
+    /// The text with spaces up to `width` columns.
+    private static func filled(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - self.columns(text)))
     }
 
     /// How many columns a text takes: two for wide letters, none for marks that sit on the letter before them.

@@ -67,6 +67,11 @@ struct Terminal: Sendable {
         for line in BoxText.box(title: title, text: text, width: self.width) { self.print(line) }
     }
 
+    /// Names and values in a frame: the fields of a payment, as they will be signed.
+    func table(title: String, rows: [(name: String, value: String)]) {
+        for line in BoxText.table(title: title, rows: rows, width: self.width) { self.print(line) }
+    }
+
     /// Counts seconds down on one line. Throws `CancellationError`.
     func countDown(_ seconds: Int, _ words: String) async throws {
         guard seconds > 0 else { return }

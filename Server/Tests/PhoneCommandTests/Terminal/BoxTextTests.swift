@@ -32,4 +32,15 @@ struct BoxTextTests {
         #expect(lines.allSatisfy { BoxText.columns($0) == 40 })
         #expect(lines.first?.hasPrefix("╭─ Confirm ") == true)
     }
+
+    @Test("Every line of a table is as wide as asked, and a long value stays in its column")
+    func table() {
+        let rows = [(name: "Amount", value: "EUR 1.00"), (name: "To", value: "日本語の とても 長い 名前の 人")]
+        let lines = BoxText.table(title: "Pay", rows: rows, width: 30)
+        #expect(lines.allSatisfy { BoxText.columns($0) == 30 })
+        #expect(lines[1] == "│ Amount │ EUR 1.00          │")
+        #expect(lines[2].hasPrefix("│ To     │ 日本語の"))
+        #expect(lines.count == 5 && lines[3].hasPrefix("│        │ "))
+        #expect(lines.first?.hasPrefix("╭─ Pay ") == true && lines.last == "╰────────┴───────────────────╯")
+    }
 }

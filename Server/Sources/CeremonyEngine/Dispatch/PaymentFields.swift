@@ -1,0 +1,29 @@
+import Ceremony
+import _Primitives
+
+extension Payment {
+    private static let members: Set = [
+        "amount", "currency", "payee", "iban", "account", "reference", "executionDate",
+    ]
+
+    /// `payment` of a dispatch: `amount` as a decimal string, `currency`, `payee`, one of `iban` and `account`, and
+    /// perhaps `reference` and `executionDate`.
+    ///
+    /// Throws `JSONError` for missing and wrongly typed members, ``PaymentError`` for what is no payment, and
+    /// ``CeremonyError`` `invalidRequest` for a member that is not known: what a sender means by it would go unsigned.
+    init(json: JSONObject, maximumLength: Int) throws {
+        guard json.members.allSatisfy({ Self.members.contains($0.name) }) else {
+            throw CeremonyError(.invalidRequest, "a payment member that is not known")
+        }
+        let account: PaymentAccount
+        switch (try json.string("iban"), try json.string("account")) {
+        case (let iban?, nil): account = try PaymentAccount(iban: iban)
+        case (nil, let number?): account = try PaymentAccount(other: number)
+        default: throw CeremonyError(.invalidRequest, "not exactly one of the payment's iban and account")
+        }
+        try self.init(
+            amount: json.requiredString("amount"), currency: json.requiredString("currency"),
+            payee: json.requiredString("payee"), account: account, reference: json.string("reference"),
+            executionDate: json.string("executionDate"), maximumLength: maximumLength)
+    }
+}
