@@ -1,21 +1,36 @@
+import Crypto
 import Foundation
 public import UAF
 
-/// The models of authenticators that a server knows, each with its statement (§16).
+/// The models of authenticators that a server knows, each with its statement (§16), and what of them is revoked.
 public struct MetadataCatalog: Sendable {
     private var entries: [AAID: Entry] = [:]
-    private var revoked: Set<AAID> = []
+    /// Which models have a root certificate, by its DER: most roots are of one.
+    private var modelsOfRoot: [[UInt8]: Set<AAID>] = [:]
+    private var revocations = RevocationList()
 
-    /// A statement with what policies ask about it, made once: every response asks.
+    /// The statuses of a model that refuse it with 1493, where its latest report has one.
+    public var refusedStatuses: Set<AuthenticatorStatus> = AuthenticatorStatus.compromised
+
+    /// A statement with what policies and attestations ask about it, made once: every response asks.
     struct Entry: Sendable {
         let statement: MetadataStatement
         let info: AuthenticatorInfo
+        let roots: [AttestationCertificate]
+        let status: AuthenticatorStatus?
+
+        init(_ statement: MetadataStatement, status: AuthenticatorStatus?) {
+            self.statement = statement
+            self.info = statement.info
+            self.roots = statement.attestationRootCertificates.compactMap { try? AttestationCertificate($0) }
+            self.status = status
+        }
     }
 
     /// A catalog of these statements; of two for one AAID the later counts. `revoked` models are refused with 1493.
     public init(_ statements: [MetadataStatement] = [], revoked: Set<AAID> = []) {
         for statement in statements { self.add(statement) }
-        self.revoked = revoked
+        self.revocations.models = revoked
     }
 
     /// The catalog of this product's own authenticators, whose statements are part of the program.
@@ -30,7 +45,11 @@ public struct MetadataCatalog: Sendable {
         return catalog
     }
 
-    /// Adds the statements of all files in a folder whose names end in `.json`, in the order of their names.
+    /// The name of the file in a folder of statements that is a ``RevocationList``.
+    public static let revocationFile = "revoked.json"
+
+    /// Adds the statements of all files in a folder whose names end in `.json`, in the order of their names, and what
+    /// ``revocationFile`` revokes. A file is a statement, or an entry of a metadata service with its status reports.
     ///
     /// Throws ``MetadataFolderError``: one bad file is no reason to run with fewer models than the operator believes.
     public mutating func add(folder path: String) throws {
@@ -42,19 +61,47 @@ public struct MetadataCatalog: Sendable {
             guard let bytes = FileManager.default.contents(atPath: "\(path)/\(name)") else {
                 throw MetadataFolderError(file: name, reason: "the file cannot be read")
             }
-            do { self.add(try MetadataStatement(parsing: bytes)) } catch {
-                throw MetadataFolderError(file: name, reason: error.description)
-            }
+            do throws(UAFError) {
+                if name == Self.revocationFile {
+                    self.revoke(try RevocationList(parsing: bytes))
+                } else {
+                    try self.add(try MetadataEntry(parsing: bytes))
+                }
+            } catch { throw MetadataFolderError(file: name, reason: error.description) }
         }
     }
 
     /// Adds a statement, in place of an earlier one for its AAID.
-    public mutating func add(_ statement: MetadataStatement) {
-        self.entries[statement.aaid] = Entry(statement: statement, info: statement.info)
+    ///
+    /// A root certificate that cannot be read is no root: no attestation ends at it.
+    public mutating func add(_ statement: MetadataStatement) { self.add(Entry(statement, status: nil)) }
+
+    /// Adds an entry's statement with its latest status, in place of an earlier one for its AAID.
+    ///
+    /// Throws ``UAF/UAFError/Code/invalidValue`` for a root certificate that cannot be read.
+    public mutating func add(_ entry: MetadataEntry) throws(UAFError) {
+        let statement = entry.statement
+        let new = Entry(statement, status: entry.latestStatus)
+        guard new.roots.count == statement.attestationRootCertificates.count else {
+            throw UAFError(.invalidValue, "metadata: a root certificate")
+        }
+        self.add(new)
+    }
+
+    private mutating func add(_ entry: Entry) {
+        let aaid = entry.statement.aaid
+        for root in self.entries[aaid]?.statement.attestationRootCertificates ?? [] {
+            self.modelsOfRoot[root]?.remove(aaid)
+        }
+        for root in entry.statement.attestationRootCertificates { self.modelsOfRoot[root, default: []].insert(aaid) }
+        self.entries[aaid] = entry
     }
 
     /// Refuses a model from now on.
-    public mutating func revoke(_ aaid: AAID) { self.revoked.insert(aaid) }
+    public mutating func revoke(_ aaid: AAID) { self.revocations.models.insert(aaid) }
+
+    /// Refuses what a list names from now on, beside what is refused already.
+    public mutating func revoke(_ list: RevocationList) { self.revocations.formUnion(list) }
 
     /// The statement of a model; `nil` where it is not known.
     public subscript(aaid: AAID) -> MetadataStatement? { self.entries[aaid]?.statement }
@@ -64,8 +111,27 @@ public struct MetadataCatalog: Sendable {
     /// What a policy asks about a model; `nil` where it is not known.
     public func info(_ aaid: AAID) -> AuthenticatorInfo? { self.entries[aaid]?.info }
 
-    /// Whether a model is refused.
-    public func isRevoked(_ aaid: AAID) -> Bool { self.revoked.contains(aaid) }
+    /// Whether a model is refused, by a list or by its status.
+    public func isRevoked(_ aaid: AAID) -> Bool {
+        self.revocations.models.contains(aaid)
+            || self.entries[aaid]?.status.map(self.refusedStatuses.contains) ?? false
+    }
+
+    /// Whether a certificate of the model's attestation is refused, itself or its key.
+    func isRevoked(_ certificate: AttestationCertificate, of aaid: AAID) -> Bool {
+        self.revocations.certificates.contains(
+            RevocationList.Certificate(aaid: aaid, serialNumber: certificate.serialNumber))
+            || self.isRevoked(key: certificate.subjectPublicKeyInfo)
+    }
+
+    /// Whether a key is refused. The key is only made where any is: that costs.
+    func isRevoked(key subjectPublicKeyInfo: @autoclosure () -> [UInt8]) -> Bool {
+        guard !self.revocations.keys.isEmpty else { return false }
+        return self.revocations.keys.contains(Array(SHA256.hash(data: subjectPublicKeyInfo())))
+    }
+
+    /// Whether several models have a root in common, so that a leaf must say which of them it is for.
+    func isShared(root: [UInt8]) -> Bool { (self.modelsOfRoot[root]?.count ?? 0) > 1 }
 
     /// All models that are known.
     public var aaids: Set<AAID> { Set(self.entries.keys) }

@@ -16,12 +16,15 @@ public struct RelyingPartyConfiguration: Sendable {
     public var acceptsLessPreferredAttestation: Bool
     /// Whether authenticators may be older than their metadata trusts.
     public var acceptsOutdatedAuthenticators: Bool
+    /// What is read as others write it, though the standard is against it.
+    public var lenientReadings: LenientReadings
 
     /// The defaults are the strict ones, except that the TLS channel is not looked at: proxies end it.
     public init(
         metadata: MetadataCatalog, versions: Set<Version> = [.uaf11], trustedFacets: Set<FacetID>,
         channelBinding: ChannelBindingRule = .ignore, knownExtensions: Set<String> = ["fido.uaf.uvm"],
-        acceptsLessPreferredAttestation: Bool = false, acceptsOutdatedAuthenticators: Bool = false
+        acceptsLessPreferredAttestation: Bool = false, acceptsOutdatedAuthenticators: Bool = false,
+        lenientReadings: LenientReadings = LenientReadings()
     ) {
         self.metadata = metadata
         self.versions = versions
@@ -30,6 +33,7 @@ public struct RelyingPartyConfiguration: Sendable {
         self.knownExtensions = knownExtensions
         self.acceptsLessPreferredAttestation = acceptsLessPreferredAttestation
         self.acceptsOutdatedAuthenticators = acceptsOutdatedAuthenticators
+        self.lenientReadings = lenientReadings
     }
 
     /// Whether the caller may speak for the application (§7.3): listed, or a web origin of the AppID's own host.

@@ -89,4 +89,58 @@ struct MetadataCatalogTests {
         #expect(catalog.isRevoked(Names.pin))
         #expect(MetadataCatalog([], revoked: [Names.pin]).isRevoked(Names.pin))
     }
+
+    @Test("A folder's file of revocations and status reports refuse with 1493")
+    func revocationFile() throws {
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let entry =
+            "{\"metadataStatement\":\(Self.statement),\"statusReports\":[{\"status\":\"USER_KEY_REMOTE_COMPROMISE\"}]}"
+        try Data(entry.utf8).write(to: folder.appendingPathComponent("a.json"))
+        try Data("{\"models\":[\"C516#0003\"]}".utf8).write(to: folder.appendingPathComponent("revoked.json"))
+        var catalog = try MetadataCatalog.builtIn()
+        try catalog.add(folder: folder.path)
+        #expect(catalog.isRevoked(Names.pin) && catalog.isRevoked(Names.fingerprint))
+        #expect(!catalog.isRevoked(Names.silent))
+        catalog.refusedStatuses = [.revoked]
+        #expect(!catalog.isRevoked(Names.pin) && catalog.isRevoked(Names.fingerprint))
+        var scene = try Scene.authentication()
+        scene.configuration.metadata.refusedStatuses = AuthenticatorStatus.compromised
+        try scene.configuration.metadata.add(folder: folder.path)
+        Refused("status", .revokedAuthenticator, .revocation) { _ in }.expect { _ = try scene.verifyAuthentication() }
+        try Data("{\"keys\":[\"zz\"]}".utf8).write(to: folder.appendingPathComponent("revoked.json"))
+        #expect {
+            try catalog.add(folder: folder.path)
+        } throws: { error in (error as? MetadataFolderError)?.file == "revoked.json" }
+    }
+
+    @Test("A list of revocations is read as it is meant, or not at all")
+    func revocationList() throws {
+        let key = String(repeating: "0aF", count: 21) + "7"
+        let list = try RevocationList(
+            parsing: """
+                {"models":["c516#0001"],"keys":["\(key)"],
+                "certificates":[{"aaid":"C516#0003","serialNumber":"00ff10"}]}
+                """.utf8)
+        #expect(list.models == [Names.pin])
+        #expect(list.certificates == [.init(aaid: Names.fingerprint, serialNumber: [0xFF, 0x10])])
+        #expect(list.keys.count == 1 && list.keys.first?.count == 32 && list.keys.first?.first == 0x0A)
+        #expect(try RevocationList(parsing: "{}".utf8) == RevocationList())
+        for text in [
+            "", "[]", "{\"model\":[]}", "{\"models\":[\"x\"]}", "{\"models\":[1]}", "{\"keys\":[\"00\"]}",
+            "{\"keys\":[\"\(key.dropLast())\"]}", "{\"keys\":[\"\(key.dropLast(2))+f\"]}", "{\"certificates\":[1]}",
+            "{\"certificates\":[{\"aaid\":\"C516#0003\"}]}",
+            "{\"certificates\":[{\"aaid\":\"C516#0003\",\"serialNumber\":\"\"}]}",
+            "{\"certificates\":[{\"aaid\":\"C516#0003\",\"serialNumber\":\"123\"}]}",
+        ] { #expect(throws: UAFError(.invalidValue), "\(text)") { try RevocationList(parsing: text.utf8) } }
+    }
+
+    @Test("A root certificate that cannot be read stops a folder, and is no root in a statement")
+    func unreadableRoot() throws {
+        var statement = try MetadataStatement(parsing: Self.statement.utf8)
+        statement.attestationRootCertificates = [bytes(9)]
+        var catalog = MetadataCatalog([statement])
+        #expect(throws: UAFError(.invalidValue)) { try catalog.add(MetadataEntry(statement: statement)) }
+        #expect(catalog[Names.pin] == statement)
+    }
 }

@@ -105,6 +105,8 @@ struct SoftwareKey {
     var signCounter: UInt32 = 1
     var scheme = AssertionScheme.uafV1TLV
     var attestationType = AttestationType.basicSurrogate
+    /// Of basic full attestation, DER, leaf first.
+    var certificates: [[UInt8]] = []
     var signedExtensions: [AssertionExtension] = []
     var unsignedExtensions: [AssertionExtension] = []
     var messageExtensions: [Extension] = []
@@ -141,7 +143,7 @@ struct SoftwareKey {
             keyRegistrationData: data,
             attestation: Attestation(
                 type: self.attestationType, signature: try self.sign(data.signedBytes),
-                certificates: self.attestationType == .basicFull ? [bytes(10)] : []),
+                certificates: self.certificates),
             extensions: self.unsignedExtensions)
         return self.encoded(try assertion.serialized())
     }
@@ -191,6 +193,7 @@ struct Scene {
     var serverData: String? = "state"
     // Of a registration.
     var existing: Set<CredentialID> = []
+    var now = Timestamp(seconds: 1_800_000_000)
     // Of an authentication.
     var transaction: [Transaction] = []
     var account: String? = Names.account
@@ -266,7 +269,7 @@ struct Scene {
             try UnverifiedRegistration(parsing: try self.registrationMessage()),
             expected: ExpectedRegistration(
                 challenge: self.challenge, appID: self.appID, username: "alice", policy: self.policy,
-                serverData: self.serverData), existing: self.existing)
+                serverData: self.serverData), existing: self.existing, at: self.now)
     }
 
     func verifyAuthentication() throws -> VerifiedAuthentication {

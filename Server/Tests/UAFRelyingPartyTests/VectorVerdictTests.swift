@@ -96,7 +96,7 @@ struct VectorVerdictTests {
                 try UnverifiedRegistration(parsing: message),
                 expected: ExpectedRegistration(
                     challenge: scene.challenge, appID: scene.appID, username: "alice", policy: scene.policy,
-                    serverData: scene.serverData), existing: [])
+                    serverData: scene.serverData), existing: [], at: scene.now)
             return
         }
         let response = try UnverifiedAuthentication(parsing: message)

@@ -32,46 +32,73 @@ public struct MetadataStatement: Hashable, Sendable {
     public var isSecondFactorOnly: Bool
     /// `isKeyRestricted`: only the authenticator itself decides what the key signs.
     public var isKeyRestricted: Bool
+    /// `isFreshUserVerificationRequired`: the user is verified for each signature, none of a moment ago counts.
+    public var isFreshUserVerificationRequired: Bool
     /// `tcDisplay`
     public var tcDisplay: TransactionConfirmationDisplay
     /// `tcDisplayContentType`; there where ``tcDisplay`` is not empty.
     public var tcDisplayContentType: Transaction.ContentType?
+    /// The ids of `supportedExtensions`.
+    public var supportedExtensionIDs: [String]
     /// `attestationRootCertificates`, DER; empty for surrogate attestation.
     public var attestationRootCertificates: [[UInt8]]
 
     /// Reads a statement's JSON object of at most 256 KiB.
     ///
+    /// Both spellings of the registry's values are read: numbers, and the names of later versions of metadata, in lists.
     /// Members that this product does not judge by are not read. `isSecondFactorOnly` may be a string, as in the
     /// standard's example (§18, row 22).
     public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
-        let members = try MemberReader(body: bytes, "metadata", limits: JSONLimits(bytes: 262_144))
+        try self.init(try MemberReader(body: bytes, "metadata", limits: JSONLimits(bytes: 262_144)))
+    }
+
+    init(_ members: MemberReader) throws(UAFError) {
+        guard try members.string("protocolFamily") ?? "uaf" == "uaf" else {
+            throw UAFError(.invalidValue, "metadata.protocolFamily")
+        }
         self.aaid = try AAID(try members.requiredString("aaid"))
         self.description = try members.requiredString("description", 1...200)
         self.authenticatorVersion = try members.requiredInteger("authenticatorVersion")
         self.versions = try members.requiredList("upv") { (element) throws(UAFError) in try Version(element) }
-        self.assertionScheme = AssertionScheme(rawValue: try members.requiredString("assertionScheme"))
+        // Statements from schema 3 on have no such member.
+        let isLater = try members.integer("schema", as: UInt16.self) ?? 0 >= 3
+        self.assertionScheme = AssertionScheme(
+            rawValue: isLater
+                ? try members.string("assertionScheme") ?? AssertionScheme.uafV1TLV.rawValue
+                : try members.requiredString("assertionScheme"))
         self.authenticationAlgorithm = SignatureAlgorithm(
-            rawValue: try members.requiredInteger("authenticationAlgorithm"))
-        self.publicKeyFormat = PublicKeyFormat(rawValue: try members.requiredInteger("publicKeyAlgAndEncoding"))
-        guard let types = try members.numbers("attestationTypes", AttestationType.init(rawValue:)) else {
-            throw UAFError(.missingMember, "metadata.attestationTypes")
-        }
-        self.attestationTypes = types
+            rawValue: try members.registryValue("authenticationAlgorithm", RegistryNames.signatureAlgorithms))
+        self.publicKeyFormat = PublicKeyFormat(
+            rawValue: try members.registryValue("publicKeyAlgAndEncoding", RegistryNames.publicKeyFormats))
+        self.attestationTypes = try members.registryValues("attestationTypes", RegistryNames.attestationTypes)
+            .map(AttestationType.init(rawValue:))
         guard let alternatives = try members.values("userVerificationDetails") else {
             throw UAFError(.missingMember, "metadata.userVerificationDetails")
         }
         self.userVerificationDetails = try Self.details(alternatives)
-        self.keyProtection = KeyProtection(rawValue: try members.requiredInteger("keyProtection"))
-        self.matcherProtection = MatcherProtection(rawValue: try members.requiredInteger("matcherProtection"))
-        self.attachmentHint = AttachmentHint(rawValue: try members.requiredInteger("attachmentHint"))
-        self.isSecondFactorOnly = try Self.flag(members, "isSecondFactorOnly")
-        self.isKeyRestricted = try members.bool("isKeyRestricted") ?? true
-        self.tcDisplay = TransactionConfirmationDisplay(rawValue: try members.requiredInteger("tcDisplay"))
+        self.keyProtection = KeyProtection(
+            rawValue: try members.registryFlags("keyProtection", RegistryNames.keyProtections))
+        self.matcherProtection = MatcherProtection(
+            rawValue: try members.registryFlags("matcherProtection", RegistryNames.matcherProtections))
+        self.attachmentHint = AttachmentHint(
+            rawValue: try members.registryFlags("attachmentHint", RegistryNames.attachmentHints))
+        guard let isSecondFactorOnly = try Self.flag(members, "isSecondFactorOnly") else {
+            throw UAFError(.missingMember, "metadata.isSecondFactorOnly")
+        }
+        self.isSecondFactorOnly = isSecondFactorOnly
+        self.isKeyRestricted = try Self.flag(members, "isKeyRestricted") ?? true
+        self.isFreshUserVerificationRequired = try Self.flag(members, "isFreshUserVerificationRequired") ?? true
+        self.tcDisplay = TransactionConfirmationDisplay(
+            rawValue: try members.registryFlags("tcDisplay", RegistryNames.transactionConfirmationDisplays))
         self.tcDisplayContentType =
             try members.string("tcDisplayContentType").map(Transaction.ContentType.init(rawValue:))
         guard self.tcDisplay.isEmpty || self.tcDisplayContentType != nil else {
             throw UAFError(.missingMember, "metadata.tcDisplayContentType")
         }
+        self.supportedExtensionIDs =
+            try members.list("supportedExtensions", allowsEmpty: true) { (element) throws(UAFError) in
+                try element.requiredString("id", 1...32)
+            } ?? []
         guard let roots = try members.values("attestationRootCertificates", allowsEmpty: true) else {
             throw UAFError(.missingMember, "metadata.attestationRootCertificates")
         }
@@ -103,17 +130,19 @@ public struct MetadataStatement: Hashable, Sendable {
             let members = MemberReader(["methods": alternative], "metadata.userVerificationDetails")
             details.append(
                 try members.requiredList("methods") { (method) throws(UAFError) in
-                    UserVerification(rawValue: try method.requiredInteger("userVerification"))
+                    // Later statements have another name for the member, and names for the methods.
+                    let name = method.object["userVerification"] == nil ? "userVerificationMethod" : "userVerification"
+                    return UserVerification(rawValue: try method.registryValue(name, RegistryNames.userVerifications))
                 })
         }
         return details
     }
 
-    private static func flag(_ members: MemberReader, _ name: String) throws(UAFError) -> Bool {
+    private static func flag(_ members: MemberReader, _ name: String) throws(UAFError) -> Bool? {
         switch members.object[name] {
         case .string("true"): true
         case .string("false"): false
-        default: try members.requiredBool(name)
+        default: try members.bool(name)
         }
     }
 

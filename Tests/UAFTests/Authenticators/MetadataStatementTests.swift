@@ -79,6 +79,102 @@ struct MetadataStatementTests {
                 .attestationRootCertificates.isEmpty)
     }
 
+    @Test("The names of later statements mean the numbers")
+    func names() throws {
+        let later = """
+            {"schema":3,"protocolFamily":"uaf","aaid":"ABCD#0001","description":"An authenticator",
+            "authenticatorVersion":2,"upv":[{"major":1,"minor":1},{"major":1,"minor":0}],
+            "authenticationAlgorithms":["secp256r1_ecdsa_sha256_raw"],"publicKeyAlgAndEncodings":["ecc_x962_raw"],
+            "attestationTypes":["basic_full","basic_surrogate"],
+            "userVerificationDetails":[[{"userVerificationMethod":"fingerprint_internal","baDesc":{"FAR":0.001}}]],
+            "keyProtection":["hardware","tee"],"matcherProtection":["tee"],"attachmentHint":["internal"],
+            "isSecondFactorOnly":false,"tcDisplay":["any","tee"],"tcDisplayContentType":"text/plain",
+            "attestationRootCertificates":["AA+/AA=="],"isKeyRestricted":false}
+            """
+        #expect(try MetadataStatement(parsing: later.utf8) == MetadataStatement(parsing: Self.text.utf8))
+        let sample = try Sample(later)
+        #expect(try MetadataStatement(parsing: sample.setting("tcDisplay", .array([]))).tcDisplay.isEmpty)
+        for change in [
+            BadChange("authenticationAlgorithms", .array([.string("secp256r1")]), .invalidValue),
+            BadChange("authenticationAlgorithms", .array([.integer(1), .integer(2)]), .invalidValue),
+            BadChange("authenticationAlgorithms", .array([]), .outOfRange),
+            BadChange("authenticationAlgorithms", nil, .missingMember),
+            BadChange("attestationTypes.0", .bool(true), .wrongType),
+            BadChange("keyProtection.0", .integer(65536), .wrongType),
+            BadChange("keyProtection.0", .string("paper"), .invalidValue),
+            BadChange("userVerificationDetails.0.0.userVerificationMethod", .string("fingerprint"), .invalidValue),
+            BadChange("protocolFamily", .string("fido2"), .invalidValue),
+            BadChange("schema", .integer(2), .missingMember),
+        ] {
+            let bytes = sample.setting(change.path, change.value)
+            #expect(throws: UAFError(change.code), "\(change.path)") { try MetadataStatement(parsing: bytes) }
+        }
+    }
+
+    @Test("Extensions and fresh verification arrive")
+    func optionalMembers() throws {
+        let sample = try Sample(Self.text)
+        #expect(try MetadataStatement(parsing: Self.text.utf8).isFreshUserVerificationRequired)
+        #expect(try MetadataStatement(parsing: Self.text.utf8).supportedExtensionIDs.isEmpty)
+        let flag = sample.setting("isFreshUserVerificationRequired", .bool(false))
+        #expect(try !MetadataStatement(parsing: flag).isFreshUserVerificationRequired)
+        // The standard's example has an object where the type says text.
+        let extensions = try JSON(
+            parsing: "[{\"id\":\"fido.uaf.uvm\",\"data\":{\"a\":1},\"fail_if_unknown\":false}]")
+        #expect(
+            try MetadataStatement(parsing: sample.setting("supportedExtensions", extensions)).supportedExtensionIDs
+                == ["fido.uaf.uvm"])
+    }
+
+    private static func entry(_ reports: String) throws -> MetadataEntry {
+        try MetadataEntry(
+            parsing: "{\"aaid\":\"ABCD#0001\",\"metadataStatement\":\(self.text),\"statusReports\":\(reports)}".utf8)
+    }
+
+    @Test(
+        "The latest report of a known status counts",
+        arguments: [
+            ("[]", nil), ("[{\"status\":\"REVOKED\"}]", .revoked), ("[{\"status\":\"SOMETHING\"}]", nil),
+            (
+                """
+                [{"status":"UPDATE_AVAILABLE","effectiveDate":"2024-02-01"},
+                {"status":"REVOKED","effectiveDate":"2024-01-31"}]
+                """, .updateAvailable
+            ),
+            (
+                """
+                [{"status":"REVOKED","effectiveDate":"2024-02-01"},{"status":"LATER","effectiveDate":"2025-01-01"},
+                {"status":"UPDATE_AVAILABLE","effectiveDate":"2023-12-31"}]
+                """, .revoked
+            ),
+            (
+                """
+                [{"status":"REVOKED"},{"status":"UPDATE_AVAILABLE","effectiveDate":"2025-01-01"}]
+                """, .revoked
+            ),
+            (
+                """
+                [{"status":"UPDATE_AVAILABLE","effectiveDate":"2024-02-01"},
+                {"status":"USER_VERIFICATION_BYPASS","effectiveDate":"2024-02-01"}]
+                """, .userVerificationBypass
+            ),
+        ] as [(String, AuthenticatorStatus?)])
+    func reports(text: String, status: AuthenticatorStatus?) throws {
+        #expect(try Self.entry(text).latestStatus == status)
+    }
+
+    @Test("An entry is a statement with reports, or a statement alone, of one model")
+    func entries() throws {
+        #expect(try MetadataEntry(parsing: Self.text.utf8).reports.isEmpty)
+        #expect(try MetadataEntry(parsing: Self.text.utf8).statement == MetadataStatement(parsing: Self.text.utf8))
+        #expect(
+            try Self.entry("[{\"status\":\"REVOKED\"}]").reports == [MetadataEntry.StatusReport(status: .revoked)])
+        #expect(throws: UAFError(.missingMember)) { try Self.entry("[{}]") }
+        #expect(throws: UAFError(.invalidValue)) {
+            try MetadataEntry(parsing: "{\"aaid\":\"ABCD#0002\",\"metadataStatement\":\(Self.text)}".utf8)
+        }
+    }
+
     @Test(
         "A broken statement is refused",
         arguments: [

@@ -52,7 +52,7 @@ extension CeremonyEngine {
         let (found, existing) = try await self.material(response, ceremonyID: id)
         let ceremony = try self.checkAnswerable(found, at: now)
         guard let accountID = ceremony.accountID else { throw Answered(.invalidRequest) }
-        let verified = try self.verify(response, data, existing: existing)
+        let verified = try self.verify(response, data, existing: existing, at: now)
         let registration = self.registration(
             verified, accountID: accountID, name: context.deviceName, isActive: false, at: now)
         let number = self.confirmationNumber()
@@ -91,7 +91,7 @@ extension CeremonyEngine {
             throw Answered(.invalidRequest)
         }
         let (_, existing) = try await self.material(response, ceremonyID: nil)
-        let verified = try self.verify(response, data, existing: existing)
+        let verified = try self.verify(response, data, existing: existing, at: now)
         guard !account.isLocked else { throw Answered(.forbidden) }
         let registration = self.registration(
             verified, accountID: accountID, name: context.deviceName, isActive: true, at: now)
@@ -125,16 +125,16 @@ extension CeremonyEngine {
         return (found.ceremony, Set(existing))
     }
 
-    private func verify(_ response: UnverifiedRegistration, _ data: SealedServerData, existing: Set<CredentialID>)
-        throws -> VerifiedRegistration
-    {
+    private func verify(
+        _ response: UnverifiedRegistration, _ data: SealedServerData, existing: Set<CredentialID>, at now: Timestamp
+    ) throws -> VerifiedRegistration {
         do {
             return try RegistrationVerifier(self.relyingParty).verify(
                 response,
                 expected: ExpectedRegistration(
                     challenge: data.challenge, appID: self.configuration.appID, username: data.username ?? "",
                     policy: self.registrationPolicy, serverData: response.serverData),
-                existing: existing)
+                existing: existing, at: now)
         } catch { throw Answered(error) }
     }
 

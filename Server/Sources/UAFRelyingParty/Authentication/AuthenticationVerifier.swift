@@ -208,10 +208,14 @@ public struct AuthenticationVerifier: Sendable {
         guard data.signatureAlgorithm == key.signatureAlgorithm else {
             throw UAFRefusal(.unacceptableAlgorithm, .signatureAlgorithm, "\(data.signatureAlgorithm)")
         }
-        try self.configuration.check(data.extensions + assertion.extensions)
+        try self.configuration.check(data.extensions)
+        try self.configuration.check(assertion.extensions)
         // 9: the signature.
         let verification = try SignatureVerification(
             publicKey: key.publicKey, format: key.publicKeyFormat, algorithm: key.signatureAlgorithm)
+        guard !self.configuration.metadata.isRevoked(key: verification.subjectPublicKeyInfo) else {
+            throw UAFRefusal(.revokedAuthenticator, .revocation, "the key")
+        }
         guard verification.isValid(assertion.signature, over: data.signedBytes) else {
             throw UAFRefusal(.unacceptableContent, .signature, "the signature is not the key's")
         }

@@ -28,6 +28,21 @@ public struct SignatureVerification: Sendable {
         self.algorithm = algorithm
     }
 
+    /// The key of an attestation certificate. Throws as the other initialiser.
+    init(leafKey subjectPublicKeyInfo: [UInt8], _ algorithm: SignatureAlgorithm) throws(UAFRefusal) {
+        let isRSA = ![.p256Raw, .p256DER].contains(algorithm)
+        try self.init(
+            publicKey: subjectPublicKeyInfo, format: isRSA ? .rsa2048DER : .eccX962DER, algorithm: algorithm)
+    }
+
+    /// The key as DER SubjectPublicKeyInfo, whichever format it came in.
+    var subjectPublicKeyInfo: [UInt8] {
+        switch self.key {
+        case .p256(let key): Array(key.derRepresentation)
+        case .rsa(let key, _): Array(key.derRepresentation)
+        }
+    }
+
     /// The algorithms that this server works with. secp256k1 (5 and 6) and SM2 (7) are not among them.
     public static let algorithms: Set<SignatureAlgorithm> = [
         .p256Raw, .p256DER, .rsaPSSRaw, .rsaPSSDER, .rsaPKCS1Raw, .rsaPKCS1DER,

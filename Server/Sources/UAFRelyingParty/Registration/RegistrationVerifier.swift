@@ -1,5 +1,5 @@
 public import UAF
-import _Primitives
+public import _Primitives
 
 /// What a registration request said, kept by the server until the response comes.
 public struct ExpectedRegistration: Sendable {
@@ -60,6 +60,8 @@ public struct VerifiedRegistration: Hashable, Sendable {
         public let authenticatorVersion: UInt16
         /// How the key was attested.
         public let attestationType: AttestationType
+        /// The certificates of a basic full attestation, DER, leaf first.
+        public let attestationCertificates: [[UInt8]]
         /// How the model verifies its user, by its metadata.
         public let userVerification: UserVerification
     }
@@ -76,9 +78,11 @@ public struct RegistrationVerifier: Sendable {
     /// Holds a response against every rule; the first that is broken refuses all of it.
     ///
     /// `existing` are those of the response's ``UnverifiedRegistration/credentials`` that are registered already, to
-    /// whomever. The store must refuse a second registration of a key itself too: two responses may come at once.
+    /// whomever. The store must refuse a second registration of a key itself too: two responses may come at once. `now` is
+    /// the time at which certificates must be valid.
     public func verify(
-        _ response: UnverifiedRegistration, expected: ExpectedRegistration, existing: Set<CredentialID>
+        _ response: UnverifiedRegistration, expected: ExpectedRegistration, existing: Set<CredentialID>,
+        at now: Timestamp
     ) throws(UAFRefusal) -> VerifiedRegistration {
         // 1 to 4: the message.
         let (params, hash) = try self.configuration.check(
@@ -118,7 +122,7 @@ public struct RegistrationVerifier: Sendable {
             let id = response.credentials[index]
             do {
                 try self.check(
-                    assertion, statement: models[index].statement, finalChallengeHash: hash,
+                    assertion, model: models[index], finalChallengeHash: hash, at: now,
                     preferredAttestations: selection.criterion(of: index, in: expected.policy)?.attestationTypes)
             } catch { throw error.about(id) }
             let data = assertion.keyRegistrationData
@@ -128,6 +132,7 @@ public struct RegistrationVerifier: Sendable {
                     signatureAlgorithm: data.signatureAlgorithm, signCounter: data.signCounter,
                     registrationCounter: data.registrationCounter, authenticatorVersion: data.authenticatorVersion,
                     attestationType: assertion.attestation.type,
+                    attestationCertificates: assertion.attestation.certificates,
                     userVerification: candidates[index].info.userVerification))
         }
         return VerifiedRegistration(
@@ -135,10 +140,12 @@ public struct RegistrationVerifier: Sendable {
     }
 
     private func check(
-        _ assertion: RegistrationAssertion, statement: MetadataStatement, finalChallengeHash: [UInt8],
+        _ assertion: RegistrationAssertion, model: MetadataCatalog.Entry, finalChallengeHash: [UInt8],
+        at now: Timestamp,
         preferredAttestations: [AttestationType]?
     ) throws(UAFRefusal) {
         let data = assertion.keyRegistrationData
+        let statement = model.statement
         // 8 and 10: SHA-256 is the hash of every algorithm that is accepted here.
         guard constantTimeEqual(data.finalChallengeHash, finalChallengeHash) else {
             throw UAFRefusal(.unacceptableContent, .finalChallengeHash, "another hash")
@@ -154,23 +161,49 @@ public struct RegistrationVerifier: Sendable {
         guard data.signatureAlgorithm == statement.authenticationAlgorithm else {
             throw UAFRefusal(.unacceptableAlgorithm, .signatureAlgorithm, "\(data.signatureAlgorithm)")
         }
-        let verification = try SignatureVerification(
+        let key = try SignatureVerification(
             publicKey: data.publicKey, format: data.publicKeyFormat, algorithm: data.signatureAlgorithm)
+        guard !self.configuration.metadata.isRevoked(key: key.subjectPublicKeyInfo) else {
+            throw UAFRefusal(.revokedAuthenticator, .revocation, "the key")
+        }
         // 15: before the signature, which costs most.
-        try self.configuration.check(data.extensions + assertion.extensions)
-        // 14: surrogate attestation, by the new key itself; a model with roots must not use it.
-        guard statement.attestationRootCertificates.isEmpty else {
-            throw UAFRefusal(.unacceptableAttestation, .attestation, "surrogate attestation of a model with roots")
+        try self.configuration.check(data.extensions)
+        try self.configuration.check(assertion.extensions)
+        // 14: the attestation.
+        try self.checkAttestation(assertion, key: key, model: model, at: now)
+    }
+
+    /// Full attestation is signed by the key of a certificate that a root of the model vouches for, surrogate attestation
+    /// by the new key itself: a model with roots must not use it.
+    private func checkAttestation(
+        _ assertion: RegistrationAssertion, key: SignatureVerification, model: MetadataCatalog.Entry, at now: Timestamp
+    ) throws(UAFRefusal) {
+        let data = assertion.keyRegistrationData
+        let hasRoots = !model.statement.attestationRootCertificates.isEmpty
+        guard assertion.attestation.type == .basicFull else {
+            guard !hasRoots else {
+                throw UAFRefusal(.unacceptableAttestation, .attestation, "surrogate attestation of a model with roots")
+            }
+            guard key.isValid(assertion.attestation.signature, over: data.signedBytes) else {
+                throw UAFRefusal(.unacceptableAttestation, .attestation, "the signature is not the new key's")
+            }
+            return
         }
-        guard verification.isValid(assertion.attestation.signature, over: data.signedBytes) else {
-            throw UAFRefusal(.unacceptableAttestation, .attestation, "the signature is not the new key's")
+        guard hasRoots else {
+            throw UAFRefusal(.unacceptableAttestation, .attestation, "full attestation of a model without roots")
         }
+        let chain = try AttestationChain(assertion.attestation.certificates)
+        try chain.validate(
+            for: model, in: self.configuration.metadata, readings: self.configuration.lenientReadings, at: now)
+        guard let leaf = try? SignatureVerification(leafKey: chain.subjectPublicKeyInfo, data.signatureAlgorithm),
+            leaf.isValid(assertion.attestation.signature, over: data.signedBytes)
+        else { throw UAFRefusal(.unacceptableAttestation, .attestation, "the signature is not the certificate's") }
     }
 
     private func checkType(_ type: AttestationType, statement: MetadataStatement, preferred: [AttestationType]?)
         throws(UAFRefusal)
     {
-        guard type == .basicSurrogate, statement.attestationTypes.contains(type) else {
+        guard [.basicFull, .basicSurrogate].contains(type), statement.attestationTypes.contains(type) else {
             throw UAFRefusal(.unacceptableAttestation, .attestation, "\(type)")
         }
         guard let preferred, !self.configuration.acceptsLessPreferredAttestation else { return }

@@ -120,7 +120,6 @@ struct RegistrationVerifierTests {
         Refused("a compressed key", .unacceptableKey, .publicKey) {
             $0.keys[0].publicKey = Array(try p256($0).publicKey.compressedRepresentation)
         },
-        Refused("full attestation", .unacceptableAttestation, .attestation) { $0.keys[0].attestationType = .basicFull },
         Refused("ECDAA attestation", .unacceptableAttestation, .attestation) { $0.keys[0].attestationType = .ecdaa },
         Refused("a key that exists", .unacceptableKey, .credential) {
             $0.existing = [CredentialID(aaid: Names.pin, keyID: $0.keys[0].keyID)]

@@ -1,0 +1,141 @@
+import Foundation
+import SwiftASN1
+import UAF
+import X509
+import _Primitives
+
+/// A certificate of an attestation, with what the path rules of RFC 5280 §6.1 look at.
+///
+/// swift-certificates refuses to read a certificate whose signature it cannot check, as one with SHA-1, which a
+/// metadata statement may still list as the very certificate to trust (§13). What is needed of such a one is read here;
+/// signatures are checked by swift-certificates.
+struct AttestationCertificate: Sendable {
+    /// The certificate, DER.
+    let der: [UInt8]
+    /// 1 or 3.
+    let version: Int
+    /// The INTEGER's bytes without the zero of its sign.
+    let serialNumber: [UInt8]
+    /// The names, DER: two are one where their bytes are.
+    let issuer: [UInt8]
+    let subject: [UInt8]
+    let notBefore: Timestamp
+    let notAfter: Timestamp
+    /// DER.
+    let subjectPublicKeyInfo: [UInt8]
+    let extensions: Certificate.Extensions
+
+    /// id-fido-gen-ce-aaid: the model that a certificate attests (§8.2 step 14).
+    static let aaidExtension: ASN1ObjectIdentifier = [1, 3, 6, 1, 4, 1, 45724, 1, 1, 1]
+
+    /// Throws `invalidValue` for what is no X.509 certificate of version 1 or 3.
+    init(_ der: [UInt8]) throws(UAFError) {
+        do { self = try Self(reading: der) } catch { throw UAFError(.invalidValue, "no X.509 certificate") }
+    }
+
+    private init(reading der: [UInt8]) throws {
+        self = try DER.sequence(try DER.parse(der), identifier: .sequence) { parts in
+            guard let body = parts.next(), parts.next() != nil, parts.next() != nil else {
+                throw UAFError(.invalidValue, "too few parts")
+            }
+            return try Self(der: der, body: body)
+        }
+    }
+
+    private init(der: [UInt8], body: ASN1Node) throws {
+        self = try DER.sequence(body, identifier: .sequence) { fields in
+            let version = try DER.decodeDefaultExplicitlyTagged(
+                &fields, tagNumber: 0, tagClass: .contextSpecific, defaultValue: 0
+            ) { try Int(derEncoded: $0) }
+            let serialNumber = try ArraySlice<UInt8>(derEncoded: &fields)
+            _ = fields.next()
+            guard let issuer = fields.next(), let validity = fields.next() else {
+                throw UAFError(.invalidValue, "too few fields")
+            }
+            let (notBefore, notAfter) = try DER.sequence(validity, identifier: .sequence) { times in
+                (try Self.time(times.next()), try Self.time(times.next()))
+            }
+            guard let subject = fields.next(), let key = fields.next() else {
+                throw UAFError(.invalidValue, "too few fields")
+            }
+            for number: UInt in [1, 2] {
+                _ = DER.optionalImplicitlyTagged(&fields, tagNumber: number, tagClass: .contextSpecific) { _ in true }
+            }
+            let extensions = try DER.optionalExplicitlyTagged(&fields, tagNumber: 3, tagClass: .contextSpecific) {
+                try DER.sequence(of: Certificate.Extension.self, identifier: .sequence, rootNode: $0)
+            }
+            guard version == 2 || version == 0 && extensions == nil else {
+                throw UAFError(.invalidValue, "of another version")
+            }
+            return Self(
+                der: der, version: version + 1, serialNumber: Array(serialNumber),
+                issuer: Array(issuer.encodedBytes), subject: Array(subject.encodedBytes),
+                notBefore: notBefore, notAfter: notAfter, subjectPublicKeyInfo: Array(key.encodedBytes),
+                extensions: try Certificate.Extensions(extensions ?? []))
+        }
+    }
+
+    private init(
+        der: [UInt8], version: Int, serialNumber: [UInt8], issuer: [UInt8], subject: [UInt8],
+        notBefore: Timestamp, notAfter: Timestamp, subjectPublicKeyInfo: [UInt8], extensions: Certificate.Extensions
+    ) {
+        self.der = der
+        self.version = version
+        self.serialNumber = serialNumber
+        self.issuer = issuer
+        self.subject = subject
+        self.notBefore = notBefore
+        self.notAfter = notAfter
+        self.subjectPublicKeyInfo = subjectPublicKeyInfo
+        self.extensions = extensions
+    }
+
+    /// A UTCTime or GeneralizedTime.
+    private static func time(_ node: ASN1Node?) throws -> Timestamp {
+        guard let node else { throw UAFError(.invalidValue, "no time") }
+        var parts = DateComponents()
+        if let time = try? UTCTime(derEncoded: node) {
+            (parts.year, parts.month, parts.day) = (time.year, time.month, time.day)
+            (parts.hour, parts.minute, parts.second) = (time.hours, time.minutes, time.seconds)
+        } else {
+            let time = try GeneralizedTime(derEncoded: node)
+            (parts.year, parts.month, parts.day) = (time.year, time.month, time.day)
+            (parts.hour, parts.minute, parts.second) = (time.hours, time.minutes, time.seconds)
+        }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        guard let date = calendar.date(from: parts) else { throw UAFError(.invalidValue, "no time") }
+        return Timestamp(seconds: Int64(date.timeIntervalSince1970))
+    }
+
+    // MARK: - Rules
+
+    /// Whether the other one's name and key issued this one. Signatures with SHA-1 do not count.
+    func isIssued(by other: AttestationCertificate) -> Bool {
+        guard self.issuer == other.subject, let own = try? Certificate(derEncoded: self.der),
+            own.signatureAlgorithm != .sha1WithRSAEncryption, let issuer = try? Certificate(derEncoded: other.der)
+        else { return false }
+        return issuer.publicKey.isValidSignature(own.signature, for: own)
+    }
+
+    /// Whether an extension must be understood that these rules do not know (RFC 5280 §4.2).
+    var hasUnknownCriticalExtension: Bool {
+        let known: [ASN1ObjectIdentifier] = [
+            .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, Self.aaidExtension,
+        ]
+        return self.extensions.contains { $0.critical && !known.contains($0.oid) }
+    }
+
+    /// What the certificate says of the model, `nil` where it says nothing.
+    ///
+    /// The standard does not say how the AAID is written: its nine letters, bare or in a string of DER, are taken.
+    /// Throws `invalidValue` for anything else.
+    func attestedModel() throws(UAFError) -> AAID? {
+        guard let value = self.extensions[oid: Self.aaidExtension]?.value else { return nil }
+        if value.count == 9 { return try AAID(ascii: value) }
+        guard let node = try? DER.parse(value), case .primitive(let letters) = node.content,
+            [.octetString, .utf8String, .printableString, .ia5String].contains(node.identifier)
+        else { throw UAFError(.invalidValue, "an AAID extension") }
+        return try AAID(ascii: letters)
+    }
+}
