@@ -49,7 +49,8 @@ let package = Package(
         .testTarget(name: "JOSETests", dependencies: ["JOSE", "_Primitives", crypto, cryptoExtras]),
         // The fuzz targets' code, with inputs that once failed; `FuzzTesting/` is a package of its own for the fuzzer.
         .testTarget(
-            name: "FuzzReplayTests", dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", crypto],
+            name: "FuzzReplayTests",
+            dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", "UAFClient", crypto],
             path: "FuzzTesting/Replay", resources: [.copy("FailCases")]),
         .testTarget(
             name: "UAFTests", dependencies: ["UAF", "_Primitives", crypto], resources: [.copy("Vectors")]),

@@ -8,6 +8,8 @@ import PackageDescription
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
+let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let instrumented: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -22,6 +24,8 @@ let package = Package(
     name: "countersign-fuzz-testing",
     platforms: [.macOS(.v15)],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
@@ -32,10 +36,27 @@ let package = Package(
         .target(name: "Ceremony", dependencies: ["_Primitives", "JOSE", "UAF", crypto], swiftSettings: instrumented),
         .target(name: "OAuth", dependencies: ["_Primitives", "JOSE", crypto], swiftSettings: instrumented),
         .target(
-            name: "FuzzTargets", dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", crypto],
+            name: "FuzzTargets",
+            dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", "UAFClient", crypto],
+            swiftSettings: instrumented),
+        .target(
+            name: "UAFClient", dependencies: ["_Primitives", "UAF", crypto, cryptoExtras], swiftSettings: instrumented),
+        .target(
+            name: "Countersign",
+            dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "UAFClient", crypto],
+            exclude: ["Countersign.docc"], swiftSettings: instrumented),
+        .target(
+            name: "CountersignTestKit",
+            dependencies: ["_Primitives", "UAF", "Ceremony", "UAFClient", "Countersign", crypto, cryptoExtras],
+            swiftSettings: instrumented),
+        .target(
+            name: "UAFRelyingParty", dependencies: ["_Primitives", "UAF", crypto, cryptoExtras, x509, asn1],
+            resources: [.embedInCode("Metadata")], swiftSettings: instrumented),
+        .target(
+            name: "ServerFuzzTargets", dependencies: ["_Primitives", "UAF", "UAFRelyingParty", "CountersignTestKit"],
             swiftSettings: instrumented),
         .executableTarget(
-            name: "Fuzz", dependencies: ["FuzzTargets"],
+            name: "Fuzz", dependencies: ["FuzzTargets", "ServerFuzzTargets"],
             linkerSettings: [
                 .unsafeFlags([
                     "-L\(runtime)", "-lclang_rt.fuzzer_no_main-\(architecture)", "-lstdc++", "-lm",

@@ -130,7 +130,14 @@ let package = Package(
         .testTarget(name: "BankCommandTests", dependencies: ["BankCommand", nio, crypto]),
         .testTarget(
             name: "PhoneCommandTests", dependencies: ["PhoneCommand", sdk("Countersign"), protocols]),
-        .testTarget(name: "CountersignCommandTests", dependencies: ["CountersignCommand", "Store", protocols]),
+        .testTarget(
+            name: "CountersignCommandTests",
+            dependencies: [
+                "CountersignCommand", "UAFRelyingParty", "Store", protocols, sdk("CountersignTestKit"), arguments,
+            ]),
+        // The fuzz targets' code for what the server alone judges.
+        .testTarget(
+            name: "ServerFuzzReplayTests", dependencies: ["UAFRelyingParty", protocols, sdk("CountersignTestKit")]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -37,6 +37,7 @@ struct CrashTest {
             program: arguments[2], folder: folder, server: Server(process), relyingParty: journeys.relyingParty,
             hazard: hazard
         ).run(&findings)
+        try PhoneCounters(program: arguments[2], folder: folder, hazard: hazard).run(&findings)
 
         print("  \(hazard.summary)")
         print("  \(findings.summary)")

@@ -111,6 +111,7 @@ struct Findings {
         case noCodeWorksTwice
         case countersEqualTheSignatures
         case noPINAttemptIsGivenBack
+        case noCounterGoesBack
     }
 
     private var violations: [Rule: [String]] = [:]

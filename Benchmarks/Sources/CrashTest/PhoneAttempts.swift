@@ -69,30 +69,32 @@ struct PhoneAttempts {
         }
     }
 
-    /// A run of the phone that may be killed.
-    private struct PhoneRun {
-        let process: Process
-        let output: Pipe
-
-        /// What it said, once it has ended.
-        func finish() -> String {
-            let data = self.output.fileHandleForReading.readDataToEndOfFile()
-            self.process.waitUntilExit()
-            return String(decoding: data, as: UTF8.self)
-        }
-    }
-
     private func start(_ arguments: [String], home: String, input: String) throws -> PhoneRun {
-        let process = Process()
-        let (standardInput, output) = (Pipe(), Pipe())
-        process.executableURL = URL(fileURLWithPath: self.program)
-        process.arguments = arguments + ["--json", "--home", home]
-        process.standardInput = standardInput
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        try PhoneRun(program: self.program, arguments: arguments + ["--json", "--home", home], input: input)
+    }
+}
+
+/// A run of the terminal phone that may be killed.
+struct PhoneRun {
+    let process = Process()
+    private let output = Pipe()
+
+    init(program: String, arguments: [String], input: String) throws {
+        let standardInput = Pipe()
+        self.process.executableURL = URL(fileURLWithPath: program)
+        self.process.arguments = arguments
+        self.process.standardInput = standardInput
+        self.process.standardOutput = self.output
+        self.process.standardError = FileHandle.nullDevice
+        try self.process.run()
         try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try standardInput.fileHandleForWriting.close()
-        return PhoneRun(process: process, output: output)
+    }
+
+    /// What it said, once it has ended.
+    func finish() -> String {
+        let data = self.output.fileHandleForReading.readDataToEndOfFile()
+        self.process.waitUntilExit()
+        return String(decoding: data, as: UTF8.self)
     }
 }

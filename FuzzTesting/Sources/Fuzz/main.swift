@@ -1,5 +1,6 @@
 import FuzzTargets
 import Glibc
+import ServerFuzzTargets
 
 @_silgen_name("LLVMFuzzerRunDriver")
 private func runDriver(
@@ -10,11 +11,14 @@ private func runDriver(
 
 /// The target, named by the environment: the arguments are libFuzzer's own, and its callback captures nothing.
 private enum Chosen {
-    static let target = getenv("FUZZ_TARGET").flatMap { FuzzTarget(rawValue: String(cString: $0)) }
+    static let name = getenv("FUZZ_TARGET").map { String(cString: $0) } ?? ""
+    static let holds: (([UInt8]) -> Bool)? =
+        FuzzTarget(rawValue: Self.name).map { target in { target.holds($0) } }
+        ?? ServerFuzzTarget(rawValue: Self.name).map { target in { target.holds($0) } }
 }
 
-if Chosen.target == nil {
-    for target in FuzzTarget.allCases { print(target.rawValue) }
+if Chosen.holds == nil {
+    for name in FuzzTarget.allCases.map(\.rawValue) + ServerFuzzTarget.allCases.map(\.rawValue) { print(name) }
     exit(CommandLine.arguments.contains("--list") ? 0 : 2)
 }
 
@@ -22,7 +26,7 @@ private var count = CommandLine.argc
 private var arguments = CommandLine.unsafeArgv
 exit(
     runDriver(&count, &arguments) { start, length in
-        guard Chosen.target?.holds(Array(UnsafeBufferPointer(start: start, count: length))) == true else {
+        guard Chosen.holds?(Array(UnsafeBufferPointer(start: start, count: length))) == true else {
             fatalError("a property of the target does not hold")
         }
         return 0

@@ -16,7 +16,7 @@ struct PhoneCommand: AsyncParsableCommand {
         subcommands: [
             EnrollCommand.self, ScanCommand.self, AuthenticateCommand.self, ActivityCommand.self,
             RevokeCommand.self, AccountsCommand.self, AuthenticatorsCommand.self, SensorCommand.self, ClockCommand.self,
-            WipeCommand.self,
+            UAFCommand.self, WipeCommand.self,
         ])
 
     /// Parses and runs, and ends with the exit codes above.

@@ -29,14 +29,15 @@ struct PhoneDevice: Sendable {
         self.platform = Platform(
             storage: self.storage, fingerprintSensor: self.sensor, clock: try SimulatedClock(home: home))
         do {
-            self.network = try HTTPTransport(caFile: options.caFile)
-        } catch {
-            throw Refusal.notFound("no-such-file", "There is no certificate authority in \(options.caFile ?? "").")
-        }
-        do {
             self.trace = try options.trace.map { path throws(TraceError) in try TraceRecorder(path: path) }
         } catch {
             throw Refusal.failed("trace", "\(options.trace ?? "") cannot be written (\(error.reason)).")
+        }
+        // Last: a network that is not shut down ends the program.
+        do {
+            self.network = try HTTPTransport(caFile: options.caFile)
+        } catch {
+            throw Refusal.notFound("no-such-file", "There is no certificate authority in \(options.caFile ?? "").")
         }
     }
 

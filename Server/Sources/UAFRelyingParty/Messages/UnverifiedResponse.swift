@@ -31,6 +31,8 @@ public struct UnverifiedRegistration: Hashable, Sendable {
     public var serverData: String? { self.envelope.header.serverData }
     /// The challenge that the client claims to answer; `nil` where it failed before it had one.
     public var challenge: Challenge? { self.envelope.finalChallenge?.challenge }
+    /// Who the client says that it speaks for; `nil` where it failed before it knew.
+    public var facetID: FacetID? { self.envelope.finalChallenge?.facetID }
     /// Whether the client says that it failed: it sent no assertion (§18, row 15).
     public var isClientFailure: Bool { self.assertions.isEmpty }
     /// The names of the new keys, for the caller to look for keys that exist already.
@@ -68,6 +70,8 @@ public struct UnverifiedAuthentication: Hashable, Sendable {
     public var serverData: String? { self.envelope.header.serverData }
     /// The challenge that the client claims to answer; `nil` where it failed before it had one.
     public var challenge: Challenge? { self.envelope.finalChallenge?.challenge }
+    /// Who the client says that it speaks for; `nil` where it failed before it knew.
+    public var facetID: FacetID? { self.envelope.finalChallenge?.facetID }
     /// Whether the client says that it failed: it sent no assertion (§18, row 15).
     public var isClientFailure: Bool { self.assertions.isEmpty }
     /// The names of the keys that signed, in the order of the assertions.

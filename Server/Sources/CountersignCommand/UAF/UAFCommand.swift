@@ -1,0 +1,103 @@
+import ArgumentParser
+import Ceremony
+import Foundation
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+/// `countersign uaf`: FIDO UAF messages in files, without a server.
+struct UAFCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "uaf",
+        abstract: "Judge FIDO UAF messages that lie in files.",
+        subcommands: [Verify.self]
+    )
+
+    /// `countersign uaf verify`: the verdict of our server on a response, with the step that refuses.
+    struct Verify: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Say what our server makes of a UAF response, and which step refuses it.",
+            discussion: """
+                Request and response are UAF messages (an array of one dictionary), or the bodies that carry them. \
+                Every rule is checked that needs no state: a challenge counts as used once only by the request. \
+                Certificates are judged at this moment, or at --time.
+
+                  countersign uaf verify --request reg.json --response answer.json --metadata models/ --json > alice.json
+                  countersign uaf verify --request auth.json --response answer.json --metadata models/ --key alice.json
+
+                What --json prints of an accepted response is a key file: with the new counters after each \
+                authentication. Exit codes: 0 accepted, 1 refused, 2 usage, 3 no such file.
+                """
+        )
+
+        @Option(help: "File with the UAF request.")
+        var request: String
+
+        @Option(help: "File with the UAF response.")
+        var response: String
+
+        @Option(help: "Metadata statement, or a folder of them; may be repeated.")
+        var metadata: [String]
+
+        @Option(help: "File with registered keys, as --json prints them; may be repeated.")
+        var key: [String] = []
+
+        @Option(
+            help: "A facet that may call for the application; may be repeated. Without one, the response's own may.")
+        var facet: [String] = []
+
+        @Option(help: "The account whose keys must answer an authentication. Without it, any may.")
+        var account: String?
+
+        @Option(help: "The time at which certificates must be valid, RFC 3339.")
+        var time: String?
+
+        @Option(help: "A reading that the strict server does not make; may be repeated.")
+        var lenient: [LenientReading] = []
+
+        @Flag(help: "Print one JSON object instead of text.")
+        var json = false
+
+        func run() throws {
+            let files = UAFFiles()
+            let request = try files.request(self.request)
+            var keys: [RegisteredCredential] = []
+            for file in self.key { keys += try files.keys(file) }
+            let verification = UAFVerification(
+                metadata: try files.metadata(self.metadata), facets: try self.facets(), keys: keys,
+                account: self.account, now: try self.now(),
+                readings: self.lenient.reduce(into: LenientReadings()) { $1.apply(to: &$0) })
+            let verdict = try verification.verdict(on: try files.response(self.response), to: request)
+            print(self.json ? JSON.object(verdict.json).text : verdict.text)
+            guard verdict.isAccepted else { throw ExitCode(CommandFailure.Status.failed.rawValue) }
+        }
+
+        private func facets() throws -> Set<FacetID>? {
+            guard !self.facet.isEmpty else { return nil }
+            do { return Set(try self.facet.map { try FacetID($0) }) } catch {
+                throw CommandFailure(.usage, "--facet takes 1 to 512 characters")
+            }
+        }
+
+        private func now() throws -> Timestamp {
+            guard let time else { return TimeSource.system.now() }
+            guard let date = try? Date(time, strategy: .iso8601) else {
+                throw CommandFailure(.usage, "--time takes a time such as 2026-06-01T00:00:00Z")
+            }
+            return Timestamp(seconds: Int64(date.timeIntervalSince1970))
+        }
+    }
+}
+
+/// The readings of `--lenient`, by names of their own.
+enum LenientReading: String, ExpressibleByArgument, CaseIterable {
+    case expiredCertificates = "expired-certificates"
+    case unmarkedIssuers = "unmarked-issuers"
+
+    func apply(to readings: inout LenientReadings) {
+        switch self {
+        case .expiredCertificates: readings.row18ExpiredCertificates = true
+        case .unmarkedIssuers: readings.row20UnmarkedIssuers = true
+        }
+    }
+}

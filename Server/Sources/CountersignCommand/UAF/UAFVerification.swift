@@ -1,0 +1,124 @@
+import Ceremony
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+/// Judges one response as the server does, with what would be in its store given by hand.
+struct UAFVerification {
+    let metadata: MetadataCatalog
+    /// Who may call; `nil`: whoever the response names.
+    let facets: Set<FacetID>?
+    let keys: [RegisteredCredential]
+    let account: String?
+    let now: Timestamp
+    let readings: LenientReadings
+
+    func verdict(on response: [UInt8], to request: UAFRequest) throws -> UAFVerdict {
+        do throws(UAFRefusal) {
+            switch request {
+            case .registration(let request): return try self.registration(response, request)
+            case .authentication(let request): return try self.authentication(response, request)
+            case .deregistration: preconditionFailure("a deregistration has no response")
+            }
+        } catch { return UAFVerdict(error) }
+    }
+
+    private func configuration(_ named: FacetID?) -> RelyingPartyConfiguration {
+        RelyingPartyConfiguration(
+            metadata: self.metadata, trustedFacets: self.facets ?? Set(named.map { [$0] } ?? []),
+            lenientReadings: self.readings)
+    }
+
+    private func registration(_ bytes: [UInt8], _ request: RegistrationRequest) throws(UAFRefusal) -> UAFVerdict {
+        let response = try UnverifiedRegistration(parsing: bytes)
+        let verified = try RegistrationVerifier(self.configuration(response.facetID)).verify(
+            response, expected: ExpectedRegistration(request), existing: Set(self.keys.map(\.id)), at: self.now)
+        return UAFVerdict(verified)
+    }
+
+    private func authentication(_ bytes: [UInt8], _ request: AuthenticationRequest) throws(UAFRefusal) -> UAFVerdict {
+        let response = try UnverifiedAuthentication(parsing: bytes)
+        let verified = try AuthenticationVerifier(self.configuration(response.facetID)).verify(
+            response, expected: ExpectedAuthentication(request, account: self.account), credentials: self.keys)
+        return UAFVerdict(verified, keys: self.keys)
+    }
+}
+
+/// What `countersign uaf verify` says: members for scripts, and lines for people made of the same.
+struct UAFVerdict {
+    let isAccepted: Bool
+    let json: JSONObject
+
+    init(_ refusal: UAFRefusal) {
+        self.isAccepted = false
+        var json: JSONObject = [
+            "verdict": .string("refused"), "status": .integer(Int64(refusal.statusCode.rawValue)),
+            "step": .string(refusal.step.rawValue), "reason": .string(refusal.reason),
+        ]
+        json["aaid"] = refusal.credential.map { .string($0.aaid.text) }
+        json["keyID"] = refusal.credential.map { .string($0.keyID.base64URL) }
+        self.json = json
+    }
+
+    init(_ verified: VerifiedRegistration) {
+        self.isAccepted = true
+        self.json = Self.accepted(
+            verified.facetID, verified.alternative,
+            verified.keys.map { key in
+                var object = RegisteredCredential(
+                    id: key.id, publicKey: key.publicKey, publicKeyFormat: key.publicKeyFormat,
+                    signatureAlgorithm: key.signatureAlgorithm, signCounter: key.signCounter,
+                    account: verified.username, deviceRegistration: ""
+                ).json
+                object["registrationCounter"] = .integer(Int64(key.registrationCounter))
+                object["authenticatorVersion"] = .integer(Int64(key.authenticatorVersion))
+                object["attestationType"] = .integer(Int64(key.attestationType.rawValue))
+                return object
+            })
+    }
+
+    /// Every key of the files again, those that signed with their new counters.
+    init(_ verified: VerifiedAuthentication, keys: [RegisteredCredential]) {
+        self.isAccepted = true
+        var json = Self.accepted(
+            verified.facetID, verified.alternative,
+            keys.map { key in
+                guard let signature = verified.signatures.first(where: { $0.id == key.id }) else { return key.json }
+                var key = key
+                key.signCounter = signature.newSignCounter
+                var object = key.json
+                object["authenticatorVersion"] = .integer(Int64(signature.authenticatorVersion))
+                object["mode"] = .integer(Int64(signature.mode.rawValue))
+                return object
+            })
+        json["confirmedContentHash"] = verified.confirmedContentHash.map { .string(Base64URL.encode($0)) }
+        self.json = json
+    }
+
+    private static func accepted(_ facetID: FacetID, _ alternative: Int, _ keys: [JSONObject]) -> JSONObject {
+        [
+            "verdict": .string("accepted"), "status": .integer(Int64(UAFStatusCode.ok.rawValue)),
+            "facetID": .string(facetID.text), "alternative": .integer(Int64(alternative)),
+            "keys": .array(keys.map { .object($0) }),
+        ]
+    }
+
+    /// A line a member, safe for a terminal.
+    var text: String {
+        func line(_ name: String, _ value: JSON) -> String {
+            if case .string(let text) = value { "\(name): \(DisplayText.line(text))" } else { "\(name): \(value.text)" }
+        }
+        var lines: [String] = []
+        for (name, value) in self.json.members {
+            guard name == "keys", case .array(let keys) = value else {
+                lines.append(line(name, value))
+                continue
+            }
+            for case .object(let key) in keys {
+                lines.append("key:")
+                lines += key.members.map { "  " + line($0.name, $0.value) }
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+}

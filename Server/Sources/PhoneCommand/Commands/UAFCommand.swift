@@ -1,0 +1,154 @@
+import ArgumentParser
+import Foundation
+import UAF
+import UAFClient
+import _Primitives
+
+/// `countersign-phone uaf`: bare FIDO UAF messages, for trying other servers out.
+struct UAFCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "uaf", abstract: "Answer bare FIDO UAF messages with test keys.",
+        subcommands: [UAFAnswerCommand.self])
+}
+
+/// `countersign-phone uaf answer`: the UAF client and authenticators of the SDK, with no server behind the message.
+struct UAFAnswerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "answer", abstract: "Answer a UAF request with test keys, and print the bare response.",
+        discussion: """
+            Takes a registration, authentication or deregistration request (an array of one dictionary, or the body \
+            that carries it) and prints the response message; a deregistration has none. The keys are for tests: they \
+            lie in a folder of their own, which must not be a phone's. Nothing is shown and nobody is asked: whoever \
+            runs this agrees to what the request wants.
+
+              echo 123456 | countersign-phone uaf answer --request reg.json --pin-stdin > answer.json
+
+            An AppID that is an https address names the facets that may use it: they are fetched from there, or taken \
+            from --facets.
+            """)
+
+    @Option(help: "File with the request, or - for the standard input.")
+    var request: String
+
+    @Option(help: "The folder that holds the test keys.")
+    var home = "~/.countersign-phone-test-keys"
+
+    @Option(help: "Who calls, as the facet that the response names.")
+    var facet = PhoneDevice.facetID
+
+    @Option(help: "File with the facets of the application, as its AppID serves them.")
+    var facets: String?
+
+    @Option(help: "pin, password, fingerprint, face or device. Without it, the first that the request accepts.")
+    var authenticator: AnsweringFactor?
+
+    @Flag(help: "Read the PIN or password from the standard input, a line for each time that it is asked for.")
+    var pinStdin = false
+
+    @Option(help: "File for the response, in place of the standard output.")
+    var output: String?
+
+    @Option(help: "PEM file of an additional certificate authority to trust.")
+    var caFile: String?
+
+    @Flag(help: "Print one JSON object a line, with the response as a string.")
+    var json = false
+
+    func validate() throws {
+        if self.request == "-" && self.pinStdin {
+            throw ValidationError("The request and the PIN cannot both come from the standard input.")
+        }
+    }
+
+    func run() async throws {
+        let report = Report(isJSON: self.json)
+        try await report.running {
+            let answer = try await self.answer()
+            if let response = answer.response, let output = self.output {
+                guard FileManager.default.createFile(atPath: output, contents: Data(response)) else {
+                    throw Refusal.failed("no-output", "\(output) cannot be written.")
+                }
+            }
+            var members: JSONObject = [
+                "event": .string("finished"), "outcome": .string("answered"), "operation": .string(answer.operation),
+                "testKeys": .bool(true),
+                "keys": .array(
+                    answer.keys.map {
+                        .object(["aaid": .string($0.aaid.text), "keyID": .string($0.keyID.base64URL)])
+                    }),
+            ]
+            members.set("transaction", answer.transaction)
+            if self.output == nil, let response = answer.response {
+                members["response"] = .string(String(decoding: response, as: UTF8.self))
+            }
+            report.say(members) { _ in
+                guard self.output == nil, let response = answer.response else { return }
+                try? FileHandle.standardOutput.write(contentsOf: Data(response + [0x0A]))
+            }
+        }
+    }
+
+    private func answer() async throws -> TestKeyAnswer {
+        let facet: FacetID
+        do { facet = try FacetID(self.facet) } catch { throw Refusal.usage("--facet takes 1 to 512 characters.") }
+        let message = try self.message()
+        let person = TestPerson(lines: self.pinStdin ? Array(AnyIterator { readLine(strippingNewline: true) }) : [])
+        let list = try self.facets.map { try Self.contents(of: $0) }
+        let network: HTTPTransport
+        do { network = try HTTPTransport(caFile: self.caFile) } catch {
+            throw Refusal.notFound("no-such-file", "There is no certificate authority in \(self.caFile ?? "").")
+        }
+        // Whatever comes of it, the network is shut down: its client ends the program otherwise.
+        let result: Result<TestKeyAnswer, any Error>
+        do {
+            let phone = try TestKeyPhone(
+                home: (self.home as NSString).expandingTildeInPath, facet: facet, factor: self.authenticator?.factor,
+                fetchFacets: { url in
+                    guard let list else { return try await network.facetList(at: url) }
+                    return FacetListAnswer(
+                        status: 200, contentType: "application/fido.trusted-apps+json", body: list)
+                })
+            result = .success(try await phone.answer(message, person: person))
+        } catch { result = .failure(error) }
+        try? await network.shutDown()
+        return try result.get()
+    }
+
+    /// The message itself, or the one that the transport's body carries (§6.2).
+    private func message() throws -> [UInt8] {
+        let bytes =
+            self.request == "-"
+            ? Array(try FileHandle.standardInput.read(upToCount: Self.limit + 1) ?? Data())
+            : try Self.contents(of: self.request)
+        guard bytes.count <= Self.limit else { throw Refusal.failed("too-large", "The request is too large.") }
+        guard let text = try? ReturnUAFRequest(parsing: bytes).uafRequest else { return bytes }
+        return Array(text.utf8)
+    }
+
+    private static let limit = 262_144
+
+    private static func contents(of path: String) throws -> [UInt8] {
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw Refusal.notFound("no-such-file", "There is no readable file \(path).")
+        }
+        defer { try? file.close() }
+        let data = try file.read(upToCount: Self.limit + 1) ?? Data()
+        guard data.count <= Self.limit else { throw Refusal.failed("too-large", "\(path) is too large.") }
+        return Array(data)
+    }
+}
+
+/// With what a request is answered.
+enum AnsweringFactor: String, ExpressibleByArgument, CaseIterable {
+    case pin, password, fingerprint, face, device
+
+    var factor: AuthenticatorModel.Factor {
+        switch self {
+        case .pin: .pin
+        case .password: .password
+        case .fingerprint: .fingerprint
+        case .face: .face
+        case .device: .devicePossession
+        }
+    }
+}

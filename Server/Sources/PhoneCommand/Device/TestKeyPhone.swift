@@ -1,0 +1,179 @@
+import Countersign
+import CountersignLinux
+import Foundation
+import UAF
+import UAFClient
+import _Primitives
+
+/// What came of a request: the message for the server, where there is one.
+struct TestKeyAnswer {
+    let operation: String
+    let keys: [KeyName]
+    var transaction: String?
+    var response: [UInt8]?
+}
+
+/// UAF client and authenticators over a folder of test keys, which is never a phone's.
+struct TestKeyPhone {
+    /// The file that says what the folder is.
+    static let label = "TEST-KEYS"
+    private static let labelText = """
+        The keys in this folder were made by `countersign-phone uaf answer`, for tests of FIDO UAF messages.
+        They answer every request without asking anybody. Register them nowhere that matters.
+
+        """
+
+    private let client: MessageClient
+    private let facets: FacetAuthorization
+    private let factor: AuthenticatorModel.Factor?
+
+    /// Opens the folder, or makes it. Throws ``Refusal`` for a folder that is something else, and ``StorageError``.
+    init(
+        home: String, facet: FacetID, factor: AuthenticatorModel.Factor?,
+        fetchFacets: @escaping FacetAuthorization.Fetch
+    ) throws {
+        try Self.prepare(home)
+        let sensor = SimulatedSensor(home: home)
+        let platform = Platform(
+            storage: try EncryptedFileStorage(directory: "\(home)/test-store"), fingerprintSensor: sensor,
+            faceSensor: sensor, clock: try SimulatedClock(home: home))
+        let module = try AuthenticatorModule(
+            platform: platform, configuration: AuthenticatorModule.Configuration(callerID: facet))
+        self.client = MessageClient(module: module, facetID: facet, fetchFacets: fetchFacets)
+        self.facets = FacetAuthorization(facetID: facet, fetch: fetchFacets)
+        self.factor = factor
+    }
+
+    private static func prepare(_ home: String) throws {
+        let files = FileManager.default
+        let found = (try? files.contentsOfDirectory(atPath: home)) ?? []
+        guard !found.contains("store") else {
+            throw Refusal(
+                .refused, "refused", "real-phone", "\(home) is a phone: test keys have a folder of their own.")
+        }
+        guard found.isEmpty || found.contains(self.label) else {
+            throw Refusal(.refused, "refused", "not-test-keys", "\(home) holds something else than test keys.")
+        }
+        try files.createDirectory(
+            atPath: home, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try Data(self.labelText.utf8).write(to: URL(fileURLWithPath: "\(home)/\(self.label)"))
+    }
+
+    /// Answers a message. Throws ``Refusal`` with the client's code, and ``StorageError``.
+    func answer(_ message: [UInt8], person: TestPerson) async throws -> TestKeyAnswer {
+        do {
+            switch try UAFRequest(parsing: message) {
+            case .registration: return try await self.register(message, person)
+            case .authentication: return try await self.authenticate(message, person)
+            case .deregistration(let request): return try await self.deregister(request)
+            }
+        } catch let error as UAFError {
+            throw Refusal(OperationFailure(.protocolError, error.description))
+        } catch let failure as OperationFailure {
+            throw Refusal(failure)
+        }
+    }
+
+    private func isWanted(_ models: [AuthenticatorModel]) -> Bool {
+        guard let factor else { return true }
+        return models.contains { $0.factor == factor }
+    }
+
+    private func register(_ message: [UInt8], _ person: TestPerson) async throws -> TestKeyAnswer {
+        let prepared = try await self.client.prepareRegistration(message)
+        let usable = await self.client.module.authenticators
+            .filter { $0.isSupportedByHardware && $0.isUserEnrolled }.map(\.model)
+        guard let models = await prepared.selections(among: usable).first(where: self.isWanted) else {
+            throw OperationFailure(.noSuitableAuthenticator, "no authenticator meets the policy")
+        }
+        let answer = try await prepared.register(models, verification: person)
+        // Nobody tells a program that has ended what the server made of it.
+        for key in answer.keys { try await self.client.module.notify(key, .ok) }
+        return TestKeyAnswer(operation: "Reg", keys: answer.keys, response: answer.message)
+    }
+
+    private func authenticate(_ message: [UInt8], _ person: TestPerson) async throws -> TestKeyAnswer {
+        let prepared = try await self.client.prepareAuthentication(message)
+        let keys = await self.client.module.registrations(appID: prepared.appID).map(\.name)
+        let selection = prepared.selections(among: keys).first {
+            self.isWanted($0.compactMap { AuthenticatorModel(aaid: $0.aaid) })
+        }
+        guard let selection else { throw OperationFailure(.noSuitableAuthenticator, "no key meets the policy") }
+        let answer = try await prepared.authenticate(selection, verification: person)
+        return TestKeyAnswer(
+            operation: "Auth", keys: answer.keys,
+            transaction: prepared.transaction.map { String(decoding: $0.content, as: UTF8.self) },
+            response: answer.message)
+    }
+
+    private func deregister(_ request: DeregistrationRequest) async throws -> TestKeyAnswer {
+        let appID = try await self.facets.authorize(appID: request.header.appID, version: request.header.version)
+        let module = self.client.module
+        let before = await module.registrations(appID: appID).map(\.name)
+        for entry in request.authenticators {
+            try await module.deregister(appID: appID, aaid: entry.aaid, keyID: entry.keyID)
+        }
+        let left = Set(await module.registrations(appID: appID).map(\.name))
+        return TestKeyAnswer(operation: "Dereg", keys: before.filter { !left.contains($0) })
+    }
+}
+
+/// Who holds the test keys: gives the secrets of the standard input in their order, and touches the sensor at once.
+actor TestPerson: UserInteraction {
+    private var lines: ArraySlice<String>
+
+    init(lines: [String]) { self.lines = lines[...] }
+
+    private func next() throws -> SecretBytes {
+        guard let line = self.lines.popFirst(), !line.isEmpty else {
+            throw Refusal.usage("A PIN or password is wanted: give it with --pin-stdin.")
+        }
+        return SecretBytes(Array(line.utf8))
+    }
+
+    func enrollSecret(_ model: AuthenticatorModel) async throws -> SecretBytes { try self.next() }
+
+    func verifySecret(_ model: AuthenticatorModel, status: AuthenticatorProtectionStatus, lastError: SecretRefusal?)
+        async throws -> SecretBytes
+    {
+        if lastError == .wrong, self.lines.isEmpty { throw Refusal.failed("wrong-pin", "That is not it.") }
+        if lastError == .coolingDown { throw Refusal.failed("cooling-down", "Nothing is taken for some time.") }
+        return try self.next()
+    }
+
+    nonisolated func verifyBiometric(
+        _ model: AuthenticatorModel, hint: String?, read: @escaping @Sendable () async throws -> BiometricReading
+    ) async throws -> BiometricReading { try await read() }
+
+    nonisolated func verifyDevicePasscode(
+        _ model: AuthenticatorModel, ask: @escaping @Sendable () async throws -> DevicePasscodeReading
+    ) async throws -> DevicePasscodeReading { try await ask() }
+}
+
+extension Refusal {
+    /// The client's code for scripts, as the SDK's error has it.
+    init(_ failure: OperationFailure) {
+        switch failure.code {
+        case .userLockout: self.init(.lockedOut, "locked-out", "locked-out", "Too many wrong tries: locked.")
+        case .noSuitableAuthenticator:
+            self.init(.refused, "refused", "no-suitable-authenticator", "Nothing here can answer that.")
+        default: self.init(.refused, "refused", "fido-\(failure.code.rawValue)", "Not answered: \(failure.reason).")
+        }
+    }
+}
+
+extension HTTPTransport {
+    /// The facets that an AppID's address names, anonymously asked for.
+    func facetList(at url: URL) async throws -> FacetListAnswer {
+        let response = try await self.send(
+            TransportRequest(
+                method: "GET", url: url, headers: [("Accept", "application/fido.trusted-apps+json")], body: [],
+                timeout: .seconds(10)))
+        func header(_ name: String) -> String? {
+            response.headers.first { $0.name.lowercased() == name }?.value
+        }
+        return FacetListAnswer(
+            status: response.status, contentType: header("content-type"), location: header("location"),
+            redirectAuthorized: header("fido-appid-redirect-authorized"), body: response.body)
+    }
+}

@@ -1,0 +1,176 @@
+import ArgumentParser
+import CountersignTestKit
+import Foundation
+import Testing
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+@testable import CountersignCommand
+
+/// A folder with the files of one exchange, for the time of one test.
+private struct Files {
+    let folder: String
+    var request: String { self.folder + "/request.json" }
+    var response: String { self.folder + "/response.json" }
+    var metadata: String { self.folder + "/metadata" }
+    var keys: String { self.folder + "/keys.json" }
+
+    init() throws {
+        self.folder = FileManager.default.temporaryDirectory.path + "/countersign-uaf-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: self.metadata, withIntermediateDirectories: true)
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: self.folder) }
+
+    func write(_ path: String, _ json: JSON) throws {
+        try Data(json.serialized).write(to: URL(fileURLWithPath: path))
+    }
+
+    /// Lays out the files of a vector.
+    init(_ vector: TestVector) throws {
+        try self.init()
+        try self.write(self.request, .array([.object(vector.request)]))
+        try Data(vector.response.utf8).write(to: URL(fileURLWithPath: self.response))
+        for (index, statement) in vector.metadata.enumerated() {
+            try self.write("\(self.metadata)/\(index).json", .object(statement))
+        }
+        let keys = vector.registered.map { key in
+            JSON.object(
+                RegisteredCredential(
+                    id: CredentialID(aaid: key.aaid, keyID: key.keyID), publicKey: key.publicKey,
+                    publicKeyFormat: key.publicKeyFormat, signatureAlgorithm: key.signatureAlgorithm,
+                    signCounter: key.signCounter, account: key.account, deviceRegistration: ""
+                ).json)
+        }
+        try self.write(self.keys, .object(["keys": .array(keys)]))
+    }
+}
+
+@Suite("countersign uaf verify: a verdict on UAF messages in files (§8.2, §8.4)")
+struct UAFVerifyTests {
+    private func vector(_ scenario: UAFScenario) throws -> TestVector {
+        try scenario.vector(random: .repeatable("uaf verify"))
+    }
+
+    /// What the command would say of a vector.
+    private func verdict(
+        _ scenario: UAFScenario, facets: [String]? = [], time: String? = nil,
+        readings: LenientReadings = LenientReadings()
+    ) throws -> UAFVerdict {
+        let vector = try self.vector(scenario)
+        let files = try Files(vector)
+        defer { files.remove() }
+        let reader = UAFFiles()
+        let named = facets.map { $0.isEmpty ? vector.trustedFacets : $0 }
+        let date = try Date(time ?? vector.time, strategy: .iso8601)
+        let verification = UAFVerification(
+            metadata: try reader.metadata([files.metadata]),
+            facets: try named.map { Set(try $0.map { try FacetID($0) }) },
+            keys: try reader.keys(files.keys), account: vector.account,
+            now: Timestamp(seconds: Int64(date.timeIntervalSince1970)), readings: readings)
+        return try verification.verdict(on: try reader.response(files.response), to: try reader.request(files.request))
+    }
+
+    @Test("The verdict on every scenario that needs nothing beside the files is the scenario's")
+    func scenarios() throws {
+        // A revoked model and the TLS channel are the server's configuration.
+        let scenarios = UAFScenario.all.filter { ![.revokedAAID, .otherChannel].contains($0.damage) }
+        for scenario in scenarios where scenario.damage == nil || scenario.algorithm == .p256Raw {
+            let verdict = try self.verdict(scenario)
+            #expect(verdict.isAccepted == (scenario.damage == nil), "\(scenario.id): \(verdict.json)")
+            let status = try verdict.json.integer("status", as: Int.self)
+            #expect(status == scenario.damage?.status.rawValue ?? 1200, "\(scenario.id)")
+            #expect(try verdict.json.string("step") == scenario.damage?.step, "\(scenario.id)")
+        }
+    }
+
+    @Test("What an accepted registration tells is a key file, in which an authentication's counter goes on")
+    func keyFile() throws {
+        let registered = try self.verdict(.registration(.rsaPSSDER, .rsaRaw))
+        let reader = UAFFiles()
+        let files = try Files()
+        defer { files.remove() }
+        try files.write(files.keys, .object(registered.json))
+        let key = try #require(try reader.keys(files.keys).first)
+        #expect(key.signatureAlgorithm == .rsaPSSDER && key.publicKeyFormat == .rsa2048Raw && key.account == "alice")
+        #expect(key.signCounter == 0)
+
+        let signed = try self.verdict(.authentication(.p256Raw, .x962Raw))
+        try files.write(files.keys, .object(signed.json))
+        #expect(try reader.keys(files.keys).map(\.signCounter) == [8])
+        // One key without the list around it.
+        guard case .object(let one)? = try signed.json.array("keys")?.first else { return #expect(Bool(false)) }
+        try files.write(files.keys, .object(one))
+        #expect(try reader.keys(files.keys).map(\.signCounter) == [8])
+    }
+
+    @Test("Without a facet the response's own is trusted; with one, that one alone")
+    func facets() throws {
+        let stranger = UAFScenario.authentication(.p256Raw, .x962Raw, damage: .untrustedFacet)
+        #expect(try self.verdict(stranger, facets: nil).isAccepted)
+        #expect(try self.verdict(stranger).json.string("step") == "facetID")
+    }
+
+    @Test("Certificates are judged at the given time, and a lenient reading leaves it out")
+    func time() throws {
+        let scenario = UAFScenario.registration(.p256Raw, .x962Raw, attestation: .basicFull)
+        #expect(try self.verdict(scenario).isAccepted)
+        #expect(try self.verdict(scenario, time: "2050-01-01T00:00:00Z").json.string("step") == "attestation")
+        var readings = LenientReadings()
+        LenientReading.expiredCertificates.apply(to: &readings)
+        #expect(try self.verdict(scenario, time: "2050-01-01T00:00:00Z", readings: readings).isAccepted)
+    }
+
+    @Test("The bodies of the transport are taken for the messages in them")
+    func bodies() throws {
+        let vector = try self.vector(.authentication(.p256Raw, .x962Raw))
+        let files = try Files(vector)
+        defer { files.remove() }
+        let message = JSON.array([.object(vector.request)]).text
+        try files.write(files.request, .object(["statusCode": .integer(1200), "uafRequest": .string(message)]))
+        try files.write(files.response, .object(["uafResponse": .string(vector.response)]))
+        let reader = UAFFiles()
+        #expect(try reader.response(files.response) == Array(vector.response.utf8))
+        guard case .authentication = try reader.request(files.request) else { return #expect(Bool(false)) }
+    }
+
+    @Test("A file that is missing, too large or something else is told, and is no verdict")
+    func badFiles() throws {
+        let files = try Files(try self.vector(.registration(.p256Raw, .x962Raw)))
+        defer { files.remove() }
+        let reader = UAFFiles()
+        func status(_ body: () throws -> Void) -> CommandFailure.Status? {
+            #expect(throws: CommandFailure.self, performing: body)?.status
+        }
+        #expect(status { _ = try reader.request(files.folder + "/nothing") } == .notFound)
+        #expect(status { _ = try reader.metadata([files.folder + "/nothing"]) } == .notFound)
+        #expect(status { _ = try reader.request(files.response) } == .failed)
+        #expect(status { _ = try reader.keys(files.request) } == .failed)
+        #expect(status { _ = try reader.metadata([files.request]) } == .failed)
+        try Data(repeating: 0x20, count: 262_145).write(to: URL(fileURLWithPath: files.response))
+        #expect(status { _ = try reader.response(files.response) } == .failed)
+        let deregistration = DeregistrationRequest(
+            header: OperationHeader(operation: .deregistration), authenticators: [.everything])
+        try Data(deregistration.serialized).write(to: URL(fileURLWithPath: files.request))
+        #expect(status { _ = try reader.request(files.request) } == .usage)
+    }
+
+    @Test("The text for people has a line a member, and nothing that a terminal would obey")
+    func text() throws {
+        let refused = try self.verdict(.authentication(.p256Raw, .x962Raw, damage: .brokenSignature))
+        #expect(refused.text.contains("verdict: refused") && refused.text.contains("step: signature"))
+        let accepted = try self.verdict(.registration(.p256Raw, .x962Raw))
+        #expect(accepted.text.contains("  aaid: FFFF#C501"))
+        #expect(!accepted.text.contains("\u{1B}"))
+    }
+
+    @Test("Options are read as the help says, and wrong ones are a misuse")
+    func options() throws {
+        let files = ["--request", "a", "--response", "b", "--metadata", "c"]
+        let command = try UAFCommand.Verify.parse(files + ["--lenient", "expired-certificates", "--key", "d"])
+        #expect(command.lenient == [.expiredCertificates] && command.key == ["d"])
+        #expect(throws: (any Error).self) { try UAFCommand.Verify.parse(files + ["--lenient", "anything"]) }
+        #expect(throws: (any Error).self) { try UAFCommand.Verify.parse(["--request", "a"]) }
+    }
+}
