@@ -72,6 +72,11 @@ public struct FacetID: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
+    private init(uncheckedText: String) { self.text = uncheckedText }
+
+    /// Nobody: what a client says that does not know its caller (``LenientReadings/section7EmptyFacetID``).
+    public static let unknown = FacetID(uncheckedText: "")
+
     public var description: String { self.text }
 }
 

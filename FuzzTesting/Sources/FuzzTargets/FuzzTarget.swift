@@ -41,9 +41,9 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .registrationAssertion: Self.registrationAssertion(bytes)
         case .authenticationAssertion: Self.authenticationAssertion(bytes)
         case .registrationRequest: self.survives(bytes, RegistrationRequest.init(parsing:), \.serialized)
-        case .registrationResponse: self.survives(bytes, RegistrationResponse.init(parsing:), \.serialized)
+        case .registrationResponse: self.survives(bytes, { try RegistrationResponse(parsing: $0) }, \.serialized)
         case .authenticationRequest: self.survives(bytes, AuthenticationRequest.init(parsing:), \.serialized)
-        case .authenticationResponse: self.survives(bytes, AuthenticationResponse.init(parsing:), \.serialized)
+        case .authenticationResponse: self.survives(bytes, { try AuthenticationResponse(parsing: $0) }, \.serialized)
         case .deregistrationRequest: self.survives(bytes, DeregistrationRequest.init(parsing:), \.serialized)
         case .anyRequest: Self.anyRequest(bytes)
         case .finalChallengeParams:

@@ -45,13 +45,17 @@ public struct CeremonyEngine: Sendable {
         public var metadata: MetadataCatalog
         /// The times, counts and sizes.
         public var limits: Limits
+        /// What responses may have that the standard is against. What may be confirmed is not asked here: it is any text
+        /// that `TransactionText` takes.
+        public var lenientReadings: LenientReadings
 
         /// A configuration with the product's own authenticators and PIN or fingerprint as factors.
         public init(
             issuer: String, serviceName: String, appID: String, trustedFacets: [FacetID],
             factors: FactorMatrix = [[.pin], [.fingerprint]],
             enrolmentFactors: FactorMatrix = [[.pin], [.fingerprint]],
-            metadata: MetadataCatalog, limits: Limits = Limits()
+            metadata: MetadataCatalog, limits: Limits = Limits(),
+            lenientReadings: LenientReadings = LenientReadings()
         ) {
             self.issuer = issuer
             self.serviceName = serviceName
@@ -61,6 +65,7 @@ public struct CeremonyEngine: Sendable {
             self.enrolmentFactors = enrolmentFactors
             self.metadata = metadata
             self.limits = limits
+            self.lenientReadings = lenientReadings
         }
     }
 
@@ -89,9 +94,13 @@ public struct CeremonyEngine: Sendable {
         self.time = time
         self.random = random
         self.subjects = subjects
-        self.requests = RequestBuilder(metadata: configuration.metadata, appID: configuration.appID)
+        var readings = configuration.lenientReadings
+        readings.section14AnyText = true
+        self.requests = RequestBuilder(
+            metadata: configuration.metadata, appID: configuration.appID, lenientReadings: readings)
         self.relyingParty = RelyingPartyConfiguration(
-            metadata: configuration.metadata, trustedFacets: Set(configuration.trustedFacets))
+            metadata: configuration.metadata, trustedFacets: Set(configuration.trustedFacets),
+            lenientReadings: readings)
         // Answers are held against the general policies: a key of another account is refused by the account itself.
         let challenge = Challenge(random: random)
         self.authenticationPolicy = try self.requests.authenticationRequest(

@@ -16,7 +16,7 @@ public struct RelyingPartyConfiguration: Sendable {
     public var acceptsLessPreferredAttestation: Bool
     /// Whether authenticators may be older than their metadata trusts.
     public var acceptsOutdatedAuthenticators: Bool
-    /// What is read as others write it, though the standard is against it.
+    /// What is read as others write it, though the standard is against it. Responses must have been parsed with it.
     public var lenientReadings: LenientReadings
 
     /// The defaults are the strict ones, except that the TLS channel is not looked at: proxies end it.
@@ -38,6 +38,7 @@ public struct RelyingPartyConfiguration: Sendable {
 
     /// Whether the caller may speak for the application (§7.3): listed, or a web origin of the AppID's own host.
     func trusts(_ facetID: FacetID, for appID: String) -> Bool {
+        guard facetID != .unknown else { return self.lenientReadings.section7EmptyFacetID }
         let facetID = facetID.normalized
         if self.trustedFacets.contains(facetID) { return true }
         guard let facetHost = facetID.httpsHost, let appHost = httpsHost(of: appID) else { return false }

@@ -266,7 +266,8 @@ struct Scene {
 
     func verifyRegistration() throws -> VerifiedRegistration {
         try RegistrationVerifier(self.configuration).verify(
-            try UnverifiedRegistration(parsing: try self.registrationMessage()),
+            try UnverifiedRegistration(
+                parsing: try self.registrationMessage(), reading: self.configuration.lenientReadings),
             expected: ExpectedRegistration(
                 challenge: self.challenge, appID: self.appID, username: "alice", policy: self.policy,
                 serverData: self.serverData), existing: self.existing, at: self.now)
@@ -274,7 +275,8 @@ struct Scene {
 
     func verifyAuthentication() throws -> VerifiedAuthentication {
         try AuthenticationVerifier(self.configuration).verify(
-            try UnverifiedAuthentication(parsing: try self.authenticationMessage()),
+            try UnverifiedAuthentication(
+                parsing: try self.authenticationMessage(), reading: self.configuration.lenientReadings),
             expected: ExpectedAuthentication(
                 challenge: self.challenge, appID: self.appID, policy: self.policy, transaction: self.transaction,
                 serverData: self.serverData, account: self.account), credentials: self.credentials)

@@ -1,6 +1,7 @@
 /// A signature by a registered key: TAG_UAFV1_AUTH_ASSERTION (§3.3).
 ///
-/// The signed data must be the first item; within it any order is taken (§18, row 3).
+/// The signed data must be the first item, unless ``LenientReadings/row3SignedDataAnywhere`` is on; within it any order is
+/// taken (§18, row 3).
 public struct AuthenticationAssertion: Hashable, Sendable {
     /// What is signed.
     public let signedData: SignedData
@@ -16,20 +17,13 @@ public struct AuthenticationAssertion: Hashable, Sendable {
         self.extensions = extensions
     }
 
-    /// Reads an assertion that fills `bytes` exactly.
-    public init(parsing bytes: [UInt8]) throws(UAFError) {
-        var reader = TLVReader(bytes[...])
-        let root = try reader.readField(expecting: .authenticationAssertion)
-        try reader.finish()
-        var inner = TLVReader(root.value)
-        let signed = try inner.readField(expecting: .signedData)
-        let others = try TLVComposite(
-            root.value[signed.encoded.endIndex...], single: [.signedData, .signature],
-            repeatable: AssertionExtension.tags)
-        guard others[.signedData] == nil else { throw UAFError(.duplicateTag, "\(TLVTag.signedData)") }
-        self.signedData = try SignedData(signed)
-        self.signature = Array(try others.requiredValue(.signature, 1...1024))
-        self.extensions = try AssertionExtension.list(others)
+    /// Reads an assertion that fills `bytes` exactly. Rows 3, 21 and 26 of the readings matter.
+    public init(parsing bytes: [UInt8], reading: LenientReadings = LenientReadings()) throws(UAFError) {
+        let items = try TLVComposite(
+            assertion: bytes, .authenticationAssertion, signed: .signedData, others: [.signature], reading)
+        self.signedData = try SignedData(try items.required(.signedData), reading)
+        self.signature = Array(try items.requiredValue(.signature, 1...1024))
+        self.extensions = try AssertionExtension.list(items)
     }
 
     /// The assertion's bytes.
@@ -94,24 +88,25 @@ public struct SignedData: Hashable, Sendable {
             for entry in extensions { try entry.append(to: &inner) }
         }
         var reader = TLVReader(writer.bytes[...])
-        try self.init(try reader.readField(expecting: .signedData))
+        try self.init(try reader.readField(expecting: .signedData), LenientReadings())
         try reader.finish()
     }
 
-    init(_ field: TLVField) throws(UAFError) {
+    private static let tags: [TLVTag] = [
+        .aaid, .assertionInfo, .authenticatorNonce, .finalChallengeHash, .transactionContentHash, .keyID, .counters,
+        .userVerificationIndex, .userVerificationState,
+    ]
+
+    init(_ field: TLVField, _ reading: LenientReadings) throws(UAFError) {
         let items = try TLVComposite(
-            field.value,
-            single: [
-                .aaid, .assertionInfo, .authenticatorNonce, .finalChallengeHash, .transactionContentHash, .keyID,
-                .counters, .userVerificationIndex, .userVerificationState,
-            ], repeatable: AssertionExtension.tags)
+            field.value, single: Self.tags, repeatable: AssertionExtension.tags, skipping: reading.row21VendorTags)
         self.signedBytes = Array(field.encoded)
         self.aaid = try AAID(ascii: try items.requiredValue(.aaid, 9...9))
         let info = try items.requiredValue(.assertionInfo, 5...5)
         self.authenticatorVersion = info.littleEndian(at: 0)
         self.mode = AuthenticationMode(rawValue: info[info.startIndex + 2])
         self.signatureAlgorithm = SignatureAlgorithm(rawValue: info.littleEndian(at: 3))
-        self.nonce = Array(try items.requiredValue(.authenticatorNonce, 8...1024))
+        self.nonce = Array(try items.requiredValue(.authenticatorNonce, (reading.row26ShortNonces ? 0 : 8)...1024))
         self.finalChallengeHash = Array(try items.requiredValue(.finalChallengeHash, 32...32))
         self.transactionContentHash = Array(try items.requiredValue(.transactionContentHash, 0...32))
         guard [0, 32].contains(self.transactionContentHash.count) else {

@@ -1,6 +1,7 @@
 /// A new key with its attestation: TAG_UAFV1_REG_ASSERTION (§3.2).
 ///
-/// The key registration data must be the first item; within it and the attestation any order is taken (§18, row 3).
+/// The key registration data must be the first item, unless ``LenientReadings/row3SignedDataAnywhere`` is on; within it
+/// and the attestation any order is taken (§18, row 3).
 public struct RegistrationAssertion: Hashable, Sendable {
     /// What the attestation signs.
     public let keyRegistrationData: KeyRegistrationData
@@ -18,22 +19,13 @@ public struct RegistrationAssertion: Hashable, Sendable {
         self.extensions = extensions
     }
 
-    /// Reads an assertion that fills `bytes` exactly.
-    public init(parsing bytes: [UInt8]) throws(UAFError) {
-        var reader = TLVReader(bytes[...])
-        let root = try reader.readField(expecting: .registrationAssertion)
-        try reader.finish()
-        var inner = TLVReader(root.value)
-        let signed = try inner.readField(expecting: .keyRegistrationData)
-        let rest = root.value[signed.encoded.endIndex...]
-        let others = try TLVComposite(
-            rest,
-            single: [.keyRegistrationData, .attestationBasicFull, .attestationBasicSurrogate, .attestationECDAA],
-            repeatable: AssertionExtension.tags)
-        guard others[.keyRegistrationData] == nil else { throw UAFError(.duplicateTag, "key registration data") }
-        self.keyRegistrationData = try KeyRegistrationData(signed)
-        self.attestation = try Attestation(others)
-        self.extensions = try AssertionExtension.list(others)
+    /// Reads an assertion that fills `bytes` exactly. Rows 3 and 21 of the readings matter.
+    public init(parsing bytes: [UInt8], reading: LenientReadings = LenientReadings()) throws(UAFError) {
+        let items = try TLVComposite(
+            assertion: bytes, .registrationAssertion, signed: .keyRegistrationData, others: Attestation.tags, reading)
+        self.keyRegistrationData = try KeyRegistrationData(try items.required(.keyRegistrationData), reading)
+        self.attestation = try Attestation(items, reading)
+        self.extensions = try AssertionExtension.list(items)
     }
 
     /// The assertion's bytes.
@@ -100,17 +92,18 @@ public struct KeyRegistrationData: Hashable, Sendable {
             for entry in extensions { try entry.append(to: &inner) }
         }
         var reader = TLVReader(writer.bytes[...])
-        try self.init(try reader.readField(expecting: .keyRegistrationData))
+        try self.init(try reader.readField(expecting: .keyRegistrationData), LenientReadings())
         try reader.finish()
     }
 
-    init(_ field: TLVField) throws(UAFError) {
+    private static let tags: [TLVTag] = [
+        .aaid, .assertionInfo, .finalChallengeHash, .keyID, .counters, .publicKey, .userVerificationIndex,
+        .userVerificationState,
+    ]
+
+    init(_ field: TLVField, _ reading: LenientReadings) throws(UAFError) {
         let items = try TLVComposite(
-            field.value,
-            single: [
-                .aaid, .assertionInfo, .finalChallengeHash, .keyID, .counters, .publicKey, .userVerificationIndex,
-                .userVerificationState,
-            ], repeatable: AssertionExtension.tags)
+            field.value, single: Self.tags, repeatable: AssertionExtension.tags, skipping: reading.row21VendorTags)
         self.signedBytes = Array(field.encoded)
         self.aaid = try AAID(ascii: try items.requiredValue(.aaid, 9...9))
         let info = try items.requiredValue(.assertionInfo, 7...7)
@@ -146,16 +139,17 @@ public struct Attestation: Hashable, Sendable {
         self.certificates = certificates
     }
 
+    static let tags: [TLVTag] = [.attestationBasicFull, .attestationBasicSurrogate, .attestationECDAA]
+
     /// The one attestation among the items of an assertion.
-    init(_ items: TLVComposite) throws(UAFError) {
-        let found = [TLVTag.attestationBasicFull, .attestationBasicSurrogate, .attestationECDAA].compactMap {
-            items[$0]
-        }
+    init(_ items: TLVComposite, _ reading: LenientReadings) throws(UAFError) {
+        let found = items.fields.filter { Self.tags.contains($0.tag) }
         guard let field = found.first else { throw UAFError(.missingTag, "attestation") }
         guard found.count == 1 else { throw UAFError(.duplicateTag, "attestation") }
         let isFull = field.tag == .attestationBasicFull
         let parts = try TLVComposite(
-            field.value, single: [.signature], repeatable: isFull ? [.attestationCertificate] : [])
+            field.value, single: [.signature], repeatable: isFull ? [.attestationCertificate] : [],
+            skipping: reading.row21VendorTags)
         self.type = AttestationType(rawValue: field.tag.rawValue)
         self.signature = Array(try parts.requiredValue(.signature, 1...1024))
         self.certificates = parts.fields.filter { $0.tag == .attestationCertificate }.map { Array($0.value) }
@@ -169,6 +163,23 @@ public struct Attestation: Hashable, Sendable {
             try inner.append(.signature, self.signature)
             for certificate in self.certificates { try inner.append(.attestationCertificate, certificate) }
         }
+    }
+}
+
+extension TLVComposite {
+    /// The items of an assertion that fills `bytes` exactly: `signed` first, unless the readings take it anywhere.
+    init(
+        assertion bytes: [UInt8], _ root: TLVTag, signed: TLVTag, others: [TLVTag], _ reading: LenientReadings
+    ) throws(UAFError) {
+        var reader = TLVReader(bytes[...])
+        let value = try reader.readField(expecting: root).value
+        try reader.finish()
+        if !reading.row3SignedDataAnywhere {
+            var inner = TLVReader(value)
+            _ = try inner.readField(expecting: signed)
+        }
+        try self.init(
+            value, single: [signed] + others, repeatable: AssertionExtension.tags, skipping: reading.row21VendorTags)
     }
 }
 

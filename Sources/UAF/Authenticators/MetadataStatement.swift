@@ -151,16 +151,7 @@ public struct MetadataStatement: Hashable, Sendable {
         var certificates: [[UInt8]] = []
         for value in values {
             guard case .string(let text) = value else { throw UAFError(.wrongType, "metadata: a root certificate") }
-            var letters: [UInt8] = []
-            for letter in text.utf8 {
-                switch letter {
-                case UInt8(ascii: "+"): letters.append(UInt8(ascii: "-"))
-                case UInt8(ascii: "/"): letters.append(UInt8(ascii: "_"))
-                case UInt8(ascii: "="), 0x20, 0x0A, 0x0D: continue
-                default: letters.append(letter)
-                }
-            }
-            guard let bytes = Base64URL.decode(utf8: letters), !bytes.isEmpty else {
+            guard let bytes = LenientReadings.anyBase64(text), !bytes.isEmpty else {
                 throw UAFError(.invalidValue, "metadata: a root certificate")
             }
             certificates.append(bytes)

@@ -53,12 +53,23 @@ public struct PolicyMatcher: Sendable {
         return selections
     }
 
-    /// The first alternative that exactly these candidates meet together, none to spare; `nil` where there is none.
+    /// The first way to meet the policy that needs exactly these candidates, none to spare; `nil` where there is none.
     ///
     /// For who verifies: every authenticator of a response must be allowed and needed.
-    public func alternative(metExactlyBy candidates: [PolicyCandidate]) -> Int? {
+    public func selection(needing candidates: [PolicyCandidate]) -> Selection? {
         guard candidates.allSatisfy({ self.allows($0) }) else { return nil }
-        return self.selections(among: candidates).first { $0.candidates.count == candidates.count }?.alternative
+        for (index, criteria) in self.policy.accepted.enumerated() where criteria.count == candidates.count {
+            // Most responses have one assertion: nothing is to be searched.
+            if candidates.count == 1 {
+                if criteria[0].matches(candidates[0]) { return Selection(alternative: index, candidates: [0]) }
+                continue
+            }
+            guard (1...8).contains(criteria.count) else { continue }
+            let fitting = criteria.map { criterion in candidates.indices.filter { criterion.matches(candidates[$0]) } }
+            var search = CombinationSearch(fitting: fitting, limit: 1)
+            if let choice = search.run().first { return Selection(alternative: index, candidates: choice) }
+        }
+        return nil
     }
 }
 

@@ -56,10 +56,12 @@ public struct AuthenticationResponse: Hashable, Sendable {
     }
 
     /// Reads the message: an array of exactly one dictionary of operation `Auth`. `fcParams` is not decoded.
-    public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
+    public init(parsing bytes: some Collection<UInt8>, reading: LenientReadings = LenientReadings())
+        throws(UAFError)
+    {
         let members = try MemberReader(message: bytes, "authenticationResponse")
         self.header = try OperationHeader(members, expecting: .authentication)
-        (self.fcParams, self.assertions) = try EncodedAssertion.response(members)
+        (self.fcParams, self.assertions) = try EncodedAssertion.response(members, reading)
     }
 
     /// The message, UTF-8.

@@ -22,14 +22,19 @@ public struct FinalChallengeParams: Hashable, Sendable {
         self.channelBinding = channelBinding
     }
 
-    /// Reads the member `fcParams` of a response: base64url of JSON.
-    public init(encoded text: String) throws(UAFError) {
-        guard let bytes = Base64URL.decode(text) else { throw UAFError(.invalidBase64URL, "fcParams") }
+    /// Reads the member `fcParams` of a response: base64url of JSON. Rows 2 and sections 2 and 7 of the readings matter.
+    public init(encoded text: String, reading: LenientReadings = LenientReadings()) throws(UAFError) {
+        guard let bytes = reading.base64URL(text) else { throw UAFError(.invalidBase64URL, "fcParams") }
         let members = try MemberReader(body: bytes, "fcParams")
         self.appID = try members.requiredString("appID", 1...512)
         self.challenge = try Challenge(try members.requiredString("challenge"))
-        self.facetID = try FacetID(try members.requiredString("facetID", 1...512))
-        self.channelBinding = try ChannelBinding(try members.requiredMembers("channelBinding"))
+        let facetID = try members.requiredString("facetID", (reading.section7EmptyFacetID ? 0 : 1)...512)
+        self.facetID = facetID.isEmpty ? .unknown : try FacetID(facetID)
+        if reading.section2NoChannelBinding, members.object["channelBinding"] == nil {
+            self.channelBinding = ChannelBinding()
+        } else {
+            self.channelBinding = try ChannelBinding(try members.requiredMembers("channelBinding"))
+        }
     }
 
     /// The member `fcParams`: base64url of JSON. Make it once and use the same text everywhere: its hash is signed.
@@ -42,7 +47,14 @@ public struct FinalChallengeParams: Hashable, Sendable {
     }
 
     /// SHA-256 of the letters of `fcParams` exactly as they were sent, not of what they decode to (§18, row 1).
-    public static func hash(ofEncoded text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+    public static func hash(ofEncoded text: String) -> [UInt8] {
+        var text = text
+        return text.withUTF8 { letters in
+            var hash = SHA256()
+            hash.update(bufferPointer: UnsafeRawBufferPointer(letters))
+            return Array(hash.finalize())
+        }
+    }
 }
 
 /// What a client saw of its TLS channel (ChannelBinding, §2.1). All members may be missing.

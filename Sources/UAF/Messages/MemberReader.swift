@@ -54,16 +54,18 @@ struct MemberReader {
     }
 
     /// The bytes of a base64url member.
-    func bytes(_ name: String, _ length: ClosedRange<Int>) throws(UAFError) -> [UInt8]? {
+    func bytes(_ name: String, _ length: ClosedRange<Int>, reading: LenientReadings = LenientReadings())
+        throws(UAFError) -> [UInt8]?
+    {
         guard let text = try self.string(name) else { return nil }
-        guard let bytes = Base64URL.decode(text) else { throw UAFError(.invalidBase64URL, "\(self.place).\(name)") }
+        guard let bytes = reading.base64URL(text) else { throw UAFError(.invalidBase64URL, "\(self.place).\(name)") }
         guard length.contains(bytes.count) else { throw UAFError(.outOfRange, "\(self.place).\(name)") }
         return bytes
     }
 
-    func requiredBytes(_ name: String, _ length: ClosedRange<Int>) throws(UAFError) -> [UInt8] {
-        try self.required(name, try self.bytes(name, length))
-    }
+    func requiredBytes(_ name: String, _ length: ClosedRange<Int>, reading: LenientReadings = LenientReadings())
+        throws(UAFError) -> [UInt8]
+    { try self.required(name, try self.bytes(name, length, reading: reading)) }
 
     func integer<Value: FixedWidthInteger>(_ name: String, as type: Value.Type = Value.self) throws(UAFError) -> Value?
     {

@@ -54,10 +54,12 @@ public struct RegistrationResponse: Hashable, Sendable {
     }
 
     /// Reads the message: an array of exactly one dictionary of operation `Reg`. `fcParams` is not decoded.
-    public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
+    public init(parsing bytes: some Collection<UInt8>, reading: LenientReadings = LenientReadings())
+        throws(UAFError)
+    {
         let members = try MemberReader(message: bytes, "registrationResponse")
         self.header = try OperationHeader(members, expecting: .registration)
-        (self.fcParams, self.assertions) = try EncodedAssertion.response(members)
+        (self.fcParams, self.assertions) = try EncodedAssertion.response(members, reading)
     }
 
     /// The message, UTF-8.
@@ -82,9 +84,9 @@ public struct EncodedAssertion: Hashable, Sendable {
         self.extensions = extensions
     }
 
-    init(_ members: MemberReader) throws(UAFError) {
+    init(_ members: MemberReader, _ reading: LenientReadings) throws(UAFError) {
         self.scheme = AssertionScheme(rawValue: try members.requiredString("assertionScheme"))
-        self.bytes = try members.requiredBytes("assertion", 1...4096)
+        self.bytes = try members.requiredBytes("assertion", 1...4096, reading: reading)
         self.extensions = try Extension.list(members)
     }
 
@@ -97,9 +99,11 @@ public struct EncodedAssertion: Hashable, Sendable {
     }
 
     /// The two members that both responses share.
-    static func response(_ members: MemberReader) throws(UAFError) -> (String, [EncodedAssertion]) {
+    static func response(_ members: MemberReader, _ reading: LenientReadings) throws(UAFError)
+        -> (String, [EncodedAssertion])
+    {
         let assertions = try members.requiredList("assertions", allowsEmpty: true) { (element) throws(UAFError) in
-            try EncodedAssertion(element)
+            try EncodedAssertion(element, reading)
         }
         let fcParams = try members.requiredString("fcParams", (assertions.isEmpty ? 0 : 1)...Int.max)
         return (fcParams, assertions)

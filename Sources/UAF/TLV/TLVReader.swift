@@ -51,19 +51,24 @@ public struct TLVReader: ~Copyable {
 
 /// The items of a composite, in any order (§3): single values once, arrays in their order, unknown ones skipped where
 /// they may be.
+///
+/// Composites have few items, so that looking through them costs less than a table.
 struct TLVComposite {
     private(set) var fields: [TLVField] = []
 
-    /// Throws `truncatedField`, `duplicateTag` and `unknownCriticalTag`.
-    init(_ value: ArraySlice<UInt8>, single: [TLVTag], repeatable: [TLVTag] = []) throws(UAFError) {
+    /// Throws `truncatedField`, `duplicateTag` and `unknownCriticalTag`; tags in `skipping` are never unknown.
+    init(
+        _ value: ArraySlice<UInt8>, single: [TLVTag], repeatable: [TLVTag] = [], skipping: Set<TLVTag> = []
+    ) throws(UAFError) {
         var reader = TLVReader(value)
+        self.fields.reserveCapacity(single.count)
         while let field = try reader.readNext() {
             if single.contains(field.tag) {
                 guard self[field.tag] == nil else { throw UAFError(.duplicateTag, "\(field.tag)") }
                 self.fields.append(field)
             } else if repeatable.contains(field.tag) {
                 self.fields.append(field)
-            } else if field.tag.isCritical {
+            } else if field.tag.isCritical, !skipping.contains(field.tag) {
                 throw UAFError(.unknownCriticalTag, "\(field.tag)")
             }
         }

@@ -96,7 +96,7 @@ struct ExamplePolicyTests {
         let passcode = try Self.candidate("1111#0006", .passcode, .software, display: [])
         #expect(try Self.alternatives(location, finger, passcode) == [])
         #expect(try Self.alternatives(location, finger, other, passcode) == [6])
-        #expect(try Self.matcher().alternative(metExactlyBy: [passcode, other, location, finger]) == 6)
+        #expect(try Self.matcher().selection(needing: [passcode, other, location, finger])?.alternative == 6)
     }
 
     @Test("A silent authenticator whose keys are kept elsewhere is disallowed")

@@ -113,7 +113,7 @@ struct PolicyMatcherTests {
         let candidates = [Self.candidate(Self.pin), Self.candidate(Self.fingerprint)]
         #expect(PolicyMatcher(policy).selections(among: candidates).map(\.alternative) == [1])
         #expect(!PolicyMatcher(policy).allows(candidates[0]))
-        #expect(PolicyMatcher(policy).alternative(metExactlyBy: [candidates[0]]) == nil)
+        #expect(PolicyMatcher(policy).selection(needing: [candidates[0]])?.alternative == nil)
     }
 
     @Test("An authenticator that holds a registered key is not offered again")
@@ -136,11 +136,11 @@ struct PolicyMatcherTests {
         let (pin, device, finger) = (
             Self.candidate(Self.pin), Self.candidate(Self.device), Self.candidate(Self.fingerprint)
         )
-        #expect(matcher.alternative(metExactlyBy: [device, pin]) == 0)
-        #expect(matcher.alternative(metExactlyBy: [finger]) == 1)
-        #expect(matcher.alternative(metExactlyBy: [pin]) == nil)
-        #expect(matcher.alternative(metExactlyBy: [pin, device, finger]) == nil)
-        #expect(matcher.alternative(metExactlyBy: []) == nil)
+        #expect(matcher.selection(needing: [device, pin])?.alternative == 0)
+        #expect(matcher.selection(needing: [finger])?.alternative == 1)
+        #expect(matcher.selection(needing: [pin])?.alternative == nil)
+        #expect(matcher.selection(needing: [pin, device, finger])?.alternative == nil)
+        #expect(matcher.selection(needing: [])?.alternative == nil)
     }
 
     @Test("The number of selections is bounded")

@@ -21,7 +21,10 @@ extension CeremonyEngine {
         let now = self.time.now()
         let context = try ClientContext(message.context)
         let response: UnverifiedAuthentication
-        do { response = try UnverifiedAuthentication(parsing: message.uafResponse.utf8) } catch {
+        do {
+            response = try UnverifiedAuthentication(
+                parsing: message.uafResponse.utf8, reading: self.relyingParty.lenientReadings)
+        } catch {
             throw Answered(error)
         }
         let (data, origin) = try self.openServerData(response.serverData, operation: .authentication, at: now)

@@ -22,7 +22,10 @@ extension CeremonyEngine {
         let now = self.time.now()
         let context = try ClientContext(message.context)
         let response: UnverifiedRegistration
-        do { response = try UnverifiedRegistration(parsing: message.uafResponse.utf8) } catch { throw Answered(error) }
+        do {
+            response = try UnverifiedRegistration(
+                parsing: message.uafResponse.utf8, reading: self.relyingParty.lenientReadings)
+        } catch { throw Answered(error) }
         let (data, origin) = try self.openServerData(response.serverData, operation: .registration, at: now)
         switch origin {
         case .ceremony(let id):

@@ -9,16 +9,18 @@ public struct UnverifiedRegistration: Hashable, Sendable {
     let assertions: [RegistrationAssertion]
 
     /// Reads the message and all its assertions. Throws ``UAFRefusal``: 1400 for what is no such message, 1498 for
-    /// parameters or assertions that are malformed.
-    public init(parsing bytes: some Collection<UInt8>) throws(UAFRefusal) {
+    /// parameters or assertions that are malformed. `reading` is that of the ``RelyingPartyConfiguration``.
+    public init(parsing bytes: some Collection<UInt8>, reading: LenientReadings = LenientReadings())
+        throws(UAFRefusal)
+    {
         let response: RegistrationResponse
-        do { response = try RegistrationResponse(parsing: bytes) } catch {
+        do { response = try RegistrationResponse(parsing: bytes, reading: reading) } catch {
             throw UAFRefusal(.badRequest, .message, error.description)
         }
         self.envelope = try ResponseEnvelope(
-            header: response.header, fcParams: response.fcParams, assertions: response.assertions)
+            header: response.header, fcParams: response.fcParams, assertions: response.assertions, reading)
         self.assertions = try self.envelope.assertions.map { (assertion) throws(UAFRefusal) in
-            do throws(UAFError) { return try RegistrationAssertion(parsing: assertion.bytes) } catch {
+            do throws(UAFError) { return try RegistrationAssertion(parsing: assertion.bytes, reading: reading) } catch {
                 throw UAFRefusal(.unacceptableContent, .assertion, error.description)
             }
         }
@@ -48,16 +50,19 @@ public struct UnverifiedAuthentication: Hashable, Sendable {
     let assertions: [AuthenticationAssertion]
 
     /// Reads the message and all its assertions. Throws ``UAFRefusal``: 1400 for what is no such message, 1498 for
-    /// parameters or assertions that are malformed.
-    public init(parsing bytes: some Collection<UInt8>) throws(UAFRefusal) {
+    /// parameters or assertions that are malformed. `reading` is that of the ``RelyingPartyConfiguration``.
+    public init(parsing bytes: some Collection<UInt8>, reading: LenientReadings = LenientReadings())
+        throws(UAFRefusal)
+    {
         let response: AuthenticationResponse
-        do { response = try AuthenticationResponse(parsing: bytes) } catch {
+        do { response = try AuthenticationResponse(parsing: bytes, reading: reading) } catch {
             throw UAFRefusal(.badRequest, .message, error.description)
         }
         self.envelope = try ResponseEnvelope(
-            header: response.header, fcParams: response.fcParams, assertions: response.assertions)
+            header: response.header, fcParams: response.fcParams, assertions: response.assertions, reading)
         self.assertions = try self.envelope.assertions.map { (assertion) throws(UAFRefusal) in
-            do throws(UAFError) { return try AuthenticationAssertion(parsing: assertion.bytes) } catch {
+            do throws(UAFError) { return try AuthenticationAssertion(parsing: assertion.bytes, reading: reading) } catch
+            {
                 throw UAFRefusal(.unacceptableContent, .assertion, error.description)
             }
         }
@@ -86,7 +91,9 @@ struct ResponseEnvelope: Hashable, Sendable {
     /// `nil` where a client that failed sent none.
     let finalChallenge: FinalChallengeParams?
 
-    init(header: OperationHeader, fcParams: String, assertions: [EncodedAssertion]) throws(UAFRefusal) {
+    init(
+        header: OperationHeader, fcParams: String, assertions: [EncodedAssertion], _ reading: LenientReadings
+    ) throws(UAFRefusal) {
         self.header = header
         self.fcParams = fcParams
         self.assertions = assertions
@@ -94,7 +101,7 @@ struct ResponseEnvelope: Hashable, Sendable {
             self.finalChallenge = nil
             return
         }
-        do { self.finalChallenge = try FinalChallengeParams(encoded: fcParams) } catch {
+        do { self.finalChallenge = try FinalChallengeParams(encoded: fcParams, reading: reading) } catch {
             throw UAFRefusal(.unacceptableContent, .finalChallengeParams, error.description)
         }
     }

@@ -219,9 +219,7 @@ extension PolicyMatcher {
         guard candidates.allSatisfy({ self.allows($0) }) else {
             throw UAFRefusal(.unacceptableAuthenticator, .policy, "a disallowed authenticator")
         }
-        guard
-            let selection = self.selections(among: candidates).first(where: { $0.candidates.count == candidates.count })
-        else {
+        guard let selection = self.selection(needing: candidates) else {
             throw UAFRefusal(.unacceptableAuthenticator, .policy, "no alternative is met exactly")
         }
         guard candidates.contains(where: { !$0.info.isSilent }) else {

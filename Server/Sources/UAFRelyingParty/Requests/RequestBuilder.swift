@@ -15,6 +15,8 @@ public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case silentPolicy
         /// An alternative for a transaction without an authenticator that can show it.
         case noTransactionDisplay
+        /// A text to be confirmed that the standard does not allow.
+        case transactionText
         /// A model without metadata.
         case unknownModel
         /// The account has no device with the keys of any alternative.
@@ -35,11 +37,14 @@ public struct RequestBuilder: Sendable {
     public let metadata: MetadataCatalog
     /// The AppID of all requests; empty: the client takes its facetID.
     public let appID: String
+    /// Of these, section 14 matters: what may be asked to be confirmed.
+    public let lenientReadings: LenientReadings
 
     /// Makes requests for one application.
-    public init(metadata: MetadataCatalog, appID: String) {
+    public init(metadata: MetadataCatalog, appID: String, lenientReadings: LenientReadings = LenientReadings()) {
         self.metadata = metadata
         self.appID = appID
+        self.lenientReadings = lenientReadings
     }
 
     /// A request for new keys. `existing` are the account's keys: no authenticator that holds one takes part.
@@ -72,7 +77,10 @@ public struct RequestBuilder: Sendable {
             policy = Policy(accepted: factors.map { $0.map { MatchCriteria(aaid: self.models(of: $0)) } })
         }
         try self.check(policy)
-        if !transaction.isEmpty { try self.checkDisplay(policy) }
+        if !transaction.isEmpty {
+            try self.checkDisplay(policy)
+            try self.check(transaction)
+        }
         return AuthenticationRequest(
             header: try self.header(.authentication, serverData), challenge: challenge, transaction: transaction,
             policy: policy)
@@ -106,6 +114,16 @@ public struct RequestBuilder: Sendable {
         for alternative in policy.accepted {
             guard alternative.contains(where: { self.infos(meeting: $0).contains { !$0.tcDisplay.isEmpty } }) else {
                 throw RequestError(code: .noTransactionDisplay)
+            }
+        }
+    }
+
+    /// Text is ASCII of at most 200 characters, in all its renderings (§14).
+    private func check(_ transaction: [Transaction]) throws(RequestError) {
+        guard !self.lenientReadings.section14AnyText else { return }
+        for text in transaction where text.contentType == .textPlain {
+            guard (1...200).contains(text.content.count), text.content.allSatisfy({ $0 < 0x80 }) else {
+                throw RequestError(code: .transactionText)
             }
         }
     }
