@@ -190,11 +190,18 @@ public final class SQLiteDatabase: Sendable {
     }
 
     private static func answer(_ jobs: ArraySlice<ReadJob>, _ pool: DatabasePool) {
+        var answered = 0
         do {
-            try pool.read { db in for job in jobs { job.perform(db) } }
+            try pool.read { db in
+                for job in jobs {
+                    // Counted before: whatever becomes of the connection afterwards, the caller has its answer.
+                    answered += 1
+                    job.perform(db)
+                }
+            }
         } catch {
             let failure = self.translated(error)
-            for job in jobs { job.fail(failure) }
+            for job in jobs.dropFirst(answered) { job.fail(failure) }
         }
     }
 

@@ -3,7 +3,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What went wrong, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
-            case unavailable, conflict, notFound, corrupt, wrongKey, locked, newerSchema, invalidKey
+            case unavailable, conflict, notFound, forbidden, corrupt, wrongKey, locked, newerSchema, invalidKey
         }
         private let name: Name
         /// The store cannot write or read now: its disk is full, it is busy, its queue is full. Trying again may help.
@@ -12,6 +12,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let conflict = Self(name: .conflict)
         /// The row that the step is about does not exist.
         public static let notFound = Self(name: .notFound)
+        /// The account is locked, or its key may not be used (yet).
+        public static let forbidden = Self(name: .forbidden)
         /// What is stored cannot be read: a damaged file, or a sealed value that does not belong to its row.
         public static let corrupt = Self(name: .corrupt)
         /// The key-encryption key is not the one that this store was made with.

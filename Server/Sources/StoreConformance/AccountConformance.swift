@@ -49,7 +49,7 @@ public enum AccountConformance {
             try expect(try await store.account(username: "alice")?.isLocked == true, "it is locked")
             var change = CeremonyChange()
             change.advances = [CounterAdvance(credentialID: "credential-phone-alice", counter: 6)]
-            try await expectError(StoreError(.conflict, "")) {
+            try await expectError(StoreError(.forbidden, "")) {
                 _ = try await store.answer(
                     AnsweredChallenge(digest: [1], expiresAt: .start), change: change, at: .start)
             }

@@ -229,7 +229,7 @@ public enum CeremonyConformance {
                 var advance = CeremonyChange()
                 advance.advances = [CounterAdvance(credentialID: registration.credentials[0].id, counter: 9)]
                 let attempt = advance
-                try await expectError(StoreError(.conflict, "")) {
+                try await expectError(StoreError(.forbidden, "")) {
                     _ = try await store.answer(
                         AnsweredChallenge(digest: Array(name.utf8), expiresAt: .start), change: attempt, at: .start)
                 }

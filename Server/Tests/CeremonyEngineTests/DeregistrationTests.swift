@@ -208,4 +208,86 @@ struct DeregistrationTests {
         #expect(codes == [.ok])
         #expect(try await Self.trail(server).count == 1)
     }
+
+    // MARK: Out of band
+
+    private func dispatch(_ context: JSONObject, _ server: TestServer, _ dispatcher: String = "link") async throws
+        -> DispatchAnswer
+    {
+        try await server.engine.dispatch(
+            DispatchRequest(dispatcher: dispatcher, operation: .deregistration, context: context), client: server.bank)
+    }
+
+    @Test("out of band the server deletes in the step that redeems the token; nothing before")
+    func outOfBand() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let second = try await server.addPhone(to: "alice")
+        let answer = try await self.dispatch(
+            [
+                "subject": .string("bank|\(account.id)"), "mode": .string("key"),
+                "keys": .array([Self.key(phone)]),
+            ], server, "link-png-qr-code")
+        #expect(answer.result == .dispatched && answer.link?.isEmpty == false)
+        let session = try #require(answer.sessionID)
+        #expect(try await server.engine.status(sessionID: session, clientID: "bank").state == .tokenCreated)
+        #expect(try await server.database.credentials(accountID: account.id).count == 2)
+        let token = try #require(answer.token)
+        for operation in [UAF.Operation.authentication, .registration] {
+            await #expect(throws: CeremonyError(.tokenUnknown)) {
+                try await server.engine.redeem(token: token, operation: operation)
+            }
+        }
+        let request = try await server.engine.redeem(token: token, operation: .deregistration)
+        #expect(try Self.message(request).authenticators == [.key(phone.aaid, phone.keyID)])
+        #expect(request.requester?.origin == "http://127.0.0.1:8081" && request.dispatchChannel == "link-png-qr-code")
+        #expect(try await server.database.credentials(accountID: account.id).map(\.keyID) == [second.keyID.bytes])
+        #expect(try await server.database.devices(accountID: account.id).count == 1)
+        let status = try await server.engine.status(sessionID: session, clientID: "bank")
+        #expect(status.state == .succeeded && status.uafStatusCode == 1200 && status.tokenResult == "tokenRedeemed")
+        #expect(status.subject == "bank|\(account.id)")
+        let event = try #require(try await Self.trail(server).first)
+        #expect(event.actor == "bank" && event.ceremonyID == session && event.accountID == account.id)
+        await #expect(throws: CeremonyError(.tokenAlreadyRedeemed)) {
+            try await server.engine.redeem(token: token, operation: .deregistration)
+        }
+    }
+
+    @Test("out of band an expired token deletes nothing")
+    func outOfBandTooLate() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        let answer = try await self.dispatch(
+            ["subject": .string("bank|\(account.id)"), "mode": .string("username")], server)
+        server.clock.advance(Limits().dispatchLifetime)
+        await #expect(throws: CeremonyError(.tokenExpired)) {
+            try await server.engine.redeem(token: try #require(answer.token), operation: .deregistration)
+        }
+        let status = try await server.engine.status(sessionID: try #require(answer.sessionID), clientID: "bank")
+        #expect(status.state == .failed && status.tokenResult == "tokenTimedOut")
+        #expect(try await server.database.credentials(accountID: account.id).count == 1)
+    }
+
+    @Test("out of band another account's key is not deleted, and strangers are not found")
+    func outOfBandForeign() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        let (bob, bobs) = try await server.enrol("bob")
+        let answer = try await self.dispatch(
+            [
+                "subject": .string("bank|\(account.id)"), "mode": .string("key"), "keys": .array([Self.key(bobs)]),
+            ], server)
+        _ = try await server.engine.redeem(token: try #require(answer.token), operation: .deregistration)
+        #expect(try await server.database.credentials(accountID: bob.id).count == 1)
+        for subject in ["bank|never", "shop|\(account.id)"] {
+            let answer = try await self.dispatch(["subject": .string(subject), "mode": .string("username")], server)
+            #expect(answer.result == .userNotFound && answer.token == nil)
+        }
+        for context: JSONObject in [
+            [:], ["subject": .string("bank|\(account.id)")],
+            ["subject": .string("bank|\(account.id)"), "mode": .string("aaid"), "aaid": .string("ABCD#0001")],
+        ] {
+            await #expect(throws: CeremonyError(.invalidRequest)) { try await self.dispatch(context, server) }
+        }
+    }
 }

@@ -109,6 +109,21 @@ struct DispatchTests {
         #expect(error?.code == .invalidRequest && error?.reason == reason)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func aBackEndIsToldThatItIsOverWithoutASweep() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        let dispatched = try await server.dispatch("Pay 100 EUR", to: account)
+        var events = server.engine.statusEvents(
+            sessionID: try #require(dispatched.sessionID), clientID: "bank"
+        ).makeAsyncIterator()
+        #expect(try await events.next()?.state == .tokenCreated)
+        server.clock.advance(Limits().dispatchLifetime)
+        let last = try await events.next()
+        #expect(last?.state == .failed && last?.tokenResult == "tokenTimedOut")
+        #expect(try await events.next() == nil)
+    }
+
     @Test func aPhoneThatSignedAnotherTextConfirmsNothing() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()

@@ -263,6 +263,21 @@ struct SignInTests {
         #expect(try await events.next() == nil)
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func theWaitingPageIsToldThatItIsOverWithoutASweep(isClaimed: Bool) async throws {
+        let server = try TestServer()
+        let view = try await server.beginSignIn()
+        if isClaimed {
+            _ = try await server.engine.redeem(token: view.codes?.typedCode ?? "", operation: .authentication)
+        }
+        var events = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+            .makeAsyncIterator()
+        #expect(try await events.next() == (isClaimed ? .claimed : .waiting))
+        server.clock.advance(isClaimed ? Limits().claimedLifetime : Limits().ceremonyLifetime)
+        #expect(try await events.next() == .expired)
+        #expect(try await events.next() == nil)
+    }
+
     @Test func aWatcherThatGoesMakesRoom() async throws {
         let server = try TestServer { $0.limits.watchersPerCeremony = 2 }
         _ = try await server.beginSignIn()

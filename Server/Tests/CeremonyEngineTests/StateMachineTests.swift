@@ -36,6 +36,12 @@ struct StateMachineTests {
         case "transaction":
             table[.claimed]?[.accept] = (.ended(.succeeded), .proceed)
             table[.answering] = [:]
+        case "deregistration":
+            for channel in CeremonyRecord.Channel.allCases {
+                table[.created]?[.redeem(channel)] = (.ended(.succeeded), .proceed)
+            }
+            table[.claimed] = [:]
+            table[.answering] = [:]
         default:
             table[.claimed]?[.accept] = (.ended(.succeeded), .proceed)
             table[.answering]?[.continueInBrowser(isStartingBrowser: true)] = (.ended(.succeeded), .proceed)
@@ -55,6 +61,10 @@ struct StateMachineTests {
             var machine = TransactionStateMachine(stage)
             let verdict = machine.handle(event)
             return (machine.stage, verdict)
+        case "deregistration":
+            var machine = DeregistrationStateMachine(stage)
+            let verdict = machine.handle(event)
+            return (machine.stage, verdict)
         default:
             var machine = AuthenticationStateMachine(
                 stage, channel: kind == "sign-in by link" || kind == "dispatch by link" ? .link : .qrCode,
@@ -64,7 +74,9 @@ struct StateMachineTests {
         }
     }
 
-    @Test(arguments: ["registration", "transaction", "sign-in by link", "sign-in by QR code", "dispatch by link"])
+    @Test(arguments: [
+        "registration", "transaction", "deregistration", "sign-in by link", "sign-in by QR code", "dispatch by link",
+    ])
     func everyPairDoesWhatTheTableSays(kind: String) {
         let table = Self.allowed(kind)
         for stage in Self.stages {
@@ -77,8 +89,11 @@ struct StateMachineTests {
                         Issue.record("\(stage) \(event) is not refused")
                         continue
                     }
-                    // A transaction never waits after its answer: such a row counts as failed.
-                    let unchanged = kind == "transaction" && stage == .answering ? .ended(.failed) : stage
+                    // Where a kind never stands, such a row counts as failed.
+                    let isImpossible =
+                        ["transaction", "deregistration"].contains(kind) && stage == .answering
+                        || kind == "deregistration" && stage == .claimed
+                    let unchanged = isImpossible ? .ended(.failed) : stage
                     #expect(next == unchanged, "\(stage) \(event)")
                 }
             }

@@ -26,7 +26,7 @@ final class TestServer: Sendable {
     let bank = DispatchingClient(id: "bank", name: "Demo Bank", origin: "http://127.0.0.1:8081")
     let browser = RandomSource.system.token()
 
-    init(_ adjust: (inout CeremonyEngine.Configuration) -> Void = { _ in }) throws {
+    init(random: RandomSource = .system, _ adjust: (inout CeremonyEngine.Configuration) -> Void = { _ in }) throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
         let key = KeyEncryptionKey()
         let database = try SQLiteDatabase(folder: self.folder, key: key)
@@ -37,6 +37,7 @@ final class TestServer: Sendable {
         adjust(&configuration)
         self.engine = try CeremonyEngine(
             configuration: configuration, store: database, sealing: Sealing(key), time: self.clock.source,
+            random: random,
             subjects: Subjects(
                 subject: { accountID, clientID in "\(clientID)|\(accountID)" },
                 accountID: { subject, clientID in

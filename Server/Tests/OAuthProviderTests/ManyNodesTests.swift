@@ -35,6 +35,39 @@ struct ManyNodesTests {
         }
     }
 
+    @Test func aRotationIsSeenByEveryNode() async throws {
+        try await ProviderFixture.run { f in
+            let other = try await self.node(f)
+            let third = try await self.node(f)
+            try await f.provider.rotateSigningKey()
+            let access = try await f.tokens().access
+            // A key that a node does not know is looked up; what it publishes and signs with follows.
+            #expect(try await other.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(other.keySet == f.provider.keySet)
+            #expect(third.keySet != f.provider.keySet)
+            try await third.refreshKeys()
+            #expect(third.keySet == f.provider.keySet)
+            let signed = try third.sign(["aud": .string("x")], type: "t")
+            let first = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized).keys[0]
+            #expect(try UnverifiedJWS(compact: signed).header.keyID == first.keyID)
+        }
+    }
+
+    @Test func inventedKeyNamesAreLookedUpOnceASecond() async throws {
+        try await ProviderFixture.run { f in
+            let other = try await self.node(f)
+            try await ProviderFixture.run { stranger in
+                let foreign = try await stranger.tokens().access
+                #expect(try await other.userinfo(header: "Bearer \(foreign)").status == 401)
+            }
+            try await f.provider.rotateSigningKey()
+            let access = try await f.tokens().access
+            #expect(try await other.userinfo(header: "Bearer \(access)").status == 401)
+            f.clock.advance(.seconds(1))
+            #expect(try await other.userinfo(header: "Bearer \(access)").status == 200)
+        }
+    }
+
     @Test func clientsCannotCompareTheirPeople() async throws {
         try await ProviderFixture.run { f in
             let shop = try await f.provider.registerClient(name: "Shop", redirectURIs: [ProviderFixture.address])

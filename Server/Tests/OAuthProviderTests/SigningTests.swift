@@ -89,11 +89,13 @@ struct SigningTests {
         try await ProviderFixture.run { f in
             let holder = DeviceTokenHolder(account: "account-a", device: "device-a")
             let token = try f.provider.deviceToken(for: holder)
-            #expect(try f.provider.holder(ofDeviceToken: "Bearer \(token)") == holder)
+            #expect(try await f.provider.holder(ofDeviceToken: "Bearer \(token)") == holder)
             f.clock.advance(.milliseconds(299_999))
-            #expect(try f.provider.holder(ofDeviceToken: "Bearer \(token)") == holder)
+            #expect(try await f.provider.holder(ofDeviceToken: "Bearer \(token)") == holder)
             f.clock.advance(.milliseconds(1))
-            #expect(throws: OAuthError(.invalidToken)) { try f.provider.holder(ofDeviceToken: "Bearer \(token)") }
+            await #expect(throws: OAuthError(.invalidToken)) {
+                try await f.provider.holder(ofDeviceToken: "Bearer \(token)")
+            }
         }
     }
 
@@ -115,7 +117,7 @@ struct SigningTests {
                 nil, "", "Bearer x", f.basic(), "Bearer \(tokens.access)", "Bearer \(tokens.id)", "Bearer \(unscoped)",
                 "Bearer \(deviceless)",
             ] {
-                #expect(throws: OAuthError(.invalidToken)) { try f.provider.holder(ofDeviceToken: header) }
+                await #expect(throws: OAuthError(.invalidToken)) { try await f.provider.holder(ofDeviceToken: header) }
             }
         }
     }

@@ -85,8 +85,8 @@ extension CeremonyEngine {
         } catch is RefusedEvent {
             // Another answer was first.
             return AuthenticationAnswer(response: ServerResponse(.invalidRequest))
-        } catch let error as StoreError where error.code == .conflict {
-            throw Answered(.unacceptableContent, audit: .counterWentBack)
+        } catch let error as StoreError {
+            throw try Self.answered(error)
         }
         self.hub.wake(id)
         var answer = ServerResponse(.ok)
@@ -117,8 +117,8 @@ extension CeremonyEngine {
             guard try await self.store.answer(challenge, change: change, at: now) else {
                 throw Answered(.invalidRequest)
             }
-        } catch let error as StoreError where error.code == .conflict {
-            throw Answered(.unacceptableContent, audit: .counterWentBack)
+        } catch let error as StoreError {
+            throw try Self.answered(error)
         }
         return AuthenticationAnswer(
             response: ServerResponse(.ok),
@@ -147,6 +147,16 @@ extension CeremonyEngine {
             throw Answered(.forbidden)
         }
         return verified
+    }
+
+    /// What has become of a key or its account since it was read. Rethrows what is the store's own trouble.
+    private static func answered(_ error: StoreError) throws -> Answered {
+        switch error.code {
+        case .conflict: Answered(.unacceptableContent, audit: .counterWentBack)
+        case .forbidden: Answered(.forbidden)
+        case .notFound: Answered(.unknownKeyID)
+        default: throw error
+        }
     }
 
     /// A refusal; where it is that a key is not known, the client is told to delete it as well (§5.1, §6.2).

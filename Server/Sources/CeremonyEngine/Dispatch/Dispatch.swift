@@ -23,10 +23,10 @@ public struct DispatchingClient: Sendable, Equatable {
 public struct DispatchRequest: Sendable {
     /// How the token is to travel: `link`, `png-qr-code` or `link-png-qr-code`.
     public var dispatcher: String
-    /// `op` of the wrapped request; only authentications are dispatched by back ends.
+    /// `op` of the wrapped request; back ends dispatch authentications and deregistrations.
     public var operation: UAF.Operation?
-    /// `context` of the wrapped request: `subject` for a known person, `transaction` for a text or `payment` for typed
-    /// fields to agree to.
+    /// `context` of the wrapped request. For an authentication `subject` for a known person, `transaction` for a text or
+    /// `payment` for typed fields to agree to; for a deregistration that of ``CeremonyEngine/deregister(_:client:)``.
     public var context: JSONObject?
 
     /// Asks for a dispatch.
@@ -78,8 +78,11 @@ extension CeremonyEngine {
         guard let channel = Self.channel(of: request.dispatcher) else {
             return DispatchAnswer(.dispatcherNotFound, dispatcher: request.dispatcher)
         }
+        if request.operation == .deregistration {
+            return try await self.dispatchDeregistration(request, channel, client)
+        }
         guard request.operation == nil || request.operation == .authentication else {
-            throw CeremonyError(.invalidRequest, "only authentications are dispatched")
+            throw CeremonyError(.invalidRequest, "only authentications and deregistrations are dispatched")
         }
         let context = try Context(request.context ?? [:], limits: self.limits)
         var accountID: String?
@@ -100,22 +103,29 @@ extension CeremonyEngine {
             detail: CeremonyDetail(
                 service: client.name, origin: client.origin, contentType: context.transaction?.contentType.rawValue,
                 content: context.transaction?.content))
-        let codes = DispatchCodes(expiresAt: expiresAt, random: self.random, limits: self.limits)
+        var answer = try await self.offer(ceremony, by: request.dispatcher, channel)
+        answer.transaction = context.transaction.map { [$0] } ?? []
+        return answer
+    }
+
+    /// Creates the ceremony of a dispatch, and gives its token in the form that the dispatcher makes.
+    func offer(_ ceremony: CeremonyRecord, by dispatcher: String, _ channel: CeremonyRecord.Channel) async throws
+        -> DispatchAnswer
+    {
+        let codes = DispatchCodes(expiresAt: ceremony.expiresAt, random: self.random, limits: self.limits)
         try await self.store.createCeremony(
             ceremony, tokens: codes.records([channel], sealing: self.sealing),
             audit: AuditEvent(
-                .dispatched, at: now, accountID: accountID, ceremonyID: ceremony.id, actor: client.id,
-                detail: request.dispatcher))
-
-        var answer = DispatchAnswer(.dispatched, dispatcher: request.dispatcher)
+                .dispatched, at: ceremony.createdAt, accountID: ceremony.accountID, ceremonyID: ceremony.id,
+                actor: ceremony.clientID, detail: dispatcher))
+        var answer = DispatchAnswer(.dispatched, dispatcher: dispatcher)
         let token = channel == .link ? codes.linkToken : codes.qrToken
         let payload = try self.payload(token: token, kind: ceremony.kind)
         let link = payload.link(base: self.configuration.issuer)
         answer.sessionID = ceremony.id
         answer.token = token
-        answer.expiresAt = expiresAt
-        answer.transaction = context.transaction.map { [$0] } ?? []
-        switch request.dispatcher {
+        answer.expiresAt = ceremony.expiresAt
+        switch dispatcher {
         case "link": answer.link = link
         case "png-qr-code": answer.qrContent = payload.base64URLEncoded
         default:

@@ -1,6 +1,7 @@
 import Ceremony
 import Foundation
 import Store
+import UAF
 import _Primitives
 
 /// The three forms of an invitation to one ceremony, with the secrets in clear. They are shown once and kept as digests.
@@ -68,7 +69,22 @@ struct DispatchCodes: Sendable {
 
 extension CeremonyRecord.Kind {
     /// The operation whose redeem address takes the ceremony's tokens.
-    var redeemPath: String { self == .registration ? "/token/redeem/registration" : "/token/redeem/authentication" }
+    var redeemPath: String {
+        switch self {
+        case .registration: "/token/redeem/registration"
+        case .authentication, .transaction: "/token/redeem/authentication"
+        case .deregistration: "/token/redeem/deregistration"
+        }
+    }
+
+    /// The operation that the phone is asked for.
+    var operation: UAF.Operation {
+        switch self {
+        case .registration: .registration
+        case .authentication, .transaction: .authentication
+        case .deregistration: .deregistration
+        }
+    }
 }
 
 extension CeremonyEngine {

@@ -14,7 +14,7 @@ extension CeremonyEngine {
         let redeemed: RedeemedCeremony?
         do {
             redeemed = try await self.store.redeem(tokenDigest: digest) { record, token in
-                guard (record.kind == .registration) == (operation == .registration) else {
+                guard record.kind.operation == operation else {
                     throw CeremonyError(.tokenUnknown, "a token of another operation")
                 }
                 // A ceremony that ended without ever being claimed has only expired tokens.
@@ -23,7 +23,7 @@ extension CeremonyEngine {
                 }
                 if record.channel != nil { throw CeremonyError(.tokenAlreadyRedeemed) }
                 try self.handle(.redeem(token.channel), &record, at: now)
-                return CeremonyChange()
+                return try self.deregistration(&record, at: now)
             }
         } catch is RefusedEvent {
             throw CeremonyError(.tokenAlreadyRedeemed)
@@ -35,6 +35,12 @@ extension CeremonyEngine {
 
     private func request(for redeemed: RedeemedCeremony, at now: Timestamp) throws -> ReturnUAFRequest {
         let ceremony = redeemed.ceremony
+        if let context = try ceremony.deregistrationContext(self.limits) {
+            var message = try self.deregistrationMessage(context)
+            message.requester = ceremony.requester
+            message.dispatchChannel = ceremony.channel?.wireName
+            return message
+        }
         let challenge = Challenge(random: self.random)
         let isRegistration = ceremony.kind == .registration
         let operation: UAF.Operation = isRegistration ? .registration : .authentication

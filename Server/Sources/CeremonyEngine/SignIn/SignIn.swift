@@ -170,10 +170,10 @@ extension CeremonyEngine {
     /// The states from now to the last, for the browser that began. Throws `notFound` and `wrongBrowser`.
     public func signInEvents(reference: String, browser: String) async throws -> CeremonyEvents<SignInState> {
         let id = try await self.requiredSignIn(reference, browser).id
-        return CeremonyEvents(hub: self.hub, id: id) {
-            guard let record = try await self.store.ceremony(.id(id)) else { return (.expired, true) }
+        return CeremonyEvents(hub: self.hub, id: id, time: self.time) {
+            guard let record = try await self.store.ceremony(.id(id)) else { return (.expired, true, nil) }
             let state = self.state(of: record, at: self.time.now())
-            return (state, state.isFinal)
+            return (state, state.isFinal, record.expiresAt)
         }
     }
 

@@ -89,6 +89,10 @@ extension CeremonyRecord {
             var machine = RegistrationStateMachine(CeremonyStage(self))
             verdict = machine.handle(event)
             stage = machine.stage
+        case .deregistration:
+            var machine = DeregistrationStateMachine(CeremonyStage(self))
+            verdict = machine.handle(event)
+            stage = machine.stage
         }
         if case .refuse = verdict { return verdict }
         if case .redeem(let channel) = event { self.channel = channel }

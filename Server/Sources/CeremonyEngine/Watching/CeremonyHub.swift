@@ -1,4 +1,5 @@
 import Synchronization
+import _Primitives
 
 /// Wakes whoever watches a ceremony in this process. A wake is a hint: the row is the authority and is read again.
 final class CeremonyHub: Sendable {
@@ -47,45 +48,64 @@ final class CeremonyHub: Sendable {
 
 /// What somebody sees of a ceremony while it runs: first as it is, then after each change, until its last state.
 ///
-/// The ceremony is read from the store each time; a state that was skipped is never shown late. The sequence ends after
-/// a final state, and when too many watch the same ceremony.
+/// The ceremony is read from the store each time; a state that was skipped is never shown late. A phase whose time is
+/// over is told then, whoever sweeps and when. The sequence ends after a final state, and when too many watch the same
+/// ceremony.
 public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Sendable {
+    /// What is seen, whether it is the last of it, and when it is over by itself.
+    typealias Reading = (element: Element, isFinal: Bool, until: Timestamp?)
+
     let hub: CeremonyHub
     let id: String
-    let read: @Sendable () async throws -> (element: Element, isFinal: Bool)
+    let time: TimeSource
+    let read: @Sendable () async throws -> Reading
 
     /// Begins to watch. Dropping the iterator ends it.
     public func makeAsyncIterator() -> Iterator {
         // Subscribed before the first read: a change between the two is a wake that waits.
-        Iterator(wakes: self.hub.watch(self.id).makeAsyncIterator(), read: self.read)
+        Iterator(events: self, wakes: self.hub.watch(self.id).makeAsyncIterator())
     }
 
     /// Reads the ceremony again after each wake.
     public struct Iterator: AsyncIteratorProtocol {
-        var wakes: AsyncStream<Void>.Iterator
-        let read: @Sendable () async throws -> (element: Element, isFinal: Bool)
+        private let events: CeremonyEvents
+        private var wakes: AsyncStream<Void>.Iterator
         private var last: Element?
+        private var until: Timestamp?
         private var isOver = false
 
-        init(
-            wakes: AsyncStream<Void>.Iterator, read: @escaping @Sendable () async throws -> (Element, Bool)
-        ) {
+        init(events: CeremonyEvents, wakes: AsyncStream<Void>.Iterator) {
+            self.events = events
             self.wakes = wakes
-            self.read = read
         }
 
         /// The next state that differs from the one before; `nil` after the last. Throws what the store throws.
         public mutating func next() async throws -> Element? {
             while !self.isOver {
-                if self.last != nil, await self.wakes.next() == nil { break }
-                let (element, isFinal) = try await self.read()
+                if self.last != nil, await self.nextWake() == nil { break }
+                let (element, isFinal, until) = try await self.events.read()
                 self.isOver = isFinal
+                self.until = until
                 guard element != self.last else { continue }
                 self.last = element
                 return element
             }
             self.isOver = true
             return nil
+        }
+
+        /// Waits for a wake; the end of the phase is one.
+        private mutating func nextWake() async -> Void? {
+            let (hub, id) = (self.events.hub, self.events.id)
+            let alarm = self.until.map { until in
+                let rest = until - self.events.time.now()
+                return Task {
+                    try await Task.sleep(for: rest < .milliseconds(1) ? .milliseconds(1) : rest)
+                    hub.wake(id)
+                }
+            }
+            defer { alarm?.cancel() }
+            return await self.wakes.next()
         }
     }
 }

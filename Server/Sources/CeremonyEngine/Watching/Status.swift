@@ -51,12 +51,24 @@ public struct ConfirmedTransaction: Sendable, Equatable {
 extension CeremonyEngine {
     /// The state of a session. One that does not exist, or belongs to another client, is `unknown`.
     public func status(sessionID: String, clientID: String) async throws -> CeremonyStatus {
+        try await self.reading(sessionID: sessionID, clientID: clientID).element
+    }
+
+    private func reading(sessionID: String, clientID: String) async throws -> CeremonyEvents<CeremonyStatus>.Reading {
         let now = self.time.now()
         guard let record = try await self.store.ceremony(.id(sessionID)), record.clientID == clientID else {
-            return CeremonyStatus(
+            let unknown = CeremonyStatus(
                 state: .unknown, timestamp: now, subject: nil, uafStatusCode: nil, clientErrorCode: nil,
                 asmStatusCode: nil, tokenResult: nil, authenticators: [], confirmation: nil)
+            return (unknown, true, nil)
         }
+        let status = try await self.status(of: record, clientID: clientID, at: now)
+        return (status, status.isFinal, record.expiresAt)
+    }
+
+    private func status(of record: CeremonyRecord, clientID: String, at now: Timestamp) async throws
+        -> CeremonyStatus
+    {
         var subject: String?
         if let accountID = record.accountID, record.kind == .transaction || record.outcome == .succeeded {
             subject = try await self.subjects.subject(accountID, clientID)
@@ -91,9 +103,8 @@ extension CeremonyEngine {
 
     /// The states of a session from now to the last.
     public func statusEvents(sessionID: String, clientID: String) -> CeremonyEvents<CeremonyStatus> {
-        CeremonyEvents(hub: self.hub, id: sessionID) {
-            let status = try await self.status(sessionID: sessionID, clientID: clientID)
-            return (status, status.isFinal)
+        CeremonyEvents(hub: self.hub, id: sessionID, time: self.time) {
+            try await self.reading(sessionID: sessionID, clientID: clientID)
         }
     }
 }

@@ -163,6 +163,7 @@ public struct ServerAssembly: Sendable {
                     do {
                         try await self.assembly.ceremonies.sweep()
                         while try await self.assembly.provider.sweep() > 0 {}
+                        try await self.assembly.provider.refreshKeys()
                     } catch {
                         self.logger.error("Sweeping failed", metadata: ["reason": "\(error)"])
                     }

@@ -19,12 +19,18 @@ struct DispatchRoutes: Sendable {
     let trace: TraceRecorder?
 
     func mount(on router: ServerRouter) {
-        router.endpoint("/token/dispatch/authentication", [.post: self.dispatch])
+        for (name, operation) in [
+            ("authentication", UAF.Operation.authentication), ("deregistration", .deregistration),
+        ] {
+            router.endpoint(
+                "/token/dispatch/\(name)",
+                [.post: { request, _ in try await self.dispatch(operation, request) }])
+        }
         router.endpoint("/status", [.post: self.status])
         router.endpoint("/status/:session/events", [.get: self.events])
     }
 
-    @Sendable private func dispatch(_ request: Request, _ context: ServerContext) async throws -> Response {
+    private func dispatch(_ operation: UAF.Operation, _ request: Request) async throws -> Response {
         let client = try await self.clients.client(of: request)
         let body = try await request.jsonObject(limit: self.limits.bodyBytes)
         let message: GetUAFRequest
@@ -33,9 +39,12 @@ struct DispatchRoutes: Sendable {
         } catch let error as UAFError {
             throw Problem(.badRequest, "invalid-request", "getUafRequest is not one (\(error.code)).")
         }
+        guard message.operation == nil || message.operation == operation else {
+            throw Problem(.badRequest, "invalid-request", "This address dispatches another operation.")
+        }
         let answer = try await self.ceremonies.dispatch(
             DispatchRequest(
-                dispatcher: try body.requiredString("dispatcher"), operation: message.operation,
+                dispatcher: try body.requiredString("dispatcher"), operation: operation,
                 context: message.context),
             client: DispatchingClient(client))
         return .json(try self.document(of: answer))

@@ -14,9 +14,12 @@ struct RedeemRoutes: Sendable {
     let trace: TraceRecorder?
 
     func mount(on router: ServerRouter) {
-        router.endpoint(
-            "/token/redeem/authentication", [.post: { try await self.redeem(.authentication, $0, $1) }])
-        router.endpoint("/token/redeem/registration", [.post: { try await self.redeem(.registration, $0, $1) }])
+        for (name, operation) in [
+            ("authentication", UAF.Operation.authentication), ("registration", .registration),
+            ("deregistration", .deregistration),
+        ] {
+            router.endpoint("/token/redeem/\(name)", [.post: { try await self.redeem(operation, $0, $1) }])
+        }
     }
 
     private func redeem(_ operation: UAF.Operation, _ request: Request, _ context: ServerContext) async throws

@@ -96,7 +96,7 @@ extension OpenIDProvider {
     private func codeOfSession(
         _ secret: SessionSecret?, for checked: AuthorizationParameters, client: ClientRecord, reply: AuthorizationReply
     ) async throws -> String? {
-        let hint = try checked.idTokenHint.map { try self.hint($0) }
+        let hint = try await self.hint(checked.idTokenHint)
         guard !checked.isFresh, let secret, let session = try await self.liveSession(secret) else { return nil }
         let now = self.time.now()
         if let age = checked.maximumAge, now - session.authenticatedAt > age { return nil }

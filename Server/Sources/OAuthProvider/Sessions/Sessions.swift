@@ -68,7 +68,7 @@ extension OpenIDProvider {
         do {
             let parameters = try Parameters(
                 parsing: text, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
-            let hint = try parameters["id_token_hint"].map { try self.hint($0) }
+            let hint = try await self.hint(parameters["id_token_hint"])
             let named = parameters["client_id"]
             if let hint, let named, hint.client != named {
                 throw OAuthError(.invalidRequest, "The client_id is not the client of the id_token_hint.")

@@ -18,6 +18,8 @@ final class SigningKeys: Sendable {
     }
 
     private let state: Mutex<State>
+    /// When the keys were read again because of a name that nobody knew.
+    private let lastLookup = Mutex(Timestamp(milliseconds: .min))
     private let subjectSecret: SymmetricKey
     private let retention: Duration
 
@@ -32,6 +34,15 @@ final class SigningKeys: Sendable {
     func replace(by keys: ProviderKeys) throws {
         let state = try Self.state(of: keys)
         self.state.withLock { $0 = state }
+    }
+
+    /// Whether the keys may be read again because of an unknown name: once a second, as anybody can invent names.
+    func mayLookUp(at moment: Timestamp) -> Bool {
+        self.lastLookup.withLock { last in
+            guard moment >= last + .seconds(1) else { return false }
+            last = moment
+            return true
+        }
     }
 
     private static func state(of keys: ProviderKeys) throws -> State {

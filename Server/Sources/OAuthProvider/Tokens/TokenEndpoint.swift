@@ -66,7 +66,7 @@ extension OpenIDProvider {
     /// Cost: one ES256 verification, two queries.
     public func userinfo(header: String?) async throws -> ProviderAnswer {
         do {
-            let claims = try self.bearer(header, type: TokenType.accessToken)
+            let claims = try await self.bearer(header, type: TokenType.accessToken)
             guard let subject = claims.subject, case .string(let grant) = claims.members["jti"],
                 case .string(let scope) = claims.members["scope"],
                 let account = try await self.store.account(grant: grant, at: self.time.now()),

@@ -59,13 +59,15 @@ extension OpenIDProvider {
         Base64URL.encode(Array(SHA256.hash(data: Array(token.utf8)).prefix(16)))
     }
 
-    /// An ID token that a client shows to say whom it means (`id_token_hint`). It may have expired, but not long ago.
+    /// An ID token that a client shows to say whom it means (`id_token_hint`), if it shows one. It may have expired, but
+    /// not long ago.
     ///
     /// Throws `OAuthError` `invalid_request`. Cost: one ES256 verification.
-    func hint(_ idToken: String) throws -> (client: String, subject: String) {
+    func hint(_ idToken: String?) async throws -> (client: String, subject: String)? {
+        guard let idToken else { return nil }
         let now = self.time.now()
         do {
-            let claims = try self.keys.verified(idToken, type: TokenType.idToken, at: now)
+            let claims = try await self.verified(idToken, type: TokenType.idToken, at: now)
             guard claims.issuer == self.issuer, let client = claims.audience.first, let subject = claims.subject,
                 let issuedAt = claims.issuedAt, now < issuedAt + self.limits.oauth.hintLifetime
             else { throw JOSEError(.expired, "hint") }
@@ -109,8 +111,8 @@ extension OpenIDProvider {
     /// - Parameter header: The value of `Authorization`, of the scheme `Bearer`.
     ///
     /// Throws `OAuthError` `invalid_token`. Cost: one ES256 verification.
-    public func holder(ofDeviceToken header: String?) throws -> DeviceTokenHolder {
-        let claims = try self.bearer(header, type: TokenType.deviceToken)
+    public func holder(ofDeviceToken header: String?) async throws -> DeviceTokenHolder {
+        let claims = try await self.bearer(header, type: TokenType.deviceToken)
         guard claims.members["scope"] == .string("device"), let account = claims.subject,
             case .string(let device)? = claims.members["device"]
         else { throw OAuthError(.invalidToken, "The access token is not valid.", detail: "not a device token") }
@@ -118,14 +120,24 @@ extension OpenIDProvider {
     }
 
     /// The claims of one of our own tokens, valid now and for us.
-    func bearer(_ header: String?, type: String) throws -> JWTClaims {
+    func bearer(_ header: String?, type: String) async throws -> JWTClaims {
         let token = try BearerToken(header: header)
         do {
-            let claims = try self.keys.verified(token.text, type: type, at: self.time.now())
+            let claims = try await self.verified(token.text, type: type, at: self.time.now())
             try claims.check(issuer: self.issuer, audience: self.issuer, at: self.time)
             return claims
         } catch let error as JOSEError {
             throw OAuthError(.invalidToken, "The access token is not valid.", detail: "\(error)")
+        }
+    }
+
+    /// Claims that one of our keys signed. A key that is not known may be another node's new one.
+    private func verified(_ compact: String, type: String, at now: Timestamp) async throws -> JWTClaims {
+        do {
+            return try self.keys.verified(compact, type: type, at: now)
+        } catch let error as JOSEError where error.code == .unknownKey && self.keys.mayLookUp(at: now) {
+            try await self.refreshKeys()
+            return try self.keys.verified(compact, type: type, at: now)
         }
     }
 
@@ -148,6 +160,11 @@ extension OpenIDProvider {
 
     /// The public signing keys (`/oauth2/jwks`), retired ones too as long as what they signed may be checked.
     public var keySet: JSONObject { self.keys.publicKeys(at: self.time.now()).publicJSON }
+
+    /// Reads the signing keys again: another node may have rotated them. Called from time to time.
+    ///
+    /// Cost: one query.
+    public func refreshKeys() async throws { try self.keys.replace(by: await self.store.providerKeys()) }
 
     /// Makes a new signing key and retires the one in use.
     ///

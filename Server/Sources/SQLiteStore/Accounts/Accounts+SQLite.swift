@@ -82,9 +82,7 @@ extension SQLiteDatabase: AccountStore {
 
     public func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "UPDATE account SET is_locked = ? WHERE id = ?")
-                .execute(arguments: [isLocked, id])
-            guard db.changesCount == 1 else { return false }
+            guard try db.setAccountLocked(isLocked, id: id) else { return false }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -187,6 +185,13 @@ extension Database {
         ).map { try AccountRecord($0, sealing) }
     }
 
+    /// Locks or unlocks an account; `false` where there is none.
+    func setAccountLocked(_ isLocked: Bool, id: String) throws -> Bool {
+        try self.cachedStatement(sql: "UPDATE account SET is_locked = ? WHERE id = ?")
+            .execute(arguments: [isLocked, id])
+        return self.changesCount == 1
+    }
+
     func credentials(accountID: String, _ sealing: Sealing) throws -> [CredentialRecord] {
         try Row.fetchAll(
             self.cachedStatement(
@@ -241,8 +246,17 @@ extension Database {
                 AND EXISTS (SELECT 1 FROM account WHERE account.id = account_id AND is_locked = 0)
                 """
         ).execute(arguments: [advance.counter, now.milliseconds, advance.credentialID])
-        guard self.changesCount == 1 else {
-            throw StoreError(.conflict, "a counter does not advance, or its key may not be used")
+        guard self.changesCount == 0 else { return }
+        let mayBeUsed = try Bool.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT is_active = 1 AND is_locked = 0 FROM credential JOIN account ON account.id = account_id
+                    WHERE credential.id = ?
+                    """), arguments: [advance.credentialID])
+        switch mayBeUsed {
+        case nil: throw StoreError(.notFound, "the key is gone")
+        case false?: throw StoreError(.forbidden, "the key may not be used, or its account is locked")
+        case true?: throw StoreError(.conflict, "a counter does not advance")
         }
     }
 

@@ -135,6 +135,9 @@ extension Database {
             case .activate: if let id = ceremony.deviceID { try self.activateDevice(id: id) }
             case .discard: if let id = ceremony.deviceID { _ = try self.deleteDevice(id: id) }
             }
+            if let selection = change.deregistration, let accountID = ceremony.accountID {
+                _ = try self.deregister(selection, accountID: accountID, at: now)
+            }
             if let tokens = change.newTokens {
                 try self.expireTokens(ceremonyID: ceremony.id, at: now)
                 try self.insert(tokens, ceremonyID: ceremony.id)

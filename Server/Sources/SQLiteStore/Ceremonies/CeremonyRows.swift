@@ -85,6 +85,7 @@ extension CeremonyDetail {
         object["browserId"] = self.browserID.map { .string($0) }
         object["contentType"] = self.contentType.map { .string($0) }
         object["content"] = self.content.map { .string(Base64URL.encode($0)) }
+        object["deregistration"] = self.deregistration.map { .string($0) }
         return JSON.object(object).serialized
     }
 
@@ -96,7 +97,8 @@ extension CeremonyDetail {
             service: try object.string("service"), origin: try object.string("origin"),
             address: try object.string("address"), browser: try object.string("browser"),
             browserID: try object.string("browserId"), contentType: try object.string("contentType"),
-            content: try object.string("content").flatMap { Base64URL.decode($0) })
+            content: try object.string("content").flatMap { Base64URL.decode($0) },
+            deregistration: try object.string("deregistration"))
     }
 }
 

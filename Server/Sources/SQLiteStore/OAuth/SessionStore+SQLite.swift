@@ -44,6 +44,10 @@ extension SQLiteDatabase: SigningKeyStore {
         }
     }
 
+    public func providerKeys() async throws -> ProviderKeys {
+        try await self.read { [sealing] db in try Self.providerKeys(db, sealing) }
+    }
+
     public func rotateSigningKey(
         to key: SigningKeyRecord, forgettingRetiredBefore moment: Timestamp, audit: AuditEvent
     ) async throws -> ProviderKeys {

@@ -10,6 +10,8 @@ public struct CeremonyRecord: Sendable, Equatable {
         case authentication = 2
         /// Agreeing to a text.
         case transaction = 3
+        /// Having a device delete keys that the server deletes.
+        case deregistration = 4
     }
 
     /// The outer life cycle, the same for every kind.
@@ -125,11 +127,13 @@ public struct CeremonyDetail: Sendable, Equatable {
     public var contentType: String?
     /// The content to agree to.
     public var content: [UInt8]?
+    /// Which keys are to go, as the back end said it: a JSON object.
+    public var deregistration: String?
 
     /// Describes what a phone shows.
     public init(
         service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
-        browserID: String? = nil, contentType: String? = nil, content: [UInt8]? = nil
+        browserID: String? = nil, contentType: String? = nil, content: [UInt8]? = nil, deregistration: String? = nil
     ) {
         self.service = service
         self.origin = origin
@@ -138,6 +142,7 @@ public struct CeremonyDetail: Sendable, Equatable {
         self.browserID = browserID
         self.contentType = contentType
         self.content = content
+        self.deregistration = deregistration
     }
 }
 

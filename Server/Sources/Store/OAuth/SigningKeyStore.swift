@@ -41,6 +41,10 @@ public protocol SigningKeyStore: Sendable {
     /// Must be atomic: of two first starts at once, both get the same keys.
     func providerKeys(orFirst offered: ProviderKeys) async throws -> ProviderKeys
 
+    /// The keys of this store as they are now, after whichever node rotated them. Throws ``StoreError/Code/notFound`` where
+    /// it has none yet.
+    func providerKeys() async throws -> ProviderKeys
+
     /// Makes `key` the one that signs, retires the one before it at `key`'s time of creation, and forgets those that were
     /// retired before `moment`, with the audit event. Gives the keys that remain.
     func rotateSigningKey(

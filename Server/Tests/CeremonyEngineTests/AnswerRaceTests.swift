@@ -1,0 +1,73 @@
+import CeremonyEngine
+import Dispatch
+import SQLiteStore
+import Store
+import Synchronization
+import Testing
+import UAF
+import _Primitives
+
+/// Holds the store's writer back until the engine has verified an answer, which it tells by drawing random bytes.
+private final class WriterGate: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let isArmed = Mutex(false)
+
+    var random: RandomSource {
+        RandomSource { count in
+            let opens = self.isArmed.withLock { isArmed in
+                defer { isArmed = false }
+                return isArmed
+            }
+            if opens { self.semaphore.signal() }
+            return RandomSource.system.bytes(count)
+        }
+    }
+
+    func arm() { self.isArmed.withLock { $0 = true } }
+    func wait() { self.semaphore.wait() }
+}
+
+@Suite("FIDO UAF §5.1: what changes between the verification of an answer and its record")
+struct AnswerRaceTests {
+    enum Change: Sendable, CaseIterable { case locked, deregistered }
+
+    @Test(
+        "A lock is 1403, a key that went is 1481; neither is a counter's fault", .timeLimit(.minutes(1)),
+        arguments: Change.allCases)
+    func changedMeanwhile(change: Change) async throws {
+        let gate = WriterGate()
+        let server = try TestServer(random: gate.random)
+        let (account, phone) = try await server.enrol()
+        let message = try phone.authenticate(try await server.claimSignIn(), counter: 2)
+        // Steps are done one after the other: what waits behind this one is done before the answer is written.
+        let other = CeremonyRecord(
+            id: "other", kind: .authentication, accountID: account.id, createdAt: server.clock.now,
+            expiresAt: server.clock.now + .seconds(60), detail: CeremonyDetail())
+        try await server.database.createCeremony(
+            other, tokens: [], audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: server.clock.now))
+        let (began, begin) = AsyncStream.makeStream(of: Void.self)
+        let holding = Task {
+            try await server.database.change(.id("other")) { _ in
+                begin.finish()
+                gate.wait()
+                var step = CeremonyChange()
+                if change == .deregistered { step.deregistration = .all }
+                return step
+            }
+        }
+        for await _ in began {}
+        let locking = Task {
+            guard change == .locked else { return }
+            _ = try await server.directory.setLocked(true, username: "alice", by: "test")
+        }
+        for _ in 0..<20 { _ = try await server.database.account(id: account.id) }
+        gate.arm()
+        let answer = try await server.engine.answerAuthentication(message)
+        _ = try await holding.value
+        try await locking.value
+        #expect(answer.response.statusCode == (change == .locked ? .forbidden : .unknownKeyID))
+        let kinds = try await server.database.auditEntries(after: 0, limit: 999).map(\.event.kind.rawValue)
+        #expect(!kinds.contains("counter-went-back") && kinds.last == "failed")
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
+    }
+}
