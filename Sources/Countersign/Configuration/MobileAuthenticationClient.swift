@@ -16,15 +16,14 @@ public import UAFClient
 ///     .platform(platform)
 ///     .execute()
 /// ```
-public struct MobileAuthenticationClientInitializer: Sendable {
-    private let once = OneShot()
+public struct MobileAuthenticationClientInitializer: SingleOperation {
+    /// The SDK's alone.
+    public var run = OperationRun<MobileAuthenticationClient, InitializationError>()
     private var configuration: Configuration?
     private var platform: Platform?
     private var transport: (any Transport)?
     private var pinHardening = PinHardening()
     private var traceRecorder: TraceRecorder?
-    private var onSuccess: (@Sendable (MobileAuthenticationClient) -> Void)?
-    private var onError: (@Sendable (InitializationError) -> Void)?
 
     /// An initializer that still wants a configuration and a platform.
     public init() {}
@@ -40,18 +39,10 @@ public struct MobileAuthenticationClientInitializer: Sendable {
     /// Where the client writes down what it does: token redeemed, person verified, answer sent. Never who, or what is in
     /// a message. By default nowhere.
     public func traceRecorder(_ recorder: TraceRecorder) -> Self { self.with { $0.traceRecorder = recorder } }
-    /// Called with the client, for `execute()` without `await`.
-    public func onSuccess(_ body: @escaping @Sendable (MobileAuthenticationClient) -> Void) -> Self {
-        self.with { $0.onSuccess = body }
-    }
-    /// Called with the error, for `execute()` without `await`.
-    public func onError(_ body: @escaping @Sendable (InitializationError) -> Void) -> Self {
-        self.with { $0.onError = body }
-    }
 
-    /// Makes the client. Throws ``InitializationError``.
-    public func execute() async throws -> MobileAuthenticationClient {
-        guard self.once.take() else { throw InitializationError(.operationReused) }
+    /// Makes the client.
+    public func execute() async throws(InitializationError) -> MobileAuthenticationClient {
+        guard self.run.begin() else { throw InitializationError(.operationReused) }
         guard let configuration, let platform, Configuration.authority(configuration.baseUrl) != nil else {
             throw InitializationError(.invalidConfiguration, "configuration and platform are needed")
         }
@@ -68,25 +59,9 @@ public struct MobileAuthenticationClientInitializer: Sendable {
             throw InitializationError(error)
         } catch is UAFError {
             throw InitializationError(.invalidConfiguration, "facetId must have 1 to 512 characters")
+        } catch {
+            throw InitializationError(.storageUnavailable, "\(error)")
         }
-    }
-
-    /// Makes the client and calls `onSuccess` or `onError`, once.
-    public func execute() {
-        Task {
-            do {
-                let client = try await self.execute() as MobileAuthenticationClient
-                self.onSuccess?(client)
-            } catch {
-                self.onError?(error as? InitializationError ?? InitializationError(.storageUnavailable, "\(error)"))
-            }
-        }
-    }
-
-    private func with(_ change: (inout Self) -> Void) -> Self {
-        var copy = self
-        change(&copy)
-        return copy
     }
 }
 

@@ -71,13 +71,12 @@ public struct AccountActivityResult: Hashable, Sendable {
 /// let activity = try await client.operations.accountActivity
 ///     .username("alice").authorizationProvider(provider).execute() as AccountActivityResult
 /// ```
-public struct AccountActivity: Sendable {
+public struct AccountActivity: SingleOperation {
     private let core: ClientCore
-    private let once = OneShot()
+    /// The SDK's alone.
+    public var run = OperationRun<AccountActivityResult, AccountActivityError>()
     private var username: Username?
     private var authorizationProvider: (any AuthorizationProvider)?
-    private var onSuccess: (@Sendable (AccountActivityResult) -> Void)?
-    private var onError: (@Sendable (AccountActivityError) -> Void)?
 
     init(core: ClientCore) { self.core = core }
 
@@ -88,18 +87,10 @@ public struct AccountActivity: Sendable {
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.with { $0.authorizationProvider = provider }
     }
-    /// Called with the result, for `execute()` without `await`.
-    public func onSuccess(_ body: @escaping @Sendable (AccountActivityResult) -> Void) -> Self {
-        self.with { $0.onSuccess = body }
-    }
-    /// Called with the error, for `execute()` without `await`.
-    public func onError(_ body: @escaping @Sendable (AccountActivityError) -> Void) -> Self {
-        self.with { $0.onError = body }
-    }
 
-    /// Asks. Throws ``AccountActivityError``.
-    public func execute() async throws -> AccountActivityResult {
-        guard self.once.take() else { throw AccountActivityError(.operationReused) }
+    /// Asks.
+    public func execute() async throws(AccountActivityError) -> AccountActivityResult {
+        guard self.run.begin() else { throw AccountActivityError(.operationReused) }
         guard let username, let authorizationProvider else {
             throw AccountActivityError(.missingInteraction, "a username and an authorization provider are needed")
         }
@@ -112,35 +103,16 @@ public struct AccountActivity: Sendable {
             throw AccountActivityError(translating: error)
         }
     }
-
-    /// Asks and calls `onSuccess` or `onError`, once.
-    public func execute() {
-        Task {
-            do {
-                let result = try await self.execute() as AccountActivityResult
-                self.onSuccess?(result)
-            } catch {
-                self.onError?(AccountActivityError(translating: error))
-            }
-        }
-    }
-
-    private func with(_ change: (inout Self) -> Void) -> Self {
-        var copy = self
-        change(&copy)
-        return copy
-    }
 }
 
 /// Ends a browser's session: the services there lose their access at once, and the browser must sign in anew. Configure
 /// it and execute it once.
-public struct SessionRevocation: Sendable {
+public struct SessionRevocation: SingleOperation {
     private let core: ClientCore
-    private let once = OneShot()
+    /// The SDK's alone.
+    public var run = OperationRun<Void, AccountActivityError>()
     private var sessionId: String?
     private var authorizationProvider: (any AuthorizationProvider)?
-    private var onSuccess: (@Sendable () -> Void)?
-    private var onError: (@Sendable (AccountActivityError) -> Void)?
 
     init(core: ClientCore) { self.core = core }
 
@@ -150,16 +122,10 @@ public struct SessionRevocation: Sendable {
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.with { $0.authorizationProvider = provider }
     }
-    /// Called once the session has ended, for `execute()` without `await`.
-    public func onSuccess(_ body: @escaping @Sendable () -> Void) -> Self { self.with { $0.onSuccess = body } }
-    /// Called with the error, for `execute()` without `await`.
-    public func onError(_ body: @escaping @Sendable (AccountActivityError) -> Void) -> Self {
-        self.with { $0.onError = body }
-    }
 
-    /// Ends the session. Throws ``AccountActivityError``; `sessionUnknown` where it has ended before.
-    public func execute() async throws {
-        guard self.once.take() else { throw AccountActivityError(.operationReused) }
+    /// Ends the session; `sessionUnknown` where it has ended before.
+    public func execute() async throws(AccountActivityError) {
+        guard self.run.begin() else { throw AccountActivityError(.operationReused) }
         guard let sessionId, let authorizationProvider else {
             throw AccountActivityError(.missingInteraction, "a session and an authorization provider are needed")
         }
@@ -170,23 +136,5 @@ public struct SessionRevocation: Sendable {
         } catch {
             throw AccountActivityError(translating: error)
         }
-    }
-
-    /// Ends the session and calls `onSuccess` or `onError`, once.
-    public func execute() {
-        Task {
-            do {
-                try await self.execute() as Void
-                self.onSuccess?()
-            } catch {
-                self.onError?(AccountActivityError(translating: error))
-            }
-        }
-    }
-
-    private func with(_ change: (inout Self) -> Void) -> Self {
-        var copy = self
-        change(&copy)
-        return copy
     }
 }

@@ -26,7 +26,7 @@ struct AuthenticationRun: Sendable {
     let request: ReturnUAFRequest
     /// The account that the app has named, in the app.
     var username: Username?
-    let parts: AuthenticationParts
+    let screens: Screens
 
     /// What the person is to agree to: the bytes, and their fields where they are a payment.
     private struct Confirmable {
@@ -41,8 +41,7 @@ struct AuthenticationRun: Sendable {
         let ways: [(aaid: Aaid, keys: [KeyName])]
     }
 
-    /// Throws ``OperationError``.
-    func run() async throws -> AuthenticationResult {
+    func run() async throws(OperationError) -> AuthenticationResult {
         do {
             return try await self.answer()
         } catch let error as Unanswered {
@@ -63,12 +62,10 @@ struct AuthenticationRun: Sendable {
             let (candidate, wasShown) = try await self.selectAccount(candidates, prepared, text)
             try await self.verifyRequester(candidate.record)
             let keys = try await self.selectKeys(candidate, wasShown ? nil : text)
-            let verification = await self.core.verification(
-                username: candidate.record.username, pinUserVerifier: self.parts.pinUserVerifier,
-                fingerprintUserVerifier: self.parts.fingerprintUserVerifier)
+            let interaction = await self.core.interaction(candidate.record.username, self.screens)
             // Until the server has judged: a later signature of the same key must not overtake this one.
             let response = try await self.core.module.withExclusiveUse(of: keys) {
-                let answer = try await prepared.authenticate(keys, verification: verification)
+                let answer = try await prepared.authenticate(keys, verification: interaction)
                 self.recording.note(.personVerified)
                 do {
                     return try await exchange.send(
@@ -110,15 +107,9 @@ struct AuthenticationRun: Sendable {
 
     /// The accounts of this server that can meet the policy with what the app can ask for.
     private func candidates(_ prepared: PreparedAuthentication) async throws -> [Candidate] {
-        let supported = await self.core.module.authenticators.filter(\.isSupportedByHardware).map(\.model)
-        let usable = supported.filter { model in
-            switch model.factor {
-            case .pin: self.parts.pinUserVerifier != nil
-            case .fingerprint: self.parts.fingerprintUserVerifier != nil
-            case .password, .face, .devicePasscode: false
-            case .devicePossession: true
-            }
-        }.map(\.aaid)
+        let usable = await self.core.module.authenticators.filter { status in
+            status.isSupportedByHardware && self.screens.canVerify(status.model.factor)
+        }.map(\.model.aaid)
         let candidates = await self.core.register.records.filter { record in
             record.baseUrl == self.core.configuration.baseUrl && record.appID == prepared.appID
                 && self.username.map { $0 == record.username } ?? true
@@ -140,10 +131,10 @@ struct AuthenticationRun: Sendable {
     private func selectAccount(_ candidates: [Candidate], _ prepared: PreparedAuthentication, _ text: Confirmable?)
         async throws -> (Candidate, Bool)
     {
-        if candidates.count == 1, self.username != nil || prepared.namesKeys || self.parts.accountSelector == nil {
+        if candidates.count == 1, self.username != nil || prepared.namesKeys || self.screens.accountSelector == nil {
             return (candidates[0], false)
         }
-        guard let selector = self.parts.accountSelector else {
+        guard let selector = self.screens.accountSelector else {
             throw OperationError(.missingInteraction, "several accounts and no account selector")
         }
         let records = candidates.map(\.record)
@@ -163,7 +154,7 @@ struct AuthenticationRun: Sendable {
     }
 
     private func verifyRequester(_ record: AccountRecord) async throws {
-        guard let verifier = self.parts.requesterVerifier,
+        guard let verifier = self.screens.requesterVerifier,
             let requester = await self.core.requester(of: self.request, for: [record]), requester.isNewBrowser
         else { return }
         let context = RequesterVerificationContext(account: record.account, requester: requester)
@@ -173,7 +164,7 @@ struct AuthenticationRun: Sendable {
     }
 
     private func selectKeys(_ candidate: Candidate, _ text: Confirmable?) async throws -> [KeyName] {
-        guard let selector = self.parts.authenticatorSelector else {
+        guard let selector = self.screens.authenticatorSelector else {
             throw OperationError(.missingInteraction, "no authenticator selector")
         }
         let aaids = candidate.ways.map(\.aaid)
@@ -211,15 +202,6 @@ struct AuthenticationRun: Sendable {
     }
 }
 
-/// What an app gives to an authentication.
-struct AuthenticationParts: Sendable {
-    var accountSelector: (any AccountSelector)?
-    var authenticatorSelector: (any AuthenticatorSelector)?
-    var requesterVerifier: (any RequesterVerifier)?
-    var pinUserVerifier: (any PinUserVerifier)?
-    var fingerprintUserVerifier: (any FingerprintUserVerifier)?
-}
-
 extension ClientCore {
     /// The device's authenticators, those in `aaids` first and in their order.
     func descriptors(preferring aaids: [Aaid]) async -> [AuthenticatorDescriptor] {
@@ -248,15 +230,11 @@ extension ClientCore {
             channel: request.dispatchChannel.map { DisplayText.line($0) })
     }
 
-    /// The app's screens for one operation.
-    func verification(
-        username: Username, pinEnroller: (any PinEnroller)? = nil, pinUserVerifier: (any PinUserVerifier)? = nil,
-        fingerprintUserVerifier: (any FingerprintUserVerifier)? = nil
-    ) async -> AppInteraction {
+    /// The app's screens for one operation, as the authenticators see them.
+    func interaction(_ username: Username, _ screens: Screens) async -> AppInteraction {
         let descriptors = Dictionary(
             await self.descriptors().map { ($0.aaid, $0) }, uniquingKeysWith: { first, _ in first })
         return AppInteraction(
-            username: username, patience: self.patience, descriptors: descriptors, pinEnroller: pinEnroller,
-            pinUserVerifier: pinUserVerifier, fingerprintUserVerifier: fingerprintUserVerifier)
+            username: username, patience: self.patience, descriptors: descriptors, screens: screens)
     }
 }

@@ -29,7 +29,7 @@ public struct Operations: Sendable {
 }
 
 /// Reads an out-of-band payload, from exactly one of its forms.
-public struct OutOfBandPayloadDecode: Sendable {
+public struct OutOfBandPayloadDecode: SingleOperation {
     private enum Input {
         case json(String)
         case base64UrlEncoded(String)
@@ -38,10 +38,9 @@ public struct OutOfBandPayloadDecode: Sendable {
     }
 
     let core: ClientCore
-    private let once = OneShot()
+    /// The SDK's alone.
+    public var run = OperationRun<OutOfBandPayload, OutOfBandPayloadError>()
     private var inputs: [Input] = []
-    private var onSuccess: (@Sendable (OutOfBandPayload) -> Void)?
-    private var onError: (@Sendable (OutOfBandPayloadError) -> Void)?
 
     init(core: ClientCore) { self.core = core }
 
@@ -54,18 +53,10 @@ public struct OutOfBandPayloadDecode: Sendable {
     /// A sign-in code that a person typed, as the page shows it or without its dash, in either case: a token for the
     /// configured server.
     public func typedCode(_ text: String) -> Self { self.with { $0.inputs.append(.typedCode(text)) } }
-    /// Called with the payload, for `execute()` without `await`.
-    public func onSuccess(_ body: @escaping @Sendable (OutOfBandPayload) -> Void) -> Self {
-        self.with { $0.onSuccess = body }
-    }
-    /// Called with the error, for `execute()` without `await`.
-    public func onError(_ body: @escaping @Sendable (OutOfBandPayloadError) -> Void) -> Self {
-        self.with { $0.onError = body }
-    }
 
-    /// Reads the payload. Throws `OutOfBandPayloadError`; `operationReused` also where none or several forms are given.
-    public func execute() async throws -> OutOfBandPayload {
-        guard self.once.take(), self.inputs.count == 1 else {
+    /// Reads the payload; `operationReused` also where none or several forms are given.
+    public func execute() async throws(OutOfBandPayloadError) -> OutOfBandPayload {
+        guard self.run.begin(), self.inputs.count == 1 else {
             throw OutOfBandPayloadError(.operationReused, "executed before, or not exactly one input")
         }
         switch self.inputs[0] {
@@ -76,21 +67,8 @@ public struct OutOfBandPayloadDecode: Sendable {
         }
     }
 
-    /// Reads the payload and calls `onSuccess` or `onError`, once.
-    public func execute() {
-        Task {
-            do {
-                let payload = try await self.execute() as OutOfBandPayload
-                self.onSuccess?(payload)
-            } catch {
-                self.onError?(
-                    error as? OutOfBandPayloadError ?? OutOfBandPayloadError(.malformedPayload, "unreadable"))
-            }
-        }
-    }
-
     /// Ten letters of Crockford's base 32: no I, L, O, U; the letters that look like digits are read as these.
-    private func payload(typedCode text: String) throws -> OutOfBandPayload {
+    private func payload(typedCode text: String) throws(OutOfBandPayloadError) -> OutOfBandPayload {
         let letters = text.uppercased().filter { $0 != "-" && !$0.isWhitespace }
             .map { ["I": "1", "L": "1", "O": "0"][$0] ?? $0 }
         guard letters.count == 10, letters.allSatisfy({ "0123456789ABCDEFGHJKMNPQRSTVWXYZ".contains($0) }) else {
@@ -102,12 +80,6 @@ public struct OutOfBandPayloadDecode: Sendable {
         }
         return try OutOfBandPayload(
             redeemData: OutOfBandPayload.RedeemData(token: String(letters), redeemUrl: url))
-    }
-
-    private func with(_ change: (inout Self) -> Void) -> Self {
-        var copy = self
-        change(&copy)
-        return copy
     }
 }
 

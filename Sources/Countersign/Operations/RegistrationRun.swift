@@ -27,10 +27,10 @@ struct RegistrationRun: Sendable {
     let core: ClientCore
     let recording: Recording
     let request: ReturnUAFRequest
-    let parts: RegistrationParts
+    let screens: Screens
 
-    /// Throws ``OperationError``. Unless the server has taken a key, none is left.
-    func run() async throws -> RegistrationResult {
+    /// Unless the server has taken a key, none is left.
+    func run() async throws(OperationError) -> RegistrationResult {
         do {
             return try await self.answer()
         } catch let error as Unanswered {
@@ -47,10 +47,8 @@ struct RegistrationRun: Sendable {
         do {
             let prepared = try await self.core.messages(self.recording).prepareRegistration(message)
             let selection = try await self.select(prepared)
-            let verification = await self.core.verification(
-                username: prepared.request.username, pinEnroller: self.parts.pinEnroller,
-                fingerprintUserVerifier: self.parts.fingerprintUserVerifier)
-            let answer = try await prepared.register(selection, verification: verification)
+            let interaction = await self.core.interaction(prepared.request.username, self.screens)
+            let answer = try await prepared.register(selection, verification: interaction)
             if selection.contains(where: { !$0.info.isSilent }) { self.recording.note(.personVerified) }
             return try await self.send(answer, prepared, exchange, path)
         } catch let error as Unanswered {
@@ -74,24 +72,18 @@ struct RegistrationRun: Sendable {
             throw OperationError(.userAlreadyRegisteredInAnotherServer, "another server has an account of that name")
         }
         if await self.core.register.deviceInformation == nil {
-            guard let information = self.parts.deviceInformation, information.isValid else {
+            guard let information = self.screens.deviceInformation, information.isValid else {
                 throw OperationError(.missingInteraction, "the first registration needs a name for the device")
             }
         }
         let usable = await self.core.module.authenticators.filter { status in
-            guard status.isSupportedByHardware else { return false }
-            switch status.model.factor {
-            case .pin: return self.parts.pinEnroller != nil
-            case .fingerprint: return self.parts.fingerprintUserVerifier != nil
-            case .password, .face, .devicePasscode: return false
-            case .devicePossession: return true
-            }
+            status.isSupportedByHardware && self.screens.canEnroll(status.model.factor)
         }.map(\.model)
         let selections = await prepared.selections(among: usable)
         guard !selections.isEmpty else {
             throw OperationError.fido(.noSuitableAuthenticator, "nothing on this device meets the policy")
         }
-        guard let selector = self.parts.authenticatorSelector else {
+        guard let selector = self.screens.authenticatorSelector else {
             throw OperationError(.missingInteraction, "no authenticator selector")
         }
         // A person chooses by what they do; what needs nothing of them comes along.
@@ -119,7 +111,7 @@ struct RegistrationRun: Sendable {
         let response: ServerResponse
         do {
             var context: JSONObject = [:]
-            context["deviceName"] = self.parts.deviceInformation.map { .string($0.name) }
+            context["deviceName"] = self.screens.deviceInformation.map { .string($0.name) }
             response = try await exchange.send(
                 answer.message, as: .registrationSent, context: context, path: path)
         } catch {
@@ -132,7 +124,7 @@ struct RegistrationRun: Sendable {
             }
             let replaced = try await self.core.register.add(
                 answer.keys, to: username, baseUrl: self.core.configuration.baseUrl, appID: prepared.appID,
-                deviceName: self.parts.deviceInformation?.name)
+                deviceName: self.screens.deviceInformation?.name)
             for key in answer.keys { try await self.core.module.notify(key, response.statusCode) }
             for key in replaced {
                 try await self.core.module.deregister(appID: prepared.appID, aaid: key.aaid, keyID: key.keyID)
@@ -150,14 +142,6 @@ struct RegistrationRun: Sendable {
             confirmation: response.statusCode == .accepted ? confirmation : nil,
             isDevelopmentStore: self.core.platform.storage.isDevelopmentStore)
     }
-}
-
-/// What an app gives to a registration.
-struct RegistrationParts: Sendable {
-    var deviceInformation: DeviceInformation?
-    var authenticatorSelector: (any AuthenticatorSelector)?
-    var pinEnroller: (any PinEnroller)?
-    var fingerprintUserVerifier: (any FingerprintUserVerifier)?
 }
 
 /// An error after which the server gets no report: it has answered, or the answer is on its way.

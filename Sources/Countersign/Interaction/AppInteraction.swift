@@ -1,0 +1,148 @@
+import Foundation
+import UAF
+import UAFClient
+import _Primitives
+
+/// The app's screens as the authenticators see them.
+struct AppInteraction: UserInteraction {
+    let username: Username
+    let patience: Patience
+    /// The device's authenticators by their AAID.
+    let descriptors: [Aaid: AuthenticatorDescriptor]
+    let screens: Screens
+
+    private func descriptor(_ model: AuthenticatorModel) throws -> AuthenticatorDescriptor {
+        guard let descriptor = self.descriptors[model.aaid.text] else { throw UserVerificationError.unavailable }
+        return descriptor
+    }
+
+    // MARK: PIN and password
+
+    func enrollSecret(_ model: AuthenticatorModel) async throws -> SecretBytes {
+        switch model.factor {
+        case .pin: try await self.enrollPin()
+        case .password: try await self.enrollPassword()
+        default: throw UserVerificationError.unavailable
+        }
+    }
+
+    private func enrollPin() async throws -> SecretBytes {
+        guard let enroller = self.screens.pinEnroller else { throw UserVerificationError.unavailable }
+        let policy = enroller.pinPolicy()
+        var lastError: PinEnrollmentError?
+        while true {
+            let context = PinEnrollmentContext(username: self.username, lastRecoverableError: lastError)
+            let pin = try await self.patience.ask { answer in
+                enroller.enrollPin(context: context, handler: PinEnrollmentHandler(answer: answer))
+            }
+            if policy.accepts(pin) { return SecretBytes(utf8: pin) }
+            lastError = .invalidPinFormat
+        }
+    }
+
+    private func enrollPassword() async throws -> SecretBytes {
+        guard let enroller = self.screens.passwordEnroller else { throw UserVerificationError.unavailable }
+        let policy = enroller.passwordPolicy()
+        var lastError: PasswordEnrollmentError?
+        while true {
+            let context = PasswordEnrollmentContext(username: self.username, lastRecoverableError: lastError)
+            let password = try await self.patience.ask { answer in
+                enroller.enrollPassword(context: context, handler: PasswordEnrollmentHandler(answer: answer))
+            }
+            do {
+                try await self.patience.first { try await policy.validatePasswordForEnrollment(password) }
+                return .password(password)
+            } catch let error as PasswordValidationError {
+                lastError = .customValidationError(error)
+            }
+        }
+    }
+
+    func verifySecret(_ model: AuthenticatorModel, status: AuthenticatorProtectionStatus, lastError: SecretRefusal?)
+        async throws -> SecretBytes
+    {
+        let descriptor = try self.descriptor(model)
+        if model.factor == .pin, let verifier = self.screens.pinUserVerifier {
+            let context = PinUserVerificationContext(
+                authenticator: descriptor, username: self.username, authenticatorProtectionStatus: status,
+                lastRecoverableError: lastError.map { $0 == .wrong ? .invalidPin : .coolingDown })
+            return SecretBytes(
+                utf8: try await self.patience.ask { answer in
+                    verifier.verifyPin(context: context, handler: PinUserVerificationHandler(answer: answer))
+                })
+        }
+        if model.factor == .password, let verifier = self.screens.passwordUserVerifier {
+            let context = PasswordUserVerificationContext(
+                authenticator: descriptor, username: self.username, authenticatorProtectionStatus: status,
+                lastRecoverableError: lastError.map { $0 == .wrong ? .invalidPassword : .coolingDown })
+            return .password(
+                try await self.patience.ask { answer in
+                    verifier.verifyPassword(context: context, handler: PasswordUserVerificationHandler(answer: answer))
+                })
+        }
+        throw UserVerificationError.unavailable
+    }
+
+    // MARK: What the operating system judges
+
+    func verifyBiometric(
+        _ model: AuthenticatorModel, hint: String?,
+        read: @escaping @Sendable (SystemPrompt) async throws -> BiometricReading
+    ) async throws -> BiometricReading {
+        let descriptor = try self.descriptor(model)
+        let refusal = Answer<BiometricReading>()
+        if model.factor == .fingerprint, let verifier = self.screens.fingerprintUserVerifier {
+            let context = FingerprintUserVerificationContext(
+                authenticator: descriptor, username: self.username,
+                lastRecoverableError: hint.map(FingerprintUserVerificationError.init(hint:)))
+            _ = try await self.patience.ask { listening in
+                verifier.verifyFingerprint(
+                    context: context,
+                    handler: FingerprintUserVerificationHandler(listening: listening, refusal: refusal))
+            }
+            return try await self.patience.first(unless: refusal) { try await read(SystemPrompt()) }
+        }
+        if model.factor == .face, let verifier = self.screens.biometricUserVerifier {
+            let context = BiometricUserVerificationContext(authenticator: descriptor, username: self.username)
+            let prompt = try await self.patience.ask { listening in
+                verifier.verifyBiometric(
+                    context: context, handler: BiometricUserVerificationHandler(listening: listening, refusal: refusal))
+            }
+            // The operating system's dialog stays until it has an end: the app is not asked again.
+            return try await self.patience.first(unless: refusal) {
+                while true {
+                    let reading = try await read(prompt)
+                    guard case .noMatch = reading else { return reading }
+                }
+            }
+        }
+        throw UserVerificationError.unavailable
+    }
+
+    func verifyDevicePasscode(
+        _ model: AuthenticatorModel, ask: @escaping @Sendable (SystemPrompt) async throws -> DevicePasscodeReading
+    ) async throws -> DevicePasscodeReading {
+        guard let verifier = self.screens.devicePasscodeUserVerifier else { throw UserVerificationError.unavailable }
+        let context = DevicePasscodeUserVerificationContext(
+            authenticator: try self.descriptor(model), username: self.username)
+        let refusal = Answer<DevicePasscodeReading>()
+        let prompt = try await self.patience.ask { listening in
+            verifier.verifyDevicePasscode(
+                context: context,
+                handler: DevicePasscodeUserVerificationHandler(listening: listening, refusal: refusal))
+        }
+        return try await self.patience.first(unless: refusal) { try await ask(prompt) }
+    }
+}
+
+extension SecretBytes {
+    /// A password's bytes, the same for each way in which a keyboard writes it: every space is U+0020, and the text is
+    /// composed (OpaqueString, RFC 8265, section 4.2).
+    static func password(_ text: String) -> SecretBytes {
+        var spaced = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            spaced.append(scalar.properties.generalCategory == .spaceSeparator ? " " : scalar)
+        }
+        return SecretBytes(utf8: String(spaced).precomposedStringWithCanonicalMapping)
+    }
+}

@@ -1,0 +1,124 @@
+public import UAFClient
+
+/// Asks for a new password during a registration.
+///
+/// The call returns at once; the answer comes through the handler, from any thread, within the configured time.
+public protocol PasswordEnroller: Sendable {
+    /// Asks for a new password. Called again with `context.lastRecoverableError` where the policy refuses one.
+    func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler)
+
+    /// Which passwords are taken: by default those of a ``PasswordLengthPolicy``.
+    func passwordPolicy() -> any PasswordPolicy
+}
+
+extension PasswordEnroller {
+    /// Eight characters or more.
+    public func passwordPolicy() -> any PasswordPolicy { PasswordLengthPolicy() }
+}
+
+/// Decides which passwords are taken. It may ask a server, as long as it answers within the configured time.
+public protocol PasswordPolicy: Sendable {
+    /// Judges a password that a person wants to enrol. Throws ``PasswordValidationError`` where it is refused.
+    func validatePasswordForEnrollment(_ password: String) async throws(PasswordValidationError)
+
+    /// Judges a password that is to replace another. Throws ``PasswordValidationError`` where it is refused.
+    func validatePasswordForPasswordChange(_ password: String) async throws(PasswordValidationError)
+}
+
+/// Why a policy refuses a password: for the app to show, never with the password in it.
+public struct PasswordValidationError: Error, Hashable, Sendable {
+    /// What the person should do, in their language.
+    public let message: String
+
+    /// A refusal with that advice.
+    public init(_ message: String) { self.message = message }
+}
+
+/// Takes every password that is long enough.
+public struct PasswordLengthPolicy: PasswordPolicy, Hashable {
+    /// The fewest characters.
+    public var minLength: Int
+    /// The most characters.
+    public var maxLength: Int
+
+    /// Eight to 128 characters unless it is given.
+    public init(minLength: Int = 8, maxLength: Int = 128) {
+        self.minLength = minLength
+        self.maxLength = maxLength
+    }
+
+    /// Counts the characters.
+    public func validatePasswordForEnrollment(_ password: String) async throws(PasswordValidationError) {
+        guard password.count >= max(1, self.minLength), password.count <= self.maxLength else {
+            throw PasswordValidationError("A password has \(self.minLength) to \(self.maxLength) characters.")
+        }
+    }
+
+    /// Counts the characters.
+    public func validatePasswordForPasswordChange(_ password: String) async throws(PasswordValidationError) {
+        try await self.validatePasswordForEnrollment(password)
+    }
+}
+
+/// What a password enroller needs to know.
+public struct PasswordEnrollmentContext: Sendable {
+    /// For whom the password is.
+    public let username: Username
+    /// Why the password before was not taken.
+    public let lastRecoverableError: PasswordEnrollmentError?
+}
+
+/// Why a new password was not taken. The person chooses another.
+public enum PasswordEnrollmentError: Hashable, Sendable {
+    /// The app's policy refused it.
+    case customValidationError(PasswordValidationError)
+}
+
+/// Takes the answer of a password enroller. The first call counts.
+public struct PasswordEnrollmentHandler: Sendable {
+    let answer: Answer<String>
+
+    /// The new password. Letters that keyboards write in different ways count as the same (RFC 8265, section 4.2).
+    public func password(_ password: String) { self.answer.give(.success(password)) }
+    /// Gives up: the operation ends with `userCanceled`.
+    public func cancel() { self.answer.give(.failure(UserVerificationError.cancelled)) }
+}
+
+/// Asks for the password during an authentication.
+///
+/// The call returns at once; the answer comes through the handler, from any thread, within the configured time.
+public protocol PasswordUserVerifier: Sendable {
+    /// Asks for the password. Called again with `context.lastRecoverableError` until the password is right, the person
+    /// gives up, or the tries are used up.
+    func verifyPassword(context: PasswordUserVerificationContext, handler: PasswordUserVerificationHandler)
+}
+
+/// What a password verifier needs to know.
+public struct PasswordUserVerificationContext: Sendable {
+    /// Which authenticator asks.
+    public let authenticator: AuthenticatorDescriptor
+    /// Whose password it is.
+    public let username: Username
+    /// How many tries are left and how long to wait for the next.
+    public let authenticatorProtectionStatus: PasswordAuthenticatorProtectionStatus
+    /// Why the password before did not help.
+    public let lastRecoverableError: PasswordUserVerificationError?
+}
+
+/// Why a password did not help. The person tries again.
+public enum PasswordUserVerificationError: Hashable, Sendable {
+    /// Not the password; the try is counted.
+    case invalidPassword
+    /// Given before the waiting time was over: neither checked nor counted.
+    case coolingDown
+}
+
+/// Takes the answer of a password verifier. The first call counts.
+public struct PasswordUserVerificationHandler: Sendable {
+    let answer: Answer<String>
+
+    /// The password that the person typed.
+    public func verifyPassword(_ password: String) { self.answer.give(.success(password)) }
+    /// Gives up: the operation ends with `userCanceled`, and the server hears of it.
+    public func cancel() { self.answer.give(.failure(UserVerificationError.cancelled)) }
+}
