@@ -17,10 +17,11 @@ struct PinOnFilesTests {
             lastError == nil ? SecretBytes(utf8: self.pin) : try { throw UserVerificationError.cancelled }()
         }
         func verifyBiometric(
-            _ model: AuthenticatorModel, hint: String?, read: @escaping @Sendable () async throws -> BiometricReading
+            _ model: AuthenticatorModel, hint: String?,
+            read: @escaping @Sendable (SystemPrompt) async throws -> BiometricReading
         ) async throws -> BiometricReading { throw UserVerificationError.unavailable }
         func verifyDevicePasscode(
-            _ model: AuthenticatorModel, ask: @escaping @Sendable () async throws -> DevicePasscodeReading
+            _ model: AuthenticatorModel, ask: @escaping @Sendable (SystemPrompt) async throws -> DevicePasscodeReading
         ) async throws -> DevicePasscodeReading { throw UserVerificationError.unavailable }
     }
 

@@ -12,6 +12,9 @@ struct World: Sendable {
 
     static let pin = AuthenticatorModel(factor: .pin, keyStore: .file)
     static let fingerprint = AuthenticatorModel(factor: .fingerprint, keyStore: .file)
+    static let password = AuthenticatorModel(factor: .password, keyStore: .file)
+    static let face = AuthenticatorModel(factor: .face, keyStore: .file)
+    static let passcode = AuthenticatorModel(factor: .devicePasscode, keyStore: .file)
     static let possession = AuthenticatorModel(factor: .devicePossession, keyStore: .file)
 
     init(
@@ -38,7 +41,8 @@ struct World: Sendable {
             phone: try await VirtualPhone(
                 configuration: self.phone.client.configuration, transport: self.server,
                 storage: InMemoryStorage(self.phone.storage.snapshot), clock: self.phone.clock,
-                sensor: self.phone.sensor, person: self.phone.person))
+                sensor: self.phone.sensor, camera: self.phone.camera, passcode: self.phone.passcode,
+                person: self.phone.person))
     }
 
     static func policy(_ alternatives: [[AuthenticatorModel]]) -> Policy {
@@ -51,6 +55,8 @@ struct World: Sendable {
         -> RegistrationResult
     {
         if models.contains(Self.fingerprint) { self.phone.sensor.feel(.match) }
+        if models.contains(Self.face) { self.phone.camera.feel(.match) }
+        if models.contains(Self.passcode) { self.phone.passcode.answer(.match) }
         let result = try await self.phone.enroll(
             try await self.server.registration(for: username, policy: Self.policy([models])))
         self.phone.person.forget()

@@ -41,19 +41,20 @@ actor TestPerson: UserInteraction {
     }
 
     func verifyBiometric(
-        _ model: AuthenticatorModel, hint: String?, read: @escaping @Sendable () async throws -> BiometricReading
+        _ model: AuthenticatorModel, hint: String?,
+        read: @escaping @Sendable (SystemPrompt) async throws -> BiometricReading
     ) async throws -> BiometricReading {
         self.hints.append(hint)
         if let failure { throw failure }
-        return try await read()
+        return try await read(SystemPrompt())
     }
 
     func verifyDevicePasscode(
-        _ model: AuthenticatorModel, ask: @escaping @Sendable () async throws -> DevicePasscodeReading
+        _ model: AuthenticatorModel, ask: @escaping @Sendable (SystemPrompt) async throws -> DevicePasscodeReading
     ) async throws -> DevicePasscodeReading {
         self.passcodeQuestions += 1
         if let failure { throw failure }
-        return try await ask()
+        return try await ask(SystemPrompt())
     }
 }
 

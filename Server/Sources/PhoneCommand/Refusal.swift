@@ -118,7 +118,9 @@ struct Refusal: Error, Equatable {
         case .noSuitableAuthenticator:
             self.init(.refused, "refused", "no-suitable-authenticator", "Nothing on this phone can answer that.")
         case .keyDisappearedPermanently:
-            self = .failed("key-disappeared", "The key is gone, because the enrolled fingers changed. Enrol again.")
+            self = .failed(
+                "key-disappeared",
+                "The key is gone, because the enrolled fingers, faces or passcode changed. Enrol again.")
         case .invalidTransactionContent:
             self.init(.refused, "refused", "invalid-transaction", "The text to confirm cannot be shown safely.")
         case .untrustedFacetId:

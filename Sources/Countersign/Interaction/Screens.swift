@@ -1,8 +1,10 @@
 import UAF
+import UAFClient
 
 /// What an app gives to an operation that asks a person.
 public struct Screens: Sendable {
     var deviceInformation: DeviceInformation?
+    var biometricOptions = BiometricOptions()
     var accountSelector: (any AccountSelector)?
     var authenticatorSelector: (any AuthenticatorSelector)?
     var requesterVerifier: (any RequesterVerifier)?

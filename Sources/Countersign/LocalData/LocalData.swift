@@ -22,7 +22,19 @@ public struct LocalData: Sendable {
 
     /// How the PIN of an account stands; `nil` where the account has none. Throws `StorageError`.
     public func pinProtectionStatus(username: Username) async throws -> PinAuthenticatorProtectionStatus? {
-        guard let key = await self.core.register.record(of: username)?.keys.last(where: Self.isPin) else { return nil }
+        try await self.protectionStatus(.pin, of: username)
+    }
+
+    /// How the password of an account stands; `nil` where the account has none. Throws `StorageError`.
+    public func passwordProtectionStatus(username: Username) async throws -> PasswordAuthenticatorProtectionStatus? {
+        try await self.protectionStatus(.password, of: username)
+    }
+
+    private func protectionStatus(_ factor: AuthenticatorModel.Factor, of username: Username) async throws
+        -> AuthenticatorProtectionStatus?
+    {
+        let keys = await self.core.register.record(of: username)?.keys ?? []
+        guard let key = keys.last(where: { AuthenticatorModel(aaid: $0.aaid)?.factor == factor }) else { return nil }
         return try await self.core.module.protectionStatus(of: key)
     }
 
@@ -44,6 +56,4 @@ public struct LocalData: Sendable {
             throw DeleteAuthenticatorError(.storageError, "\(error)")
         }
     }
-
-    private static func isPin(_ key: KeyName) -> Bool { AuthenticatorModel(aaid: key.aaid)?.factor == .pin }
 }

@@ -22,7 +22,8 @@ public struct FidoErrorCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let untrustedFacetId = Self(rawValue: 0x07)
     /// The key is gone, for instance because the enrolled fingers changed. Ask the person to enrol again.
     public static let keyDisappearedPermanently = Self(rawValue: 0x09)
-    /// The authenticator refused, or the app has no screen for it.
+    /// The authenticator refused, the app has no screen for it, or nobody is enrolled with the operating system any
+    /// more. Ask the person to enrol there, or to choose another authenticator.
     public static let authenticatorAccessDenied = Self(rawValue: 0x0C)
     /// What is to be confirmed cannot be shown. Nothing was signed; tell the person that the service sent it wrongly.
     public static let invalidTransactionContent = Self(rawValue: 0x0D)
@@ -30,10 +31,10 @@ public struct FidoErrorCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let userNotResponsive = Self(rawValue: 0x0E)
     /// No room for another key. Ask the person to delete one.
     public static let insufficientAuthenticatorResources = Self(rawValue: 0x0F)
-    /// Too many wrong tries. Delete the authenticator and ask the person to enrol again; for a fingerprint, to unlock
-    /// the device with its own passcode.
+    /// Too many wrong tries. Delete the authenticator and ask the person to enrol again; for a finger, a face and the
+    /// device's passcode the operating system has locked: ask the person to unlock the device, and to try again.
     public static let userLockout = Self(rawValue: 0x10)
-    /// No finger is enrolled with the operating system. Ask the person to enrol one there.
+    /// No finger, face or passcode is enrolled with the operating system. Ask the person to enrol one there.
     public static let userNotEnrolled = Self(rawValue: 0x11)
     /// Something else. Report it.
     public static let unknown = Self(rawValue: 0xFF)

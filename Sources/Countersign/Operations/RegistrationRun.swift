@@ -48,7 +48,8 @@ struct RegistrationRun: Sendable {
             let prepared = try await self.core.messages(self.recording).prepareRegistration(message)
             let selection = try await self.select(prepared)
             let interaction = await self.core.interaction(prepared.request.username, self.screens)
-            let answer = try await prepared.register(selection, verification: interaction)
+            let answer = try await prepared.register(
+                selection, options: self.screens.biometricOptions, verification: interaction)
             if selection.contains(where: { !$0.info.isSilent }) { self.recording.note(.personVerified) }
             return try await self.send(answer, prepared, exchange, path)
         } catch let error as Unanswered {

@@ -1,4 +1,5 @@
 import UAF
+import UAFClient
 import _Primitives
 
 /// What every registration takes, however it was started.
@@ -9,6 +10,11 @@ extension RegistrationOperation {
     /// What the device is called. Needed for the first registration; ignored as the device's name after that.
     public func deviceInformation(_ information: DeviceInformation) -> Self {
         self.with { $0.screens.deviceInformation = information }
+    }
+    /// Whether the new key of a fingerprint or a face ends when fingers or faces are added or removed: true unless it is
+    /// given. Its next use then ends with ``FidoErrorCode/keyDisappearedPermanently``. It holds for the key's life.
+    public func invalidateOnNewOsBiometrics(_ invalidates: Bool) -> Self {
+        self.with { $0.screens.biometricOptions.invalidatesOnNewBiometrics = invalidates }
     }
     /// Asks for a new PIN. Without it a PIN cannot be chosen.
     public func pinEnroller(_ enroller: any PinEnroller) -> Self { self.with { $0.screens.pinEnroller = enroller } }

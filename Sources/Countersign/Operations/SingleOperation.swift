@@ -27,7 +27,9 @@ public struct OperationRun<Success: Sendable, Failure: Error>: Sendable {
 
 extension SingleOperation {
     /// Called with the result, for `execute()` without `await`.
-    public func onSuccess(_ body: @escaping @Sendable (Success) -> Void) -> Self { self.with { $0.run.onSuccess = body } }
+    public func onSuccess(_ body: @escaping @Sendable (Success) -> Void) -> Self {
+        self.with { $0.run.onSuccess = body }
+    }
     /// Called with the error, for `execute()` without `await`.
     public func onError(_ body: @escaping @Sendable (Failure) -> Void) -> Self { self.with { $0.run.onError = body } }
 

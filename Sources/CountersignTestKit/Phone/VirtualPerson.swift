@@ -7,7 +7,7 @@ public import UAFClient
 public final class VirtualPerson: @unchecked Sendable {
     /// What the SDK can ask.
     public enum Question: Hashable, Sendable, CaseIterable {
-        case account, authenticator, requester, newPin, pin, finger
+        case account, authenticator, requester, newPin, pin, newPassword, password, finger, face, passcode
     }
 
     /// How the person answers a question.
@@ -32,6 +32,12 @@ public final class VirtualPerson: @unchecked Sendable {
         public var newPins = ["135790"]
         /// The PINs that the person types, one for each question; the last one stays.
         public var pins = ["135790"]
+        /// The passwords that the person enrols with, one for each question; the last one stays.
+        public var newPasswords = ["lantern street 9"]
+        /// The passwords that the person types, one for each question; the last one stays.
+        public var passwords = ["lantern street 9"]
+        /// What the operating system's dialogs for face and passcode show.
+        public var prompt = SystemPrompt()
         /// How the person reacts; whatever is not here is answered.
         public var reactions: [Question: Reaction] = [:]
 
@@ -55,8 +61,8 @@ public final class VirtualPerson: @unchecked Sendable {
         public var authenticators: [AuthenticatorDescriptor] = []
         /// Those of ``authenticators`` that meet the policy.
         public var compliant: [AuthenticatorDescriptor.Kind] = []
-        /// How the PIN stands.
-        public var status: PinAuthenticatorProtectionStatus?
+        /// How the PIN or the password stands.
+        public var status: AuthenticatorProtectionStatus?
         /// Whether the question is a repetition, and why.
         public var lastError: String?
     }
@@ -168,5 +174,36 @@ extension VirtualPerson: PinEnroller, PinUserVerifier, FingerprintUserVerifier {
         var asked = Asked(question: .finger)
         asked.lastError = context.lastRecoverableError?.hint
         self.react(asked, cancel: handler.cancel) { _ in handler.listenForOsCredentials() }
+    }
+}
+
+extension VirtualPerson: PasswordEnroller, PasswordUserVerifier {
+    /// Gives the script's next new password.
+    public func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler) {
+        var asked = Asked(question: .newPassword)
+        asked.lastError = context.lastRecoverableError.map { "\($0)" }
+        self.react(asked, cancel: handler.cancel) { _ in handler.password(self.next(\.newPasswords)) }
+    }
+
+    /// Types the script's next password.
+    public func verifyPassword(context: PasswordUserVerificationContext, handler: PasswordUserVerificationHandler) {
+        var asked = Asked(question: .password)
+        asked.status = context.authenticatorProtectionStatus
+        asked.lastError = context.lastRecoverableError.map { "\($0)" }
+        self.react(asked, cancel: handler.cancel) { _ in handler.verifyPassword(self.next(\.passwords)) }
+    }
+}
+
+extension VirtualPerson: BiometricUserVerifier, DevicePasscodeUserVerifier {
+    /// Looks at the phone, unless the script says otherwise.
+    public func verifyBiometric(context: BiometricUserVerificationContext, handler: BiometricUserVerificationHandler) {
+        self.react(Asked(question: .face), cancel: handler.cancel) { handler.listenForOsCredentials($0.prompt) }
+    }
+
+    /// Lets the operating system ask for the passcode, unless the script says otherwise.
+    public func verifyDevicePasscode(
+        context: DevicePasscodeUserVerificationContext, handler: DevicePasscodeUserVerificationHandler
+    ) {
+        self.react(Asked(question: .passcode), cancel: handler.cancel) { handler.listenForOsCredentials($0.prompt) }
     }
 }

@@ -82,15 +82,26 @@ public struct VirtualPhone: Sendable {
     }
 
     /// The operation with everything that the person can answer.
-    public func ready(_ operation: OutOfBandRegistration, deviceName: String = "Virtual phone") -> OutOfBandRegistration
-    {
-        operation.deviceInformation(DeviceInformation(name: deviceName)).authenticatorSelector(self.person)
-            .pinEnroller(self.person).fingerprintUserVerifier(self.person)
+    public func ready<Operation: RegistrationOperation>(
+        _ operation: Operation, deviceName: String = "Virtual phone"
+    ) -> Operation {
+        self.answered(operation).deviceInformation(DeviceInformation(name: deviceName)).pinEnroller(self.person)
+            .passwordEnroller(self.person)
+    }
+
+    /// The operation with everything that the person can answer.
+    public func ready<Operation: AuthenticationOperation>(_ operation: Operation) -> Operation {
+        self.answered(operation).pinUserVerifier(self.person).passwordUserVerifier(self.person)
     }
 
     /// The operation with everything that the person can answer.
     public func ready(_ operation: OutOfBandAuthentication) -> OutOfBandAuthentication {
-        operation.accountSelector(self.person).authenticatorSelector(self.person).requesterVerifier(self.person)
-            .pinUserVerifier(self.person).fingerprintUserVerifier(self.person)
+        self.answered(operation).pinUserVerifier(self.person).passwordUserVerifier(self.person)
+            .accountSelector(self.person).requesterVerifier(self.person)
+    }
+
+    private func answered<Operation: InteractiveOperation>(_ operation: Operation) -> Operation {
+        operation.authenticatorSelector(self.person).fingerprintUserVerifier(self.person)
+            .biometricUserVerifier(self.person).devicePasscodeUserVerifier(self.person)
     }
 }

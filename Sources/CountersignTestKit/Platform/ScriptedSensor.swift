@@ -8,6 +8,7 @@ public final class ScriptedSensor: BiometricSensor, @unchecked Sendable {
     private var script: [BiometricReading] = []
     private var set: [UInt8]?
     private var passcodeAllowances: [Bool] = []
+    private var shown: [SystemPrompt] = []
     private var waiting: [(id: Int, continuation: CheckedContinuation<BiometricReading, any Error>)] = []
     private var ids = 0
 
@@ -32,6 +33,9 @@ public final class ScriptedSensor: BiometricSensor, @unchecked Sendable {
     /// For each reading so far, whether the device's passcode could stand in for it.
     public var passcodeAllowed: [Bool] { self.lock.withLock { self.passcodeAllowances } }
 
+    /// What the operating system's dialog showed, for each reading so far.
+    public var prompts: [SystemPrompt] { self.lock.withLock { self.shown } }
+
     /// How often the sensor was read.
     public var readingCount: Int { self.lock.withLock { self.passcodeAllowances.count } }
 
@@ -39,10 +43,11 @@ public final class ScriptedSensor: BiometricSensor, @unchecked Sendable {
     public func enrolledSet() async -> [UInt8]? { self.lock.withLock { self.set } }
 
     /// The next reading of the script; waits where there is none.
-    public func read(allowingDevicePasscode: Bool) async throws -> BiometricReading {
+    public func read(_ prompt: SystemPrompt, allowingDevicePasscode: Bool) async throws -> BiometricReading {
         let id = self.lock.withLock {
             self.ids += 1
             self.passcodeAllowances.append(allowingDevicePasscode)
+            self.shown.append(prompt)
             return self.ids
         }
         return try await withTaskCancellationHandler {
@@ -70,6 +75,7 @@ public final class ScriptedPasscode: DevicePasscode, @unchecked Sendable {
     private let lock = NSLock()
     private var script: [DevicePasscodeReading] = []
     private var name: [UInt8]?
+    private var shown: [SystemPrompt] = []
 
     /// A device with a passcode, or without one.
     public init(enrolment: [UInt8]? = Array("passcode".utf8)) { self.name = enrolment }
@@ -82,12 +88,18 @@ public final class ScriptedPasscode: DevicePasscode, @unchecked Sendable {
         self.lock.withLock { self.script.append(contentsOf: readings) }
     }
 
+    /// What the operating system's dialog showed, for each time that it asked.
+    public var prompts: [SystemPrompt] { self.lock.withLock { self.shown } }
+
     /// What the script says; see ``DevicePasscode``.
     public func enrolment() async -> [UInt8]? { self.lock.withLock { self.name } }
 
     /// The next answer of the script.
-    public func ask() async throws -> DevicePasscodeReading {
+    public func ask(_ prompt: SystemPrompt) async throws -> DevicePasscodeReading {
         try Task.checkCancellation()
-        return self.lock.withLock { self.script.isEmpty ? .cancelled : self.script.removeFirst() }
+        return self.lock.withLock {
+            self.shown.append(prompt)
+            return self.script.isEmpty ? .cancelled : self.script.removeFirst()
+        }
     }
 }

@@ -206,7 +206,7 @@ extension Platform {
     ) async throws -> BiometricReading {
         if model.factor == .devicePasscode {
             guard let passcode = self.devicePasscode else { throw UserVerificationError.unavailable }
-            switch try await verification.verifyDevicePasscode(model, ask: { try await passcode.ask() }) {
+            switch try await verification.verifyDevicePasscode(model, ask: { try await passcode.ask($0) }) {
             case .match: return .match
             case .cancelled: return .cancelled
             case .lockedOut: return .lockedOut
@@ -216,7 +216,7 @@ extension Platform {
             throw UserVerificationError.unavailable
         }
         return try await verification.verifyBiometric(model, hint: hint) {
-            try await sensor.read(allowingDevicePasscode: allowsPasscode)
+            try await sensor.read($0, allowingDevicePasscode: allowsPasscode)
         }
     }
 }

@@ -85,6 +85,23 @@ public struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }
 
+/// The app's texts in a dialog of the operating system, which has its own for what is `nil`.
+public struct SystemPrompt: Hashable, Sendable {
+    /// Why the person is asked.
+    public var reason: String?
+    /// The button with which the device's passcode takes the place of finger or face, where it may.
+    public var fallbackTitle: String?
+    /// The button that gives up.
+    public var cancelTitle: String?
+
+    /// The operating system's own texts, but for those that are given.
+    public init(reason: String? = nil, fallbackTitle: String? = nil, cancelTitle: String? = nil) {
+        self.reason = reason
+        self.fallbackTitle = fallbackTitle
+        self.cancelTitle = cancelTitle
+    }
+}
+
 /// A sensor for fingers or faces and the operating system's matcher behind it.
 ///
 /// The operating system counts misses and locks the sensor; this protocol only reports.
@@ -94,10 +111,10 @@ public protocol BiometricSensor: Sendable {
     func enrolledSet() async -> [UInt8]?
 
     /// Waits for one finger or face and says what came of it. With `allowingDevicePasscode` the operating system may
-    /// ask for its passcode in place of it, and a right one is a match.
+    /// ask for its passcode in place of it, and a right one is a match. The operating system's dialog shows `prompt`.
     ///
     /// Throws `CancellationError` when the task is cancelled.
-    func read(allowingDevicePasscode: Bool) async throws -> BiometricReading
+    func read(_ prompt: SystemPrompt, allowingDevicePasscode: Bool) async throws -> BiometricReading
 }
 
 /// What came of one finger or face.
@@ -118,8 +135,8 @@ public protocol DevicePasscode: Sendable {
     /// new one when the passcode was removed in between; `nil` when none is set.
     func enrolment() async -> [UInt8]?
 
-    /// Has the operating system ask, as often as it likes. Throws `CancellationError` when the task is cancelled.
-    func ask() async throws -> DevicePasscodeReading
+    /// Has the operating system ask, as often as it likes, in a dialog that shows `prompt`. Throws `CancellationError` when the task is cancelled.
+    func ask(_ prompt: SystemPrompt) async throws -> DevicePasscodeReading
 }
 
 /// What the operating system says of the device's passcode.

@@ -14,16 +14,18 @@ public protocol UserInteraction: Sendable {
     func verifySecret(_ model: AuthenticatorModel, status: AuthenticatorProtectionStatus, lastError: SecretRefusal?)
         async throws -> SecretBytes
 
-    /// Asks for a finger or a face and calls `read` once the person is ready; returns what it gave. `hint` is the
+    /// Asks for a finger or a face and calls `read` once the person is ready, with the app's texts; returns what it
+    /// gave. `hint` is the
     /// sensor's advice when the one before did not match.
     func verifyBiometric(
-        _ model: AuthenticatorModel, hint: String?, read: @escaping @Sendable () async throws -> BiometricReading
+        _ model: AuthenticatorModel, hint: String?,
+        read: @escaping @Sendable (SystemPrompt) async throws -> BiometricReading
     ) async throws -> BiometricReading
 
-    /// Announces that the operating system asks for the device's passcode and calls `ask` once the person is ready;
-    /// returns what it gave.
+    /// Announces that the operating system asks for the device's passcode and calls `ask` once the person is ready,
+    /// with the app's texts; returns what it gave.
     func verifyDevicePasscode(
-        _ model: AuthenticatorModel, ask: @escaping @Sendable () async throws -> DevicePasscodeReading
+        _ model: AuthenticatorModel, ask: @escaping @Sendable (SystemPrompt) async throws -> DevicePasscodeReading
     ) async throws -> DevicePasscodeReading
 }
 

@@ -19,7 +19,7 @@ struct InterruptionTests {
 
     private static let questions: [(VirtualPerson.Question, AuthenticatorModel)] = [
         (.account, World.pin), (.authenticator, World.pin), (.requester, World.pin), (.pin, World.pin),
-        (.finger, World.fingerprint),
+        (.password, World.password), (.finger, World.fingerprint), (.face, World.face), (.passcode, World.passcode),
     ]
 
     @Test("Giving up at any question ends with userCanceled, no further question, and a report", arguments: questions)
@@ -160,7 +160,8 @@ struct InterruptionTests {
     @Test("Exactly one end, over random answers, repetitions, failures and times", arguments: 0..<60)
     func exactlyOneEnd(seed: UInt64) async throws {
         var chance = Chance(seed: seed)
-        let world = try await self.world(chance.isTrue(1, in: 2) ? World.pin : World.fingerprint)
+        let models = [World.pin, World.fingerprint, World.password, World.face, World.passcode]
+        let world = try await self.world(models[chance.number(below: models.count)])
         let payload = try await world.server.authentication(requester: Self.requester)
         let ready = try await world.operation(payload)
         if chance.isTrue(1, in: 4) {
@@ -172,18 +173,21 @@ struct InterruptionTests {
         let person = RestlessPerson(seed: seed)
         let ends = Ends()
         self.start(
-            ready.accountSelector(person).authenticatorSelector(person).requesterVerifier(person).pinUserVerifier(
-                person
-            )
-            .fingerprintUserVerifier(person).onSuccess { _ in ends.note("success") }
-            .onError { error in ends.note("\(error.code)") })
+            ready.accountSelector(person).authenticatorSelector(person).requesterVerifier(person)
+                .pinUserVerifier(person).passwordUserVerifier(person).fingerprintUserVerifier(person)
+                .biometricUserVerifier(person).devicePasscodeUserVerifier(person).onSuccess { _ in ends.note("success")
+                }
+                .onError { error in ends.note("\(error.code)") })
         // Fingers and time come until the end does, whatever it is.
         var rounds = 0
         while ends.all.isEmpty {
             rounds += 1
             for _ in 0..<20 { await Task.yield() }
             if rounds.isMultiple(of: 3) {
-                world.phone.sensor.feel(chance.isTrue(1, in: 2) ? .match : .noMatch(hint: "again"))
+                let reading: BiometricReading = chance.isTrue(1, in: 2) ? .match : .noMatch(hint: "again")
+                world.phone.sensor.feel(reading)
+                world.phone.camera.feel(reading)
+                world.phone.passcode.answer(.match)
             }
             if rounds.isMultiple(of: 50) { world.phone.clock.advance(by: .seconds(240)) }
         }
@@ -274,6 +278,29 @@ private final class RestlessPerson: @unchecked Sendable {
                 }
             }
         }
+    }
+}
+
+extension RestlessPerson: PasswordUserVerifier, BiometricUserVerifier, DevicePasscodeUserVerifier {
+    func verifyPassword(context: PasswordUserVerificationContext, handler: PasswordUserVerificationHandler) {
+        self.act([
+            { handler.verifyPassword("lantern street 9") }, { handler.verifyPassword("lantern street 9") },
+            { handler.verifyPassword("another password") }, { handler.cancel() },
+        ])
+    }
+
+    func verifyBiometric(context: BiometricUserVerificationContext, handler: BiometricUserVerificationHandler) {
+        self.act([
+            { handler.listenForOsCredentials() }, { handler.listenForOsCredentials() }, { handler.cancel() },
+        ])
+    }
+
+    func verifyDevicePasscode(
+        context: DevicePasscodeUserVerificationContext, handler: DevicePasscodeUserVerificationHandler
+    ) {
+        self.act([
+            { handler.listenForOsCredentials() }, { handler.listenForOsCredentials() }, { handler.cancel() },
+        ])
     }
 }
 

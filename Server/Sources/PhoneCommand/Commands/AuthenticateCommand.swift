@@ -48,9 +48,7 @@ struct OwnPerson {
         if let wanted = try self.phone.serverAddress(), wanted != server {
             throw Refusal.notFound("no-such-account", "The account of that name is at \(server.text).")
         }
-        if self.answers.pin != nil, !server.isLoopback {
-            throw Refusal.usage("--pin is for a server on this machine alone; use --pin-stdin.")
-        }
+        try self.answers.checkArguments(for: server)
         var script = ScriptedAnswers(self.answers)
         script.approveOwnRequest()
         let person = Person(report: report, script: script)
@@ -58,8 +56,7 @@ struct OwnPerson {
         let client = try await device.client(server)
         do {
             let result: AuthenticationResult = try await client.operations.authentication
-                .username(self.username).authenticatorSelector(interaction).pinUserVerifier(interaction)
-                .fingerprintUserVerifier(interaction).execute()
+                .username(self.username).answered(by: interaction).execute()
             return (client, result)
         } catch {
             throw await person.gaveUp ?? error

@@ -23,39 +23,49 @@ struct AccountsCommand: AsyncParsableCommand {
                 for account in accounts {
                     let names = authenticators.filter { $0.registration.isRegistered(username: account.username) }
                         .map { AuthenticatorName($0.kind) }
-                    let status = try await data.pinProtectionStatus(username: account.username)
-                    Self.show(account, names, status, report)
+                    var secrets: [(AuthenticatorName, AuthenticatorProtectionStatus)] = []
+                    if let status = try await data.pinProtectionStatus(username: account.username) {
+                        secrets.append((.pin, status))
+                    }
+                    if let status = try await data.passwordProtectionStatus(username: account.username) {
+                        secrets.append((.password, status))
+                    }
+                    Self.show(account, names, secrets, report)
                 }
             }
         }
     }
 
     private static func show(
-        _ account: Account, _ authenticators: [AuthenticatorName], _ status: PinAuthenticatorProtectionStatus?,
-        _ report: Report
+        _ account: Account, _ authenticators: [AuthenticatorName],
+        _ secrets: [(AuthenticatorName, AuthenticatorProtectionStatus)], _ report: Report
     ) {
         let server = account.server.baseUrl.absoluteString
         var members: JSONObject = [
             "username": .string(account.username), "server": .string(server),
             "authenticators": .array(authenticators.map { .string($0.rawValue) }),
         ]
-        var words: String?
-        switch status {
-        case .unlocked: members["pin"] = .string("unlocked")
-        case .lockedOut:
-            members["pin"] = .string("locked-out")
-            words = "locked"
-        case .lastAttemptFailed(let tries, let seconds):
-            members["pin"] = .string("last-attempt-failed")
-            members["remainingTries"] = .integer(Int64(tries))
-            members["coolDownSeconds"] = .integer(Int64(seconds))
-            words = "\(tries) tries left" + (seconds > 0 ? ", the next in \(seconds) seconds" : "")
-        case nil: break
+        var rows = [("Server", server), ("Answers with", authenticators.map(\.title).joined(separator: ", "))]
+        for (name, status) in secrets {
+            let state: (word: String, sentence: String)
+            switch status {
+            case .unlocked: state = ("unlocked", "")
+            case .lockedOut: state = ("locked-out", "locked")
+            case .lastAttemptFailed(let tries, let seconds):
+                // The PIN's members bear no name, because there was nothing else to tell of at first.
+                let prefix = name == .pin ? "" : name.rawValue
+                members[prefix.isEmpty ? "remainingTries" : "\(prefix)RemainingTries"] = .integer(Int64(tries))
+                members[prefix.isEmpty ? "coolDownSeconds" : "\(prefix)CoolDownSeconds"] = .integer(Int64(seconds))
+                state = (
+                    "last-attempt-failed",
+                    "\(tries) tries left" + (seconds > 0 ? ", the next in \(seconds) seconds" : "")
+                )
+            }
+            members[name.rawValue] = .string(state.word)
+            if !state.sentence.isEmpty { rows.append((name.title, state.sentence)) }
         }
         report.say(members) { terminal in
             terminal.print(terminal.styled(DisplayText.line(account.username), .bold))
-            var rows = [("Server", server), ("Answers with", authenticators.map(\.title).joined(separator: ", "))]
-            if let words { rows.append(("PIN", words)) }
             terminal.list(rows.map { (name: $0.0, value: $0.1) })
         }
     }
@@ -74,7 +84,8 @@ struct AuthenticatorsCommand: AsyncParsableCommand {
             try await PhoneDevice.with(self.phone) { device in
                 let client = try await device.client(nil)
                 if client.isDevelopmentStore, !report.isJSON {
-                    report.terminal.notice("Keys lie in a store for development; the fingerprint sensor is simulated.")
+                    report.terminal.notice(
+                        "Keys lie in a store for development; sensors and the device's passcode are simulated.")
                 }
                 for authenticator in await client.localData.authenticators { Self.show(authenticator, report) }
             }
@@ -88,7 +99,7 @@ struct AuthenticatorsCommand: AsyncParsableCommand {
             "authenticator": .string(name.rawValue), "aaid": .string(authenticator.aaid),
             "accounts": .array(accounts.map { .string($0) }),
             "isUserEnrolled": .bool(authenticator.isUserEnrolled),
-            "isSupported": .bool(authenticator.isSupportedByHardware), "simulated": .bool(name == .fingerprint),
+            "isSupported": .bool(authenticator.isSupportedByHardware), "simulated": .bool(name.isSimulated),
         ]) { terminal in
             terminal.print(terminal.styled(name.title, .bold))
             let people = accounts.map { DisplayText.line($0) }.joined(separator: ", ")

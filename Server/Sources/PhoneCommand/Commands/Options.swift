@@ -43,13 +43,16 @@ struct AnswerOptions: ParsableArguments {
     @Flag(help: "Read the PIN from the standard input, a line for each time that it is asked for.")
     var pinStdin = false
 
+    @Flag(help: "Read the password from the standard input, a line for each time that it is asked for.")
+    var passwordStdin = false
+
     @Option(help: "The PIN, for a server on this machine alone: other programs see a process's arguments.")
     var pin: String?
 
     @Option(help: "The account to answer with.")
     var account: String?
 
-    @Option(help: "pin, fingerprint or device.")
+    @Option(help: "pin, password, fingerprint, face, passcode or device.")
     var authenticator: AuthenticatorName?
 
     @Flag(help: "Open the continuation of a sign-in on this same device with xdg-open.")
@@ -57,7 +60,19 @@ struct AnswerOptions: ParsableArguments {
 
     func validate() throws {
         if self.approve && self.deny { throw ValidationError("--approve and --deny exclude each other.") }
-        if self.pin != nil && self.pinStdin { throw ValidationError("--pin and --pin-stdin exclude each other.") }
+        if [self.pin != nil, self.pinStdin, self.passwordStdin].count(where: \.self) > 1 {
+            throw ValidationError("--pin, --pin-stdin and --password-stdin exclude each other.")
+        }
+    }
+
+    /// Whether the standard input is taken for what the person types.
+    var takesStandardInput: Bool { self.pinStdin || self.passwordStdin }
+
+    /// Throws a usage ``Refusal`` where a PIN on the command line would be for a server of somebody else's.
+    func checkArguments(for server: ServerAddress) throws {
+        guard self.pin == nil || server.isLoopback else {
+            throw Refusal.usage("--pin is for a server on this machine alone; use --pin-stdin.")
+        }
     }
 }
 

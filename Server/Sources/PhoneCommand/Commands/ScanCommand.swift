@@ -29,7 +29,9 @@ struct EnrollCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enroll", abstract: "Enrol this phone with a link from the service's operator.",
         discussion: """
-            The phone then shows a number. It is a person's phone once the operator has typed that number where the \
+            The person answers from then on with what --authenticator names, by default with the first that the service \
+            allows: a PIN or a password that this phone verifies, a finger, a face or the device's passcode (these \
+            three are simulated, see `sensor`). The phone then shows a number. It is a person's phone once the operator has typed that number where the \
             link was made.
             """)
 
@@ -61,8 +63,8 @@ struct OutOfBandRun {
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
-            if self.code == "-" && self.answers.pinStdin {
-                throw Refusal.usage("The code and the PIN cannot both come on the standard input.")
+            if self.code == "-" && self.answers.takesStandardInput {
+                throw Refusal.usage("The code and a secret cannot both come on the standard input.")
             }
             if !self.isEnrolment, !report.terminal.isInteractive, !self.answers.approve, !self.answers.deny {
                 throw Refusal.usage("Without a terminal, say --approve or --deny.")
@@ -74,9 +76,7 @@ struct OutOfBandRun {
 
     private func answer(_ input: CodeInput, on device: PhoneDevice, _ report: Report) async throws {
         let (read, server) = try input.read(server: try await self.server(for: input, on: device))
-        if self.answers.pin != nil, !server.isLoopback {
-            throw Refusal.usage("--pin is for a server on this machine alone; use --pin-stdin.")
-        }
+        try self.answers.checkArguments(for: server)
         if !self.isEnrolment, self.phone.server == nil, try await !device.knownServers().contains(server) {
             throw Refusal(
                 .refused, "refused", "unknown-server",
@@ -115,7 +115,7 @@ struct OutOfBandRun {
         let interaction = PersonInteraction(person: person, isRegistration: true)
         let name = self.deviceName ?? "Terminal phone on \(ProcessInfo.processInfo.hostName)"
         let result: RegistrationResult = try await registration.deviceInformation(DeviceInformation(name: name))
-            .authenticatorSelector(interaction).pinEnroller(interaction).fingerprintUserVerifier(interaction).execute()
+            .answered(by: interaction).execute()
         let account = DisplayText.line(result.account.username)
         if result.isDevelopmentStore {
             report.say(["event": .string("notice"), "notice": .string("development-store")]) { terminal in
@@ -145,8 +145,7 @@ struct OutOfBandRun {
     {
         let interaction = PersonInteraction(person: person, isRegistration: false)
         let result: AuthenticationResult = try await authentication.accountSelector(interaction)
-            .authenticatorSelector(interaction).requesterVerifier(interaction).pinUserVerifier(interaction)
-            .fingerprintUserVerifier(interaction).execute()
+            .requesterVerifier(interaction).answered(by: interaction).execute()
         var members: JSONObject = [
             "event": .string("finished"), "outcome": .string("approved"), "account": .string(result.account.username),
         ]

@@ -3,19 +3,27 @@ import CountersignLinux
 import Foundation
 import _Primitives
 
-extension SimulatedSensor.Finger: ExpressibleByArgument {}
+extension SimulatedSensor.Feeling: ExpressibleByArgument {}
+extension SimulatedPasscode.Knowledge: ExpressibleByArgument {}
 
-/// `countersign-phone sensor`: what the simulated sensor feels.
+/// `countersign-phone sensor`: what the simulated sensors feel, and what the simulated passcode is answered with.
 struct SensorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sensor", abstract: "Tell the simulated fingerprint sensor what to feel.",
+        commandName: "sensor", abstract: "Tell the simulated sensors and the simulated device passcode what to do.",
         discussion: """
-            `changed` adds or removes an enrolled finger, after which keys that were made before are gone; the sensor \
-            then feels a matching finger again.
+            `changed` adds or removes an enrolled finger or face, after which keys that were made before are gone; the \
+            sensor then feels a match again. `none` takes the device's passcode away; setting one again is another \
+            one, and keys that were made before are gone. Without an option, what all of them do now is shown.
             """)
 
     @Option(help: "match, no-match, cancel, lockout or changed.")
-    var fingerprint: SimulatedSensor.Finger?
+    var fingerprint: SimulatedSensor.Feeling?
+
+    @Option(help: "match, no-match, cancel, lockout or changed.")
+    var face: SimulatedSensor.Feeling?
+
+    @Option(help: "match, no-match (wrong ones until the device locks), cancel or none.")
+    var passcode: SimulatedPasscode.Knowledge?
 
     @OptionGroup var phone: PhoneOptions
 
@@ -23,12 +31,24 @@ struct SensorCommand: AsyncParsableCommand {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
             try await PhoneDevice.with(self.phone) { device in
-                if let finger = self.fingerprint { try device.sensor.set(finger) }
-                let now = device.sensor.finger
-                report.say(["sensor": .string("fingerprint"), "feels": .string(now), "simulated": .bool(true)]) {
-                    $0.print("The simulated fingerprint sensor feels: \(now)")
+                if let fingerprint { try device.fingerprintSensor.set(fingerprint) }
+                if let face { try device.faceSensor.set(face) }
+                if let passcode { try device.passcode.set(passcode) }
+                let isAll = self.fingerprint == nil && self.face == nil && self.passcode == nil
+                if isAll || self.fingerprint != nil {
+                    Self.show("fingerprint", "sensor feels", device.fingerprintSensor.feeling, report)
+                }
+                if isAll || self.face != nil { Self.show("face", "sensor feels", device.faceSensor.feeling, report) }
+                if isAll || self.passcode != nil {
+                    Self.show("passcode", "is answered with", device.passcode.knowledge.rawValue, report)
                 }
             }
+        }
+    }
+
+    private static func show(_ name: String, _ verb: String, _ now: String, _ report: Report) {
+        report.say(["sensor": .string(name), "feels": .string(now), "simulated": .bool(true)]) {
+            $0.print("The simulated \(name) \(verb): \(now)")
         }
     }
 }
@@ -85,7 +105,7 @@ struct WipeCommand: AsyncParsableCommand {
             }
             try await PhoneDevice.with(self.phone) { device in
                 try device.storage.removeAll()
-                for name in ["sensor.json", "clock.json"] {
+                for name in SimulatedState.names {
                     let path = "\(device.home)/\(name)"
                     if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
                 }

@@ -4,11 +4,13 @@ import CountersignLinux
 import Foundation
 import UAFClient
 
-/// One phone: a folder with keys, a sensor and a clock, and the network.
+/// One phone: a folder with keys, sensors and a clock, and the network.
 struct PhoneDevice: Sendable {
     let home: String
     let storage: EncryptedFileStorage
-    let sensor: SimulatedSensor
+    let fingerprintSensor: SimulatedSensor
+    let faceSensor: SimulatedSensor
+    let passcode: SimulatedPasscode
     private let platform: Platform
     private let network: HTTPTransport
     private let trace: TraceRecorder?
@@ -25,9 +27,12 @@ struct PhoneDevice: Sendable {
             atPath: home, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         self.home = home
         self.storage = try EncryptedFileStorage(directory: "\(home)/store")
-        self.sensor = SimulatedSensor(home: home)
+        self.fingerprintSensor = SimulatedSensor(.finger, home: home)
+        self.faceSensor = SimulatedSensor(.face, home: home)
+        self.passcode = SimulatedPasscode(home: home)
         self.platform = Platform(
-            storage: self.storage, fingerprintSensor: self.sensor, clock: try SimulatedClock(home: home))
+            storage: self.storage, fingerprintSensor: self.fingerprintSensor, faceSensor: self.faceSensor,
+            devicePasscode: self.passcode, clock: try SimulatedClock(home: home))
         do {
             self.trace = try options.trace.map { path throws(TraceError) in try TraceRecorder(path: path) }
         } catch {

@@ -1,5 +1,4 @@
 import CountersignLinux
-import Foundation
 import UAFClient
 import _Primitives
 
@@ -21,8 +20,7 @@ struct SimulatedClock: DeviceClock {
 
     /// By how many seconds the clocks are moved.
     static func skew(home: String) -> Int {
-        guard let data = FileManager.default.contents(atPath: self.path(home)),
-            case .object(let state)? = try? JSON(parsing: data),
+        guard let state = SimulatedState.read(self.path(home)),
             let seconds = try? state.integer("skewSeconds", as: Int.self),
             (-self.maximumSkew...self.maximumSkew).contains(seconds)
         else { return 0 }
@@ -31,8 +29,7 @@ struct SimulatedClock: DeviceClock {
 
     /// Moves the clocks from now on.
     static func set(skew seconds: Int, home: String) throws {
-        let state = JSON.object(["skewSeconds": .integer(Int64(seconds))])
-        try Data(state.serialized).write(to: URL(fileURLWithPath: self.path(home)), options: .atomic)
+        try SimulatedState.write(["skewSeconds": .integer(Int64(seconds))], self.path(home))
     }
 
     func now() -> Timestamp { self.machine.now() + self.skew }

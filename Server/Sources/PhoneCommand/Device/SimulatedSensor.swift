@@ -2,61 +2,68 @@ import Foundation
 import UAFClient
 import _Primitives
 
-/// A fingerprint sensor that feels what it is told to: a file in the phone's folder says so. For trying things out.
+/// A sensor that feels what it is told to: a file in the phone's folder says so. For trying things out.
 ///
 /// Like the matcher of a real phone it counts misses, and locks itself after the fifth in a row.
 struct SimulatedSensor: BiometricSensor {
+    /// What the sensor looks at.
+    enum Part: String {
+        case finger, face
+    }
+
     /// What the sensor is told.
-    enum Finger: String, CaseIterable {
+    enum Feeling: String, CaseIterable {
         case match
         case noMatch = "no-match"
         case cancel
         case lockout
-        /// A finger was added or removed; the sensor then reports a match again.
+        /// A finger or a face was added or removed; the sensor then reports a match again.
         case changed
     }
 
     private struct State {
-        var finger = Finger.match.rawValue
+        var feeling = Feeling.match.rawValue
         var enrolled = "first"
         var misses = 0
     }
 
     private static let missesUntilLockout = 5
 
+    private let part: Part
     private let path: String
 
-    init(home: String) { self.path = "\(home)/sensor.json" }
+    init(_ part: Part, home: String) {
+        self.part = part
+        self.path = "\(home)/\(part == .finger ? "sensor" : "face").json"
+    }
 
     private func read() -> State {
-        guard let data = FileManager.default.contents(atPath: self.path),
-            case .object(let object)? = try? JSON(parsing: data)
-        else { return State() }
+        guard let object = SimulatedState.read(self.path) else { return State() }
         var state = State()
-        if let finger = try? object.string("finger") { state.finger = finger }
+        if let feeling = try? object.string("feels") { state.feeling = feeling }
         if let enrolled = try? object.string("enrolled") { state.enrolled = enrolled }
         if let misses = try? object.integer("misses", as: Int.self) { state.misses = max(0, misses) }
         return state
     }
 
     private func write(_ state: State) throws {
-        let object: JSONObject = [
-            "finger": .string(state.finger), "enrolled": .string(state.enrolled),
-            "misses": .integer(Int64(state.misses)),
-        ]
-        try Data(JSON.object(object).serialized).write(to: URL(fileURLWithPath: self.path), options: .atomic)
+        try SimulatedState.write(
+            [
+                "feels": .string(state.feeling), "enrolled": .string(state.enrolled),
+                "misses": .integer(Int64(state.misses)),
+            ], self.path)
     }
 
     /// What the sensor reports now.
-    var finger: String { self.read().finger }
+    var feeling: String { self.read().feeling }
 
     /// Tells the sensor what to feel from now on.
-    func set(_ finger: Finger, random: RandomSource = .system) throws {
+    func set(_ feeling: Feeling, random: RandomSource = .system) throws {
         var state = self.read()
         state.misses = 0
-        state.finger = finger.rawValue
-        if finger == .changed {
-            state.finger = Finger.match.rawValue
+        state.feeling = feeling.rawValue
+        if feeling == .changed {
+            state.feeling = Feeling.match.rawValue
             state.enrolled = Base64URL.encode(random.bytes(8))
         }
         try self.write(state)
@@ -64,19 +71,79 @@ struct SimulatedSensor: BiometricSensor {
 
     func enrolledSet() async -> [UInt8]? { Array(self.read().enrolled.utf8) }
 
-    func read(allowingDevicePasscode: Bool) async throws -> BiometricReading {
+    func read(_ prompt: SystemPrompt, allowingDevicePasscode: Bool) async throws -> BiometricReading {
         try Task.checkCancellation()
         var state = self.read()
-        switch Finger(rawValue: state.finger) {
+        switch Feeling(rawValue: state.feeling) {
         case .match, .changed: return .match
         case .cancel: return .cancelled
         case .lockout, nil: return .lockedOut
         case .noMatch:
             state.misses += 1
-            if state.misses >= Self.missesUntilLockout { state.finger = Finger.lockout.rawValue }
+            if state.misses >= Self.missesUntilLockout { state.feeling = Feeling.lockout.rawValue }
             try self.write(state)
             return state.misses >= Self.missesUntilLockout
-                ? .lockedOut : .noMatch(hint: "The simulated sensor was told to see another finger.")
+                ? .lockedOut : .noMatch(hint: "The simulated sensor was told to see another \(self.part.rawValue).")
         }
+    }
+}
+
+/// A passcode of the device that is judged as a file in the phone's folder says. For trying things out.
+struct SimulatedPasscode: DevicePasscode {
+    /// What the person is told to do, where the simulated operating system asks.
+    enum Knowledge: String, CaseIterable {
+        case match
+        /// Wrong ones until the operating system locks.
+        case noMatch = "no-match"
+        case cancel
+        /// No passcode is set. Setting one again is another enrolment.
+        case none
+    }
+
+    private let path: String
+
+    init(home: String) { self.path = "\(home)/passcode.json" }
+
+    /// What the person does now.
+    var knowledge: Knowledge {
+        guard let word = try? SimulatedState.read(self.path)?.string("answers") else { return .match }
+        return Knowledge(rawValue: word) ?? .cancel
+    }
+
+    /// Tells the person what to do from now on.
+    func set(_ knowledge: Knowledge, random: RandomSource = .system) throws {
+        let isNew = self.knowledge == .none && knowledge != .none
+        let name = isNew ? Base64URL.encode(random.bytes(8)) : self.name
+        try SimulatedState.write(["answers": .string(knowledge.rawValue), "enrolled": .string(name)], self.path)
+    }
+
+    private var name: String { (try? SimulatedState.read(self.path)?.string("enrolled")) ?? "first" }
+
+    func enrolment() async -> [UInt8]? { self.knowledge == .none ? nil : Array(self.name.utf8) }
+
+    func ask(_ prompt: SystemPrompt) async throws -> DevicePasscodeReading {
+        try Task.checkCancellation()
+        switch self.knowledge {
+        case .match: return .match
+        case .noMatch: return .lockedOut
+        case .cancel, .none: return .cancelled
+        }
+    }
+}
+
+/// Files that say what simulated parts of the phone do.
+enum SimulatedState {
+    /// The names of all of them, in the phone's folder.
+    static let names = ["sensor.json", "face.json", "passcode.json", "clock.json"]
+
+    static func read(_ path: String) -> JSONObject? {
+        guard let data = FileManager.default.contents(atPath: path),
+            case .object(let object)? = try? JSON(parsing: data)
+        else { return nil }
+        return object
+    }
+
+    static func write(_ object: JSONObject, _ path: String) throws {
+        try Data(JSON.object(object).serialized).write(to: URL(fileURLWithPath: path), options: .atomic)
     }
 }

@@ -41,3 +41,47 @@ extension PersonInteraction: FingerprintUserVerifier {
         Task { await self.person.verifyFingerprint(context, handler) }
     }
 }
+
+extension PersonInteraction: PasswordEnroller {
+    func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler) {
+        Task { await self.person.enrollPassword(context, handler) }
+    }
+}
+
+extension PersonInteraction: PasswordUserVerifier {
+    func verifyPassword(context: PasswordUserVerificationContext, handler: PasswordUserVerificationHandler) {
+        Task { await self.person.verifyPassword(context, handler) }
+    }
+}
+
+extension PersonInteraction: BiometricUserVerifier {
+    func verifyBiometric(context: BiometricUserVerificationContext, handler: BiometricUserVerificationHandler) {
+        Task { await self.person.verifyFace(handler) }
+    }
+}
+
+extension PersonInteraction: DevicePasscodeUserVerifier {
+    func verifyDevicePasscode(
+        context: DevicePasscodeUserVerificationContext, handler: DevicePasscodeUserVerificationHandler
+    ) {
+        Task { await self.person.verifyPasscode(handler) }
+    }
+}
+
+extension RegistrationOperation {
+    /// The operation with every screen that this phone has.
+    func answered(by interaction: PersonInteraction) -> Self {
+        self.authenticatorSelector(interaction).pinEnroller(interaction).passwordEnroller(interaction)
+            .fingerprintUserVerifier(interaction).biometricUserVerifier(interaction)
+            .devicePasscodeUserVerifier(interaction)
+    }
+}
+
+extension AuthenticationOperation {
+    /// The operation with every screen that this phone has.
+    func answered(by interaction: PersonInteraction) -> Self {
+        self.authenticatorSelector(interaction).pinUserVerifier(interaction).passwordUserVerifier(interaction)
+            .fingerprintUserVerifier(interaction).biometricUserVerifier(interaction)
+            .devicePasscodeUserVerifier(interaction)
+    }
+}

@@ -130,7 +130,7 @@ actor Person {
             return self.giveUp(.notFound("no-such-authenticator", reason), handler.cancel)
         }
         guard usable.count > 1, self.terminal.isInteractive else {
-            let preferred = self.script.hasPIN ? usable.first { $0.kind == .pin } : nil
+            let preferred = usable.first { AuthenticatorName($0.kind) == self.script.secret }
             return handler.aaid((preferred ?? first).aaid)
         }
         let names = usable.map { AuthenticatorName($0.kind).title }
@@ -153,80 +153,157 @@ actor Person {
         cancel()
     }
 
-    // MARK: - PIN and finger
+    // MARK: - PIN and password
 
     func enrollPIN(_ context: PinEnrollmentContext, _ policy: PinPolicy, _ handler: PinEnrollmentHandler) async {
         let rule =
             "A PIN has \(policy.minLength == policy.maxLength ? "" : "\(policy.minLength) to ")\(policy.maxLength) digits."
-        if self.script.hasPIN || !self.terminal.isInteractive {
-            guard let pin = self.script.nextPIN() else {
-                let isBad = context.lastRecoverableError != nil
-                return self.giveUp(
-                    isBad ? .failed("invalid-pin-format", rule) : .usage("A PIN is wanted: give it with --pin-stdin."),
-                    handler.cancel)
-            }
-            return handler.pin(pin)
+        let refusal = context.lastRecoverableError.map { _ in Refusal.failed("invalid-pin-format", rule) }
+        guard let pin = await self.newSecret(.pin, refusal, orGiveUp: handler.cancel) else { return }
+        handler.pin(pin)
+    }
+
+    func enrollPassword(_ context: PasswordEnrollmentContext, _ handler: PasswordEnrollmentHandler) async {
+        var refusal: Refusal?
+        if case .customValidationError(let error)? = context.lastRecoverableError {
+            refusal = .failed("invalid-password-format", error.message)
         }
-        if context.lastRecoverableError != nil { self.terminal.notice(rule) }
+        guard let password = await self.newSecret(.password, refusal, orGiveUp: handler.cancel) else { return }
+        handler.password(password)
+    }
+
+    /// A new PIN or password; `refusal` says why the one before was not taken. `nil` once the person or the script has
+    /// given up.
+    private func newSecret(_ kind: AuthenticatorName, _ refusal: Refusal?, orGiveUp cancel: () -> Void) async -> String?
+    {
+        if self.script.secret != nil || !self.terminal.isInteractive {
+            if let secret = self.script.next(kind) { return secret }
+            self.giveUp(refusal ?? Self.wanted(kind), cancel)
+            return nil
+        }
+        if let refusal { self.terminal.notice(refusal.sentence) }
         while true {
-            guard let pin = try? await self.terminal.readSecret("Choose a PIN:  "),
+            guard let secret = try? await self.terminal.readSecret("Choose a \(kind.word): "),
                 let again = try? await self.terminal.readSecret("And once more: ")
-            else { return handler.cancel() }
-            if pin == again { return handler.pin(pin) }
-            self.terminal.notice("These were two different PINs.")
+            else {
+                cancel()
+                return nil
+            }
+            if secret == again { return secret }
+            self.terminal.notice("These were two different ones.")
         }
     }
 
     func verifyPIN(_ context: PinUserVerificationContext, _ handler: PinUserVerificationHandler) async {
-        if self.script.hasPIN || !self.terminal.isInteractive {
-            self.answerPIN(context, handler)
-            return
-        }
-        if context.lastRecoverableError == .invalidPin { self.terminal.failure("That is not the PIN.") }
-        if case .lastAttemptFailed(let tries, let seconds) = context.authenticatorProtectionStatus {
-            self.terminal.notice("\(tries) \(tries == 1 ? "try" : "tries") left.")
-            guard (try? await self.terminal.countDown(seconds, "You can try again in")) != nil else {
-                return handler.cancel()
-            }
-        }
-        guard let pin = try? await self.terminal.readSecret("PIN: ") else { return handler.cancel() }
+        let error = context.lastRecoverableError
+        guard
+            let pin = await self.secret(
+                .pin, context.authenticatorProtectionStatus, isWrong: error == .invalidPin,
+                isEarly: error == .coolingDown, orGiveUp: handler.cancel)
+        else { return }
         handler.verifyPin(pin)
     }
 
+    func verifyPassword(_ context: PasswordUserVerificationContext, _ handler: PasswordUserVerificationHandler) async {
+        let error = context.lastRecoverableError
+        guard
+            let password = await self.secret(
+                .password, context.authenticatorProtectionStatus, isWrong: error == .invalidPassword,
+                isEarly: error == .coolingDown, orGiveUp: handler.cancel)
+        else { return }
+        handler.verifyPassword(password)
+    }
+
+    /// The PIN or the password; `nil` once the person or the script has given up.
+    private func secret(
+        _ kind: AuthenticatorName, _ status: AuthenticatorProtectionStatus, isWrong: Bool, isEarly: Bool,
+        orGiveUp cancel: () -> Void
+    ) async -> String? {
+        if self.script.secret != nil || !self.terminal.isInteractive {
+            return self.scriptedSecret(kind, status, isWrong: isWrong, isEarly: isEarly, orGiveUp: cancel)
+        }
+        if isWrong { self.terminal.failure("That is not the \(kind.word).") }
+        if case .lastAttemptFailed(let tries, let seconds) = status {
+            self.terminal.notice("\(tries) \(tries == 1 ? "try" : "tries") left.")
+            guard (try? await self.terminal.countDown(seconds, "You can try again in")) != nil else {
+                cancel()
+                return nil
+            }
+        }
+        guard let secret = try? await self.terminal.readSecret("\(kind.title): ") else {
+            cancel()
+            return nil
+        }
+        return secret
+    }
+
     /// A script does not wait: a cool-down ends its operation.
-    private func answerPIN(_ context: PinUserVerificationContext, _ handler: PinUserVerificationHandler) {
+    private func scriptedSecret(
+        _ kind: AuthenticatorName, _ status: AuthenticatorProtectionStatus, isWrong: Bool, isEarly: Bool,
+        orGiveUp cancel: () -> Void
+    ) -> String? {
         var tries: Int?
         var seconds = 0
-        if case .lastAttemptFailed(let remaining, let coolDown) = context.authenticatorProtectionStatus {
-            (tries, seconds) = (remaining, coolDown)
-        }
-        if context.lastRecoverableError != nil || tries != nil {
-            var members: JSONObject = ["event": .string("pin"), "coolDownSeconds": .integer(Int64(seconds))]
+        if case .lastAttemptFailed(let remaining, let coolDown) = status { (tries, seconds) = (remaining, coolDown) }
+        if isWrong || isEarly || tries != nil {
+            var members: JSONObject = ["event": .string(kind.rawValue), "coolDownSeconds": .integer(Int64(seconds))]
             if let tries { members["remainingTries"] = .integer(Int64(tries)) }
             self.report.say(members) { terminal in
                 terminal.notice("\(tries.map(String.init) ?? "No") tries left; the next in \(seconds) seconds.")
             }
         }
-        if seconds == 0, let pin = self.script.nextPIN() { return handler.verifyPin(pin) }
-        if context.lastRecoverableError == .invalidPin {
-            return self.giveUp(.failed("wrong-pin", "That is not the PIN."), handler.cancel)
-        }
-        self.giveUp(
-            seconds > 0
-                ? .failed("cooling-down", "No PIN is taken for another \(seconds) seconds.")
-                : .usage("A PIN is wanted: give it with --pin-stdin."), handler.cancel)
+        if seconds == 0, let secret = self.script.next(kind) { return secret }
+        let refusal: Refusal =
+            if isWrong {
+                .failed("wrong-\(kind.rawValue)", "That is not the \(kind.word).")
+            } else if seconds > 0 {
+                .failed("cooling-down", "No \(kind.word) is taken for another \(seconds) seconds.")
+            } else {
+                Self.wanted(kind)
+            }
+        self.giveUp(refusal, cancel)
+        return nil
     }
+
+    private static func wanted(_ kind: AuthenticatorName) -> Refusal {
+        .usage("A \(kind.word) is wanted: give it with --\(kind.rawValue)-stdin.")
+    }
+
+    // MARK: - What the simulated operating system judges
 
     func verifyFingerprint(_ context: FingerprintUserVerificationContext, _ handler: FingerprintUserVerificationHandler)
     {
         let hint = context.lastRecoverableError?.hint
-        var members: JSONObject = ["event": .string("sensor"), "simulated": .bool(true)]
+        self.announce(
+            "fingerprint", hint, "Touch the sensor (simulated: it feels what `sensor --fingerprint` told it).")
+        handler.listenForOsCredentials()
+    }
+
+    func verifyFace(_ handler: BiometricUserVerificationHandler) {
+        self.announce("face", nil, "Look at the phone (simulated: it sees what `sensor --face` told it).")
+        handler.listenForOsCredentials(self.prompt)
+    }
+
+    func verifyPasscode(_ handler: DevicePasscodeUserVerificationHandler) {
+        self.announce(
+            "passcode", nil, "The device asks for its passcode (simulated: `sensor --passcode` told it the answer).")
+        handler.listenForOsCredentials(self.prompt)
+    }
+
+    /// What a dialog of an operating system would say.
+    private var prompt: SystemPrompt {
+        SystemPrompt(reason: self.hasSeenTransaction ? "Confirm what you have just read" : "Show that it is you")
+    }
+
+    private func announce(_ sensor: String, _ hint: String?, _ words: String) {
+        var members: JSONObject = [
+            "event": .string("sensor"), "sensor": .string(sensor), "simulated": .bool(true),
+        ]
         members.set("hint", hint)
         self.report.say(members) { terminal in
             if let hint { terminal.notice(DisplayText.line(hint)) }
-            terminal.print("Touch the sensor (simulated: it feels what `sensor --fingerprint` told it).")
+            terminal.print(words)
         }
-        handler.listenForOsCredentials()
     }
 }
 
@@ -261,9 +338,15 @@ extension AuthenticatorName {
         case .pin: "PIN"
         case .password: "Password"
         case .fingerprint: "Fingerprint (simulated sensor)"
-        case .face: "Face"
-        case .passcode: "Passcode of this device"
+        case .face: "Face (simulated sensor)"
+        case .passcode: "Passcode of this device (simulated)"
         case .device: "This device"
         }
     }
+
+    /// How a sentence names what the person types.
+    var word: String { self == .pin ? "PIN" : self.rawValue }
+
+    /// Whether a real phone has here what this one only simulates.
+    var isSimulated: Bool { [.fingerprint, .face, .passcode].contains(self) }
 }

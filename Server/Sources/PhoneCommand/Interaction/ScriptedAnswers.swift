@@ -1,4 +1,4 @@
-/// The answers that were given on the command line, and the PINs on the standard input.
+/// The answers that were given on the command line, and the PINs or passwords on the standard input.
 struct ScriptedAnswers: Sendable {
     enum Decision: Sendable {
         case approve, deny
@@ -8,19 +8,19 @@ struct ScriptedAnswers: Sendable {
     let account: String?
     let authenticator: AuthenticatorName?
     let opensContinuation: Bool
-    /// Whether a PIN is asked of the keyboard where none is left here.
-    let hasPIN: Bool
-    private var pins: [String]
+    /// What the secrets here are, `pin` or `password`; `nil` where the keyboard is asked.
+    let secret: AuthenticatorName?
+    private var secrets: [String]
 
     init(_ options: AnswerOptions) {
         self.decision = options.approve ? .approve : options.deny ? .deny : nil
         self.account = options.account
         self.authenticator = options.authenticator
         self.opensContinuation = options.open
-        self.hasPIN = options.pin != nil || options.pinStdin
-        self.pins = options.pin.map { [$0] } ?? []
-        if options.pinStdin {
-            while let line = readLine(strippingNewline: true) { self.pins.append(line) }
+        self.secret = options.passwordStdin ? .password : options.pin != nil || options.pinStdin ? .pin : nil
+        self.secrets = options.pin.map { [$0] } ?? []
+        if options.takesStandardInput {
+            while let line = readLine(strippingNewline: true) { self.secrets.append(line) }
         }
     }
 
@@ -30,6 +30,8 @@ struct ScriptedAnswers: Sendable {
     /// Nobody else asks for an authentication that the phone's own user starts.
     mutating func approveOwnRequest() { self.decision = self.decision ?? .approve }
 
-    /// The next PIN; each line is used once.
-    mutating func nextPIN() -> String? { self.pins.isEmpty ? nil : self.pins.removeFirst() }
+    /// The next PIN or password; each line is used once.
+    mutating func next(_ kind: AuthenticatorName) -> String? {
+        self.secret != kind || self.secrets.isEmpty ? nil : self.secrets.removeFirst()
+    }
 }

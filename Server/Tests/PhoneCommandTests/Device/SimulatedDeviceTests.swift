@@ -16,46 +16,104 @@ private func withHome(_ body: (String) async throws -> Void) async throws {
 @Suite("The simulated sensor and clock do as they are told")
 struct SimulatedDeviceTests {
     @Test(
-        "The sensor feels what it was told, also in the next process",
+        "The sensors feel what they were told, also in the next process, and each its own",
         arguments: [
-            (SimulatedSensor.Finger.match, BiometricReading.match), (.cancel, .cancelled), (.lockout, .lockedOut),
+            (SimulatedSensor.Feeling.match, BiometricReading.match), (.cancel, .cancelled), (.lockout, .lockedOut),
             (.changed, .match),
-        ])
-    func feels(finger: SimulatedSensor.Finger, reading: BiometricReading) async throws {
+        ], [SimulatedSensor.Part.finger, .face])
+    func feels(told: (SimulatedSensor.Feeling, BiometricReading), part: SimulatedSensor.Part) async throws {
         try await withHome { home in
-            #expect(try await SimulatedSensor(home: home).read(allowingDevicePasscode: false) == .match)
-            try SimulatedSensor(home: home).set(finger)
-            #expect(try await SimulatedSensor(home: home).read(allowingDevicePasscode: false) == reading)
+            let other = SimulatedSensor(part == .finger ? .face : .finger, home: home)
+            let before = await other.enrolledSet()
+            #expect(try await self.read(SimulatedSensor(part, home: home)) == .match)
+            try SimulatedSensor(part, home: home).set(told.0)
+            #expect(try await self.read(SimulatedSensor(part, home: home)) == told.1)
+            #expect(try await self.read(other) == .match)
+            #expect(await other.enrolledSet() == before)
         }
     }
 
-    @Test("The fifth wrong finger in a row locks the sensor, until it is told otherwise")
-    func lockout() async throws {
+    private func read(_ sensor: SimulatedSensor) async throws -> BiometricReading {
+        try await sensor.read(SystemPrompt(), allowingDevicePasscode: false)
+    }
+
+    @Test(
+        "The fifth miss in a row locks the sensor, until it is told otherwise",
+        arguments: [SimulatedSensor.Part.finger, .face])
+    func lockout(part: SimulatedSensor.Part) async throws {
         try await withHome { home in
-            let sensor = SimulatedSensor(home: home)
+            let sensor = SimulatedSensor(part, home: home)
             try sensor.set(.noMatch)
             for _ in 1...4 {
-                guard case .noMatch = try await sensor.read(allowingDevicePasscode: false) else {
+                guard case .noMatch(let hint) = try await self.read(sensor) else {
                     Issue.record("locked too early")
                     return
                 }
+                #expect(hint.contains("simulated") && hint.contains(part.rawValue))
             }
-            #expect(try await sensor.read(allowingDevicePasscode: false) == .lockedOut)
-            #expect(try await sensor.read(allowingDevicePasscode: false) == .lockedOut)
+            #expect(try await self.read(sensor) == .lockedOut)
+            #expect(try await self.read(sensor) == .lockedOut)
             try sensor.set(.match)
-            #expect(try await sensor.read(allowingDevicePasscode: false) == .match)
+            #expect(try await self.read(sensor) == .match)
         }
     }
 
     @Test("Only a changed set of fingers has another name")
     func enrolledFingers() async throws {
         try await withHome { home in
-            let sensor = SimulatedSensor(home: home)
+            let sensor = SimulatedSensor(.finger, home: home)
             let before = await sensor.enrolledSet()
             try sensor.set(.noMatch)
             #expect(await sensor.enrolledSet() == before)
             try sensor.set(.changed)
             #expect(await sensor.enrolledSet() != before)
+        }
+    }
+
+    @Test(
+        "The device's passcode is answered as it was told, also in the next process",
+        arguments: [
+            (SimulatedPasscode.Knowledge.match, DevicePasscodeReading.match), (.noMatch, .lockedOut),
+            (.cancel, .cancelled), (.none, .cancelled),
+        ])
+    func passcode(told: SimulatedPasscode.Knowledge, reading: DevicePasscodeReading) async throws {
+        try await withHome { home in
+            #expect(try await SimulatedPasscode(home: home).ask(SystemPrompt()) == .match)
+            try SimulatedPasscode(home: home).set(told)
+            #expect(try await SimulatedPasscode(home: home).ask(SystemPrompt()) == reading)
+        }
+    }
+
+    @Test("A passcode that was taken away is another one when it is set again, and only then")
+    func passcodeEnrolment() async throws {
+        try await withHome { home in
+            let passcode = SimulatedPasscode(home: home)
+            let first = await passcode.enrolment()
+            for knowledge in [SimulatedPasscode.Knowledge.cancel, .noMatch, .match] {
+                try passcode.set(knowledge)
+                #expect(await passcode.enrolment() == first)
+            }
+            #expect(first != nil)
+            try passcode.set(.none)
+            #expect(await passcode.enrolment() == nil)
+            try passcode.set(.none)
+            try passcode.set(.match)
+            let second = await passcode.enrolment()
+            #expect(second != nil && second != first)
+        }
+    }
+
+    @Test("A state that somebody has damaged verifies nobody", arguments: [#"{"feels":"yes"}"#, #"{"feels":1}"#])
+    func damaged(text: String) async throws {
+        try await withHome { home in
+            for name in ["face.json", "passcode.json"] {
+                try Data(text.replacingOccurrences(of: "feels", with: name == "face.json" ? "feels" : "answers").utf8)
+                    .write(to: URL(fileURLWithPath: "\(home)/\(name)"))
+            }
+            let isWord = text.contains("yes")
+            #expect(try await self.read(SimulatedSensor(.face, home: home)) == (isWord ? .lockedOut : .match))
+            #expect(
+                try await SimulatedPasscode(home: home).ask(SystemPrompt()) == (isWord ? .cancelled : .match))
         }
     }
 

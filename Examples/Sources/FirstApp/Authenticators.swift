@@ -1,0 +1,33 @@
+import Countersign
+import UAFClient
+
+/// Screens for a new password, and the rule that it has to meet.
+struct NewPasswordScreen: PasswordEnroller {
+    let ask: @Sendable (_ advice: String?) async -> String?
+
+    func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler) {
+        var advice: String?
+        if case .customValidationError(let error)? = context.lastRecoverableError { advice = error.message }
+        Task { [advice] in
+            guard let password = await self.ask(advice) else { return handler.cancel() }
+            handler.password(password)
+        }
+    }
+
+    func passwordPolicy() -> any PasswordPolicy { PasswordLengthPolicy(minLength: 12) }
+}
+
+/// Lets the operating system look for a face, or ask for the device's passcode.
+struct SystemDialogs: BiometricUserVerifier, DevicePasscodeUserVerifier {
+    let reason: String
+
+    func verifyBiometric(context: BiometricUserVerificationContext, handler: BiometricUserVerificationHandler) {
+        handler.listenForOsCredentials(SystemPrompt(reason: self.reason, cancelTitle: "Not now"))
+    }
+
+    func verifyDevicePasscode(
+        context: DevicePasscodeUserVerificationContext, handler: DevicePasscodeUserVerificationHandler
+    ) {
+        handler.listenForOsCredentials(SystemPrompt(reason: self.reason))
+    }
+}
