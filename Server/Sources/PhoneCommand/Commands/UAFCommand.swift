@@ -39,7 +39,8 @@ struct UAFAnswerCommand: AsyncParsableCommand {
     @Option(help: "File with the facets of the application, as its AppID serves them.")
     var facets: String?
 
-    @Option(help: "pin, password, fingerprint, face or device. Without it, the first that the request accepts.")
+    @Option(
+        help: "pin, password, fingerprint, face, passcode or device. Without it, the first that the request accepts.")
     var authenticator: AnsweringFactor?
 
     @Flag(help: "Read the PIN or password from the standard input, a line for each time that it is asked for.")
@@ -140,7 +141,7 @@ struct UAFAnswerCommand: AsyncParsableCommand {
 
 /// With what a request is answered.
 enum AnsweringFactor: String, ExpressibleByArgument, CaseIterable {
-    case pin, password, fingerprint, face, device
+    case pin, password, fingerprint, face, passcode, device
 
     var factor: AuthenticatorModel.Factor {
         switch self {
@@ -148,6 +149,7 @@ enum AnsweringFactor: String, ExpressibleByArgument, CaseIterable {
         case .password: .password
         case .fingerprint: .fingerprint
         case .face: .face
+        case .passcode: .devicePasscode
         case .device: .devicePossession
         }
     }

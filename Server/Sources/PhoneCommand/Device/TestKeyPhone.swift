@@ -33,10 +33,10 @@ struct TestKeyPhone {
         fetchFacets: @escaping FacetAuthorization.Fetch
     ) throws {
         try Self.prepare(home)
-        let sensor = SimulatedSensor(home: home)
         let platform = Platform(
-            storage: try EncryptedFileStorage(directory: "\(home)/test-store"), fingerprintSensor: sensor,
-            faceSensor: sensor, clock: try SimulatedClock(home: home))
+            storage: try EncryptedFileStorage(directory: "\(home)/test-store"),
+            fingerprintSensor: SimulatedSensor(.finger, home: home), faceSensor: SimulatedSensor(.face, home: home),
+            devicePasscode: SimulatedPasscode(home: home), clock: try SimulatedClock(home: home))
         let module = try AuthenticatorModule(
             platform: platform, configuration: AuthenticatorModule.Configuration(callerID: facet))
         self.client = MessageClient(module: module, facetID: facet, fetchFacets: fetchFacets)
@@ -142,12 +142,13 @@ actor TestPerson: UserInteraction {
     }
 
     nonisolated func verifyBiometric(
-        _ model: AuthenticatorModel, hint: String?, read: @escaping @Sendable () async throws -> BiometricReading
-    ) async throws -> BiometricReading { try await read() }
+        _ model: AuthenticatorModel, hint: String?,
+        read: @escaping @Sendable (SystemPrompt) async throws -> BiometricReading
+    ) async throws -> BiometricReading { try await read(SystemPrompt()) }
 
     nonisolated func verifyDevicePasscode(
-        _ model: AuthenticatorModel, ask: @escaping @Sendable () async throws -> DevicePasscodeReading
-    ) async throws -> DevicePasscodeReading { try await ask() }
+        _ model: AuthenticatorModel, ask: @escaping @Sendable (SystemPrompt) async throws -> DevicePasscodeReading
+    ) async throws -> DevicePasscodeReading { try await ask(SystemPrompt()) }
 }
 
 extension Refusal {
