@@ -3,6 +3,7 @@ import Crypto
 import JOSE
 import OAuth
 import UAF
+import UAFClient
 import _Primitives
 
 /// One parser that reads from outside.
@@ -23,6 +24,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case finalChallengeParams = "final-challenge-params"
     case transport
     case policy
+    case facetList = "facet-list"
     case metadata
     case keysAndSignatures = "keys-and-signatures"
     case outOfBandPayload = "out-of-band-payload"
@@ -50,6 +52,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             self.survives(bytes, { try FinalChallengeParams(encoded: Self.text($0)) }, { Array($0.encoded.utf8) })
         case .transport: self.transport(bytes)
         case .policy: Self.policy(bytes)
+        case .facetList: FacetListTarget.holds(bytes)
         case .metadata: Self.metadata(bytes)
         case .keysAndSignatures: Self.keysAndSignatures(bytes)
         case .outOfBandPayload: Self.outOfBandPayload(bytes)
