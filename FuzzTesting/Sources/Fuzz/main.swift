@@ -12,12 +12,15 @@ private func runDriver(
 /// The target, named by the environment: the arguments are libFuzzer's own, and its callback captures nothing.
 private enum Chosen {
     static let name = getenv("FUZZ_TARGET").map { String(cString: $0) } ?? ""
-    static let holds: (([UInt8]) -> Bool)? =
-        FuzzTarget(rawValue: Self.name).map { target in { target.holds($0) } }
-        ?? ServerFuzzTarget(rawValue: Self.name).map { target in { target.holds($0) } }
+    static let target = FuzzTarget(rawValue: Self.name)
+    static let serverTarget = ServerFuzzTarget(rawValue: Self.name)
+
+    static func holds(_ bytes: [UInt8]) -> Bool {
+        Self.target?.holds(bytes) ?? Self.serverTarget?.holds(bytes) ?? false
+    }
 }
 
-if Chosen.holds == nil {
+if Chosen.target == nil && Chosen.serverTarget == nil {
     for name in FuzzTarget.allCases.map(\.rawValue) + ServerFuzzTarget.allCases.map(\.rawValue) { print(name) }
     exit(CommandLine.arguments.contains("--list") ? 0 : 2)
 }
@@ -26,7 +29,7 @@ private var count = CommandLine.argc
 private var arguments = CommandLine.unsafeArgv
 exit(
     runDriver(&count, &arguments) { start, length in
-        guard Chosen.holds?(Array(UnsafeBufferPointer(start: start, count: length))) == true else {
+        guard Chosen.holds(Array(UnsafeBufferPointer(start: start, count: length))) else {
             fatalError("a property of the target does not hold")
         }
         return 0
