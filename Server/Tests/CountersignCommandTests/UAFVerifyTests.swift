@@ -117,9 +117,32 @@ struct UAFVerifyTests {
         let scenario = UAFScenario.registration(.p256Raw, .x962Raw, attestation: .basicFull)
         #expect(try self.verdict(scenario).isAccepted)
         #expect(try self.verdict(scenario, time: "2050-01-01T00:00:00Z").json.string("step") == "attestation")
-        var readings = LenientReadings()
-        LenientReading.expiredCertificates.apply(to: &readings)
+        let readings = try Self.readings("expired-certificates")
         #expect(try self.verdict(scenario, time: "2050-01-01T00:00:00Z", readings: readings).isAccepted)
+    }
+
+    private static func readings(_ names: String...) throws -> LenientReadings {
+        try names.reduce(into: LenientReadings()) { try #require(LenientReading(argument: $1)).apply(to: &$0) }
+    }
+
+    @Test(
+        "A lenient reading takes what the strict server refuses for its row, and nothing else",
+        arguments: [
+            ("base64", Damage.paddedAssertion), ("signed-data-anywhere", .signatureFirst),
+            ("short-nonces", .shortNonce),
+            ("vendor-tag-2EEE", .unknownCriticalTag),
+        ])
+    func lenient(name: String, damage: Damage) throws {
+        let scenario = UAFScenario.authentication(.p256Raw, .x962Raw, damage: damage)
+        #expect(try !self.verdict(scenario).isAccepted)
+        #expect(try self.verdict(scenario, readings: Self.readings(name)).isAccepted)
+        let other = UAFScenario.authentication(.p256Raw, .x962Raw, damage: .brokenSignature)
+        #expect(try !self.verdict(other, readings: Self.readings(name)).isAccepted)
+    }
+
+    @Test("Every name of a reading that the help gives changes the readings", arguments: LenientReading.allValueStrings)
+    func lenientNames(name: String) throws {
+        #expect(try Self.readings(name.replacing("HHHH", with: "3FFC")) != LenientReadings())
     }
 
     @Test("The bodies of the transport are taken for the messages in them")
@@ -170,7 +193,9 @@ struct UAFVerifyTests {
         let files = ["--request", "a", "--response", "b", "--metadata", "c"]
         let command = try UAFCommand.Verify.parse(files + ["--lenient", "expired-certificates", "--key", "d"])
         #expect(command.lenient == [.expiredCertificates] && command.key == ["d"])
-        #expect(throws: (any Error).self) { try UAFCommand.Verify.parse(files + ["--lenient", "anything"]) }
+        for name in ["anything", "vendor-tag-", "vendor-tag-XXXX", "vendor-tag-13FFC"] {
+            #expect(throws: (any Error).self) { try UAFCommand.Verify.parse(files + ["--lenient", name]) }
+        }
         #expect(throws: (any Error).self) { try UAFCommand.Verify.parse(["--request", "a"]) }
     }
 }

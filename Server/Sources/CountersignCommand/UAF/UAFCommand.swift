@@ -89,15 +89,45 @@ struct UAFCommand: ParsableCommand {
     }
 }
 
-/// The readings of `--lenient`, by names of their own.
-enum LenientReading: String, ExpressibleByArgument, CaseIterable {
-    case expiredCertificates = "expired-certificates"
-    case unmarkedIssuers = "unmarked-issuers"
+/// The readings of `--lenient`, by names of their own. A vendor's tag is named with its number: `vendor-tag-3FFC`.
+enum LenientReading: Hashable, ExpressibleByArgument {
+    case base64, signedDataAnywhere, expiredCertificates, unmarkedIssuers, shortNonces, noChannelBinding, emptyFacet
+    case anyText
+    case vendorTag(TLVTag)
+
+    private static let names: [(name: String, reading: LenientReading)] = [
+        ("base64", .base64), ("signed-data-anywhere", .signedDataAnywhere),
+        ("expired-certificates", .expiredCertificates), ("unmarked-issuers", .unmarkedIssuers),
+        ("short-nonces", .shortNonces), ("no-channel-binding", .noChannelBinding), ("empty-facet", .emptyFacet),
+        ("any-text", .anyText),
+    ]
+
+    static var allValueStrings: [String] { self.names.map(\.name) + ["vendor-tag-HHHH"] }
+
+    init?(argument: String) {
+        let prefix = "vendor-tag-"
+        if let known = Self.names.first(where: { $0.name == argument }) {
+            self = known.reading
+        } else if argument.hasPrefix(prefix), argument.count == prefix.count + 4,
+            let number = UInt16(argument.dropFirst(prefix.count), radix: 16)
+        {
+            self = .vendorTag(TLVTag(rawValue: number))
+        } else {
+            return nil
+        }
+    }
 
     func apply(to readings: inout LenientReadings) {
         switch self {
+        case .base64: readings.row2Base64 = true
+        case .signedDataAnywhere: readings.row3SignedDataAnywhere = true
         case .expiredCertificates: readings.row18ExpiredCertificates = true
         case .unmarkedIssuers: readings.row20UnmarkedIssuers = true
+        case .shortNonces: readings.row26ShortNonces = true
+        case .noChannelBinding: readings.section2NoChannelBinding = true
+        case .emptyFacet: readings.section7EmptyFacetID = true
+        case .anyText: readings.section14AnyText = true
+        case .vendorTag(let tag): readings.row21VendorTags.insert(tag)
         }
     }
 }

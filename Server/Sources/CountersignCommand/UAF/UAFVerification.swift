@@ -30,14 +30,14 @@ struct UAFVerification {
     }
 
     private func registration(_ bytes: [UInt8], _ request: RegistrationRequest) throws(UAFRefusal) -> UAFVerdict {
-        let response = try UnverifiedRegistration(parsing: bytes)
+        let response = try UnverifiedRegistration(parsing: bytes, reading: self.readings)
         let verified = try RegistrationVerifier(self.configuration(response.facetID)).verify(
             response, expected: ExpectedRegistration(request), existing: Set(self.keys.map(\.id)), at: self.now)
         return UAFVerdict(verified)
     }
 
     private func authentication(_ bytes: [UInt8], _ request: AuthenticationRequest) throws(UAFRefusal) -> UAFVerdict {
-        let response = try UnverifiedAuthentication(parsing: bytes)
+        let response = try UnverifiedAuthentication(parsing: bytes, reading: self.readings)
         let verified = try AuthenticationVerifier(self.configuration(response.facetID)).verify(
             response, expected: ExpectedAuthentication(request, account: self.account), credentials: self.keys)
         return UAFVerdict(verified, keys: self.keys)
