@@ -29,6 +29,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case keysAndSignatures = "keys-and-signatures"
     case outOfBandPayload = "out-of-band-payload"
     case transactionText = "transaction-text"
+    case payment
     case jws
     case jwe
     case jwk
@@ -57,6 +58,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .keysAndSignatures: Self.keysAndSignatures(bytes)
         case .outOfBandPayload: Self.outOfBandPayload(bytes)
         case .transactionText: Self.transactionText(bytes)
+        case .payment: Self.payment(bytes)
         case .jws: Self.jws(bytes)
         case .jwe: Self.jwe(bytes)
         case .jwk: Self.jwk(bytes)
@@ -203,6 +205,14 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         }
         guard let made = try? TransactionText(normalizing: self.text(bytes)) else { return true }
         return (try? TransactionText(received: made.bytes)) == made
+    }
+
+    /// A text that is recognised as a payment is the one spelling of it.
+    private static func payment(_ bytes: [UInt8]) -> Bool {
+        guard let text = try? TransactionText(received: bytes), let payment = try? Payment(recognizing: text) else {
+            return true
+        }
+        return payment.text == text && payment.fields.count >= 3
     }
 
     private static func jws(_ bytes: [UInt8]) -> Bool {
