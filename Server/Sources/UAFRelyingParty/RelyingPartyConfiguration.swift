@@ -22,7 +22,8 @@ public struct RelyingPartyConfiguration: Sendable {
     /// The defaults are the strict ones, except that the TLS channel is not looked at: proxies end it.
     public init(
         metadata: MetadataCatalog, versions: Set<Version> = [.uaf11], trustedFacets: Set<FacetID>,
-        channelBinding: ChannelBindingRule = .ignore, knownExtensions: Set<String> = ["fido.uaf.uvm"],
+        channelBinding: ChannelBindingRule = .ignore,
+        knownExtensions: Set<String> = [AssertionExtension.userVerificationMethodsID],
         acceptsLessPreferredAttestation: Bool = false, acceptsOutdatedAuthenticators: Bool = false,
         lenientReadings: LenientReadings = LenientReadings()
     ) {

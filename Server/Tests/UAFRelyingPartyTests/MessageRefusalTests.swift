@@ -84,6 +84,14 @@ struct MessageRefusalTests {
         Refused("an assertion's unknown extension that must be known", .unacceptableContent, .messageExtensions) {
             $0.keys[0].messageExtensions = [Extension(id: "x", data: "", failIfUnknown: true)]
         },
+        Refused("a key attestation of Android that must be understood", .unacceptableContent, .messageExtensions) {
+            $0.header.extensions = [
+                Extension(id: "fido.uaf.android.key_attestation", data: "[]", failIfUnknown: true)
+            ]
+        },
+        Refused("a SafetyNet statement that must be understood", .unacceptableContent, .messageExtensions) {
+            $0.keys[0].messageExtensions = [Extension(id: "fido.uaf.safetynet", data: "p", failIfUnknown: true)]
+        },
         Refused("foreign server data", .invalidRequest, .serverData) { $0.header.serverData = "state2" },
         Refused("server data lost", .invalidRequest, .serverData) { $0.header.serverData = nil },
         Refused("server data that was not sent", .invalidRequest, .serverData) { $0.serverData = nil },
@@ -237,6 +245,12 @@ struct MessageRefusalTests {
         let changes: [(inout Scene) throws -> Void] = [
             { $0.header.appID = "" },
             { $0.header.extensions = [Extension(id: "x", data: "", failIfUnknown: false)] },
+            { $0.header.extensions = [Extension(id: "fido.uaf.safetynet", data: "a", failIfUnknown: false)] },
+            {
+                $0.header.extensions = [
+                    Extension(id: "fido.uaf.android.key_attestation", data: "p", failIfUnknown: false)
+                ]
+            },
             { $0.header.extensions = [Extension(id: "fido.uaf.uvm", data: "", failIfUnknown: true)] },
             { $0.keys[0].messageExtensions = [Extension(id: "x", data: "", failIfUnknown: false)] },
             { $0.keys[0].signedExtensions = [AssertionExtension(id: "x", data: [1], isCritical: false)] },
@@ -280,6 +294,32 @@ struct MessageRefusalTests {
             var authentication = try Scene.authentication()
             try change(&authentication)
             #expect(throws: Never.self, "authentication \(index)") { try authentication.verifyAuthentication() }
+        }
+    }
+
+    @Test("How the user was verified is told from what is signed, and never refused (§15)")
+    func userVerificationMethods() throws {
+        let entry: [UInt8] = [0x02, 0x00, 0x00, 0x00, 0x06, 0x00, 0x02, 0x00]
+        let method = UserVerificationMethod(
+            userVerification: .fingerprint, keyProtection: [.hardware, .tee], matcherProtection: .tee)
+        for (data, methods) in [
+            (entry, [method]), (entry + entry, [method, method]), ([], []), (bytes(7), []), (entry + [0], []),
+        ] {
+            for operation in [UAF.Operation.registration, .authentication] {
+                var scene = try Scene(operation, [try SoftwareKey(Names.pin)])
+                scene.keys[0].signedExtensions = [
+                    AssertionExtension(id: "x", data: entry, isCritical: false),
+                    AssertionExtension(id: "fido.uaf.uvm", data: data, isCritical: true),
+                ]
+                scene.keys[0].unsignedExtensions = [
+                    AssertionExtension(id: "fido.uaf.uvm", data: entry, isCritical: true)
+                ]
+                let told =
+                    operation == .registration
+                    ? try scene.verifyRegistration().keys[0].userVerificationMethods
+                    : try scene.verifyAuthentication().signatures[0].userVerificationMethods
+                #expect(told == methods)
+            }
         }
     }
 

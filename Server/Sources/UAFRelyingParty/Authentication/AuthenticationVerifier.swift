@@ -98,6 +98,8 @@ public struct VerifiedAuthentication: Hashable, Sendable {
         public let authenticatorVersion: UInt16
         /// How the model verifies its user, by its metadata.
         public let userVerification: UserVerification
+        /// How it says in what it signed that it verified its user; empty where it does not say it.
+        public let userVerificationMethods: [UserVerificationMethod]
     }
 }
 
@@ -159,7 +161,8 @@ public struct AuthenticationVerifier: Sendable {
                 VerifiedAuthentication.Signature(
                     id: keys[index].id, oldSignCounter: keys[index].signCounter, newSignCounter: data.signCounter,
                     mode: data.mode, authenticatorVersion: data.authenticatorVersion,
-                    userVerification: info.userVerification))
+                    userVerification: info.userVerification,
+                    userVerificationMethods: data.extensions.flatMap(\.userVerificationMethods)))
         }
         guard contentHashes.isEmpty || confirmed != nil else {
             throw UAFRefusal(.unacceptableContent, .transaction, "nobody confirmed the transaction")

@@ -64,6 +64,8 @@ public struct VerifiedRegistration: Hashable, Sendable {
         public let attestationCertificates: [[UInt8]]
         /// How the model verifies its user, by its metadata.
         public let userVerification: UserVerification
+        /// How it says in what it signed that it verified its user; empty where it does not say it.
+        public let userVerificationMethods: [UserVerificationMethod]
     }
 }
 
@@ -133,7 +135,8 @@ public struct RegistrationVerifier: Sendable {
                     registrationCounter: data.registrationCounter, authenticatorVersion: data.authenticatorVersion,
                     attestationType: assertion.attestation.type,
                     attestationCertificates: assertion.attestation.certificates,
-                    userVerification: candidates[index].info.userVerification))
+                    userVerification: candidates[index].info.userVerification,
+                    userVerificationMethods: data.extensions.flatMap(\.userVerificationMethods)))
         }
         return VerifiedRegistration(
             username: expected.username, keys: keys, alternative: selection.alternative, facetID: params.facetID)

@@ -55,7 +55,7 @@ public struct RequestBuilder: Sendable {
         guard (1...128).contains(username.unicodeScalars.count) else { throw RequestError(code: .outOfRange) }
         let policy = Policy(
             accepted: factors.map { $0.map { MatchCriteria(aaid: self.models(of: $0)) } },
-            disallowed: self.disallowed(existing))
+            disallowed: self.disallowed(existing) + self.disallowedModels)
         try self.check(policy)
         return RegistrationRequest(
             header: try self.header(.registration, serverData), challenge: challenge, username: username, policy: policy
@@ -170,6 +170,12 @@ public struct RequestBuilder: Sendable {
             MatchCriteria(
                 aaid: [aaid], keyIDs: existing.filter { $0.id.aaid == aaid }.map(\.id.keyID).withoutRepetition)
         }
+    }
+
+    /// The models that are refused by a list or by their status (§8.1 step 1).
+    private var disallowedModels: [MatchCriteria] {
+        let revoked = self.metadata.aaids.filter(self.metadata.isRevoked).sorted { $0.text < $1.text }
+        return revoked.isEmpty ? [] : [MatchCriteria(aaid: revoked)]
     }
 
     private func header(_ operation: UAF.Operation, _ serverData: String?) throws(RequestError) -> OperationHeader {

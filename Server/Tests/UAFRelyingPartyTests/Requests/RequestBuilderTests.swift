@@ -52,6 +52,18 @@ struct RequestBuilderTests {
         for criteria in request.policy.disallowed { try criteria.checkCombination() }
     }
 
+    @Test("A registration disallows the models that are revoked (§8.1 step 1)")
+    func revokedModels() throws {
+        var metadata = try MetadataCatalog.builtIn()
+        metadata.revoke(Names.pin)
+        var entry = MetadataEntry(statement: try #require(metadata[Names.fingerprint]))
+        entry.reports = [MetadataEntry.StatusReport(status: .revoked)]
+        try metadata.add(entry)
+        let request = try RequestBuilder(metadata: metadata, appID: Names.appID).registrationRequest(
+            challenge: Self.challenge(), username: "alice", factors: Self.matrix, serverData: nil)
+        #expect(request.policy.disallowed == [MatchCriteria(aaid: [Names.pin, Names.fingerprint])])
+    }
+
     @Test("An authentication names the account's keys, a device an alternative")
     func authentication() throws {
         let credentials = [
