@@ -151,11 +151,13 @@ class Server:
         answer = self.admin("client", "add", name, "--redirect-uri", redirect_uri, *after, "--secret-file", secret)
         return answer["clientId"], secret
 
-    def enroll(self, username, phone, *options):
-        """Adds nobody: makes a link for `username`, has the phone open it, and confirms the number that it shows."""
+    def enroll(self, username, phone, *options, password=None):
+        """Adds nobody: makes a link for `username`, has the phone open it, and confirms the number that it shows. What
+        the phone asks for is the PIN, or else the given password."""
         picture = phone.home / "activation.png"
         activation = self.admin("activation", "create", username, "--qr-file", picture)
-        events = phone("enroll", picture, "--pin-stdin", *options, stdin=PIN + "\n").expect(0)
+        typed = ("--pin-stdin", PIN) if password is None else ("--password-stdin", password)
+        events = phone("enroll", picture, typed[0], *options, stdin=typed[1] + "\n").expect(0)
         picture.unlink()
         # An id may begin with a dash: after two of them nothing is taken for an option.
         self.admin("activation", "confirm", "--number", events["confirmation"]["number"], "--", activation["id"])

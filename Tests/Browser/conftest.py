@@ -21,12 +21,12 @@ class Deployment:
         self.bank = Bank(self.folder, self.server).start()
         self.numbers = itertools.count(1)
 
-    def person(self, *options):
+    def person(self, *options, password=None):
         """A person with an enrolled phone. Every test has its own, so that none disturbs another."""
         name = f"person{next(self.numbers)}"
         self.server.admin("account", "add", name, "--display-name", name.capitalize())
         phone = Phone(self.folder / f"phone-{name}")
-        self.server.enroll(name, phone, *options)
+        self.server.enroll(name, phone, *options, password=password)
         phone.username = name
         return phone
 

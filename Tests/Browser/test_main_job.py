@@ -68,14 +68,6 @@ def test_sign_in_on_the_same_device(bank, phone, browser):
     browser.wait_for("balance")
 
 
-def test_sign_in_with_the_finger(deployment, bank, browser):
-    phone = deployment.person("--authenticator", "fingerprint")
-    browser.begin_sign_in(bank)
-    phone("sensor", "--fingerprint", "match").expect(0)
-    phone("scan", browser.picture(), "--approve").expect(0)
-    browser.wait_for("balance")
-
-
 def test_in_app_authentication(deployment, phone):
     run = phone(
         "authenticate", phone.username, "--server", deployment.server.issuer, "--pin-stdin", "--approve",

@@ -49,11 +49,13 @@ public struct CeremonyEngine: Sendable {
         /// that `TransactionText` takes.
         public var lenientReadings: LenientReadings
 
-        /// A configuration with the product's own authenticators and PIN or fingerprint as factors.
+        /// Each of the product's own authenticators that a person answers with, alone.
+        public static let everyFactor: FactorMatrix = [[.pin], [.password], [.fingerprint], [.face], [.devicePasscode]]
+
+        /// A configuration with the product's own authenticators.
         public init(
             issuer: String, serviceName: String, appID: String, trustedFacets: [FacetID],
-            factors: FactorMatrix = [[.pin], [.fingerprint]],
-            enrolmentFactors: FactorMatrix = [[.pin], [.fingerprint]],
+            factors: FactorMatrix = Self.everyFactor, enrolmentFactors: FactorMatrix = Self.everyFactor,
             metadata: MetadataCatalog, limits: Limits = Limits(),
             lenientReadings: LenientReadings = LenientReadings()
         ) {

@@ -21,6 +21,8 @@ public struct Configuration: Hashable, Sendable, Codable {
     public var authenticationRequestPath: String
     /// Where an authentication response is sent.
     public var authenticationResponsePath: String
+    /// Where keys are deregistered.
+    public var deregistrationRequestPath: String
     /// Where a typed sign-in code is redeemed.
     public var authenticationRedeemPath: String
     /// Where an account's notices are fetched.
@@ -43,6 +45,7 @@ public struct Configuration: Hashable, Sendable, Codable {
         self.registrationResponsePath = "/uaf/1.1/registration/"
         self.authenticationRequestPath = "/uaf/1.1/request/authentication/"
         self.authenticationResponsePath = "/uaf/1.1/authentication/"
+        self.deregistrationRequestPath = "/uaf/1.1/request/deregistration/"
         self.authenticationRedeemPath = "/token/redeem/authentication"
         self.noticesPath = "/account/v1/notices"
         self.sessionsPath = "/account/v1/sessions"
@@ -53,7 +56,8 @@ public struct Configuration: Hashable, Sendable, Codable {
 
     private enum CodingKeys: String, CodingKey {
         case baseUrl, facetId, registrationRequestPath, registrationResponsePath, authenticationRequestPath
-        case authenticationResponsePath, authenticationRedeemPath, noticesPath, sessionsPath, redeemHosts
+        case authenticationResponsePath, deregistrationRequestPath, authenticationRedeemPath, noticesPath, sessionsPath,
+            redeemHosts
         case networkTimeoutInSeconds, userInteractionTimeoutInSeconds
     }
 
@@ -74,6 +78,7 @@ public struct Configuration: Hashable, Sendable, Codable {
         try read(.registrationResponsePath, into: &self.registrationResponsePath)
         try read(.authenticationRequestPath, into: &self.authenticationRequestPath)
         try read(.authenticationResponsePath, into: &self.authenticationResponsePath)
+        try read(.deregistrationRequestPath, into: &self.deregistrationRequestPath)
         try read(.authenticationRedeemPath, into: &self.authenticationRedeemPath)
         try read(.noticesPath, into: &self.noticesPath)
         try read(.sessionsPath, into: &self.sessionsPath)

@@ -22,6 +22,8 @@ public struct Operations: Sendable {
     public var registration: Registration { Registration(core: self.core) }
     /// Authenticates a person whose name the app knows.
     public var authentication: Authentication { Authentication(core: self.core) }
+    /// Deletes an account's keys of this device, at the server and here.
+    public var deregistration: Deregistration { Deregistration(core: self.core) }
     /// What has happened on a person's account: notices, and the browsers that are signed in.
     public var accountActivity: AccountActivity { AccountActivity(core: self.core) }
     /// Ends a browser's session that ``accountActivity`` has listed.

@@ -139,6 +139,7 @@ public actor VirtualServer: Transport {
                     uafRequest: String(
                         decoding: self.registrationMessage(username, Self.anything, .uaf11), as: UTF8.self)
                 ).serialized)
+        case "uaf/1.1/request/deregistration": return try self.deregister(request)
         case "uaf/1.1/registration": return self.message(self.judgeRegistration(request.body).serialized)
         case "uaf/1.1/authentication": return self.message(self.judgeAuthentication(request.body).serialized)
         default: return TransportResponse(status: 404, headers: [], body: [])
@@ -208,6 +209,39 @@ extension VirtualServer {
     private func message(_ body: [UInt8]) -> TransportResponse {
         TransportResponse(
             status: 200, headers: [("content-type", "application/fido+uaf; charset=UTF-8")], body: body)
+    }
+}
+
+// MARK: - Deregistration
+
+extension VirtualServer {
+    /// Deletes the keys that the context names, and answers with the message that has the client delete them.
+    private func deregister(_ request: TransportRequest) throws -> TransportResponse {
+        guard request.headers.contains(where: { $0 == ("Authorization", "Bearer virtual-jwt") }) else {
+            return TransportResponse(status: 401, headers: [], body: [])
+        }
+        let context = try GetUAFRequest(parsing: request.body).context ?? [:]
+        let verdict = self.verdict()
+        guard verdict.statusCode == .ok, try context.requiredString("mode") == "key" else {
+            return self.message(
+                ReturnUAFRequest(statusCode: verdict.statusCode, operation: .deregistration).serialized)
+        }
+        let names = try (context.array("keys") ?? []).map { value in
+            guard case .object(let key) = value else { throw JSONError(.wrongType, "keys") }
+            return (
+                aaid: try AAID(try key.requiredString("aaid")),
+                keyID: try KeyID(base64URL: try key.requiredString("keyID"))
+            )
+        }
+        for name in names { self.credentials[name.keyID] = nil }
+        let message = DeregistrationRequest(
+            header: OperationHeader(version: .uaf11, operation: .deregistration, appID: self.appID),
+            authenticators: names.map { .key($0.aaid, $0.keyID) })
+        return self.message(
+            ReturnUAFRequest(
+                statusCode: .ok, operation: .deregistration,
+                uafRequest: String(decoding: message.serialized, as: UTF8.self)
+            ).serialized)
     }
 }
 

@@ -1,0 +1,75 @@
+import UAF
+import UAFClient
+import _Primitives
+
+/// Deletes an account's keys of this device: at the server first, and here once the server has. Configure it and execute
+/// it once.
+///
+/// The account goes with its last key that a person answers with, and the device's name with the last account. A person
+/// who is not enrolled here is deregistered already: that is a success, and nothing is sent.
+public struct Deregistration: SingleOperation {
+    private let core: ClientCore
+    private var username: Username?
+    private var aaid: Aaid?
+    private var authorizationProvider: (any AuthorizationProvider)?
+    /// The SDK's alone.
+    public var run = OperationRun<Void, OperationError>()
+
+    init(core: ClientCore) { self.core = core }
+
+    /// Whose keys. Needed.
+    public func username(_ username: Username) -> Self { self.with { $0.username = username } }
+    /// The keys of that authenticator alone; without it, or with `nil`, all of the person's keys on this device.
+    public func aaid(_ aaid: Aaid?) -> Self { self.with { $0.aaid = aaid } }
+    /// What proves to the server who asks: from ``AuthenticationResult/authorizationProvider`` of an ``Authentication``.
+    public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
+        self.with { $0.authorizationProvider = provider }
+    }
+
+    /// Deregisters. Where the server refuses or does not answer, everything is still here, and asking again is right: the
+    /// server may have deleted its records. To delete here alone, see ``LocalData/deleteAuthenticator(username:aaid:)``.
+    public func execute() async throws(OperationError) {
+        guard self.run.begin() else { throw OperationError(.operationReused) }
+        guard let username else { throw OperationError(.missingInteraction, "no username") }
+        guard let record = await self.core.register.record(of: username) else { return }
+        guard record.baseUrl == self.core.configuration.baseUrl else {
+            throw OperationError(.userAlreadyRegisteredInAnotherServer, "the account is at another server")
+        }
+        let keys = self.keys(of: record)
+        guard !keys.isEmpty else { return }
+        do {
+            try await self.deregisterAtServer(keys, username)
+            try await self.core.forget(keys, of: record)
+        } catch {
+            throw OperationError(translating: error)
+        }
+    }
+
+    /// What goes: where nothing is left that a person answers with, also what came along with it.
+    private func keys(of record: AccountRecord) -> [KeyName] {
+        guard let aaid else { return record.keys }
+        let chosen = record.keys.filter { $0.aaid.text == aaid }
+        let left = record.keys.filter { $0.aaid.text != aaid }
+        let hasOther = left.contains { AuthenticatorModel(aaid: $0.aaid)?.info.isSilent == false }
+        return chosen.isEmpty || hasOther ? chosen : record.keys
+    }
+
+    private func deregisterAtServer(_ keys: [KeyName], _ username: Username) async throws {
+        let context: JSONObject = [
+            "username": .string(username), "mode": .string("key"),
+            "keys": .array(
+                keys.map { .object(["aaid": .string($0.aaid.text), "keyID": .string($0.keyID.base64URL)]) }),
+        ]
+        let answer = try await ServerExchange(core: self.core, recording: self.core.newRecording()).request(
+            GetUAFRequest(operation: .deregistration, context: context),
+            path: self.core.configuration.deregistrationRequestPath, authorization: self.authorizationProvider)
+        // The message can only name what was asked for: it confirms, and gives no orders of its own.
+        let message = try DeregistrationRequest(parsing: (answer.uafRequest ?? "").utf8)
+        let isConfirmed = keys.allSatisfy { key in
+            message.authenticators.contains { $0.aaid == key.aaid && $0.keyID == key.keyID }
+        }
+        guard isConfirmed, message.authenticators.count == keys.count else {
+            throw OperationError.fido(.protocolError, "the server's message is about other keys")
+        }
+    }
+}
