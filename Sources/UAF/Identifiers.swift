@@ -93,6 +93,8 @@ public struct Version: Hashable, Comparable, Sendable, CustomStringConvertible {
         self.minor = minor
     }
 
+    /// UAF 1.0, whose messages a client takes where that is configured.
+    public static let uaf10 = Version(major: 1, minor: 0)
     /// UAF 1.1, the version that this product speaks.
     public static let uaf11 = Version(major: 1, minor: 1)
 

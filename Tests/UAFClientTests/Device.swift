@@ -13,12 +13,22 @@ actor TestPerson: UserInteraction {
     private(set) var refusals: [SecretRefusal?] = []
     private(set) var hints: [String?] = []
     private(set) var passcodeQuestions = 0
+    private(set) var pictures: [[UInt8]] = []
+    private var pictureFailure: UserVerificationError?
     private var failure: UserVerificationError?
     private var beforePin: (@Sendable () async -> Void)?
 
     init(pins: [String] = ["135790"], failing failure: UserVerificationError? = nil) {
         self.pins = pins
         self.failure = failure
+    }
+
+    /// The person sees pictures, or there is no screen for them.
+    func seesPictures(failing failure: UserVerificationError?) { self.pictureFailure = failure }
+
+    func show(picture: [UInt8], _ model: AuthenticatorModel) async throws {
+        self.pictures.append(picture)
+        if let pictureFailure { throw pictureFailure }
     }
 
     /// Does something while the person is about to type.
@@ -68,30 +78,35 @@ struct Device: Sendable {
     static let passcode = AuthenticatorModel(factor: .devicePasscode, keyStore: .file)
     static let possession = AuthenticatorModel(factor: .devicePossession, keyStore: .file)
 
+    static let hardening = PinHardening(rounds: 2, blockSize: 1, parallelism: 1)
+
     let storage: InMemoryStorage
     let clock: FakeClock
     let sensor: ScriptedSensor?
     let camera: ScriptedSensor?
     let systemPasscode: ScriptedPasscode?
+    let platform: Platform
     let module: AuthenticatorModule
 
     init(
         storage: InMemoryStorage = InMemoryStorage(), clock: FakeClock = FakeClock(),
         sensor: ScriptedSensor? = ScriptedSensor(), camera: ScriptedSensor? = ScriptedSensor(),
-        systemPasscode: ScriptedPasscode? = ScriptedPasscode(), facet: String = Self.facet, maximumKeys: Int = 256
+        systemPasscode: ScriptedPasscode? = ScriptedPasscode(), facet: String = Self.facet, maximumKeys: Int = 256,
+        persona: String = "", displays: [DisplayPNGCharacteristics] = []
     ) throws {
         self.storage = storage
         self.clock = clock
         self.sensor = sensor
         self.camera = camera
         self.systemPasscode = systemPasscode
+        self.platform = Platform(
+            storage: storage, fingerprintSensor: sensor, faceSensor: camera, devicePasscode: systemPasscode,
+            clock: clock)
         self.module = try AuthenticatorModule(
-            platform: Platform(
-                storage: storage, fingerprintSensor: sensor, faceSensor: camera, devicePasscode: systemPasscode,
-                clock: clock),
+            platform: self.platform,
             configuration: AuthenticatorModule.Configuration(
-                callerID: try FacetID(facet), pinHardening: PinHardening(rounds: 2, blockSize: 1, parallelism: 1),
-                maximumKeys: maximumKeys))
+                callerID: try FacetID(facet), pinHardening: Self.hardening, maximumKeys: maximumKeys,
+                personaID: persona, pictureDisplays: displays))
     }
 
     /// The same device after its process was killed.

@@ -87,6 +87,7 @@ struct ClientCore: Sendable {
     let module: AuthenticatorModule
     let register: AccountRegister
     private let facetID: FacetID
+    private let facetLists: FacetListCache
     private let traceRecorder: TraceRecorder?
 
     init(
@@ -106,6 +107,7 @@ struct ClientCore: Sendable {
         self.module = module
         self.register = register
         self.facetID = facetID
+        self.facetLists = FacetListCache(clock: platform.clock)
         self.traceRecorder = traceRecorder
     }
 
@@ -114,7 +116,8 @@ struct ClientCore: Sendable {
 
     /// The UAF client, for one operation.
     func messages(_ recording: Recording) -> MessageClient {
-        MessageClient(module: self.module, facetID: self.facetID) { [channel, configuration] url in
+        MessageClient(module: self.module, facetID: self.facetID, cache: self.facetLists) {
+            [channel, configuration] url in
             let response = try await channel.send(
                 TransportRequest(
                     method: "GET", url: url, headers: [("Accept", "application/fido.trusted-apps+json")], body: [],
@@ -122,7 +125,16 @@ struct ClientCore: Sendable {
             return FacetListAnswer(
                 status: response.status, contentType: response.header("Content-Type"),
                 location: response.header("Location"),
-                redirectAuthorized: response.header("FIDO-AppID-Redirect-Authorized"), body: response.body)
+                redirectAuthorized: response.header("FIDO-AppID-Redirect-Authorized"),
+                cacheControl: response.header("Cache-Control"), age: response.header("Age"), body: response.body)
+        }
+    }
+
+    /// What the answers of an operation bind to, as far as the transport sees it.
+    var channelBinding: ChannelBinding {
+        get async {
+            await self.channel.transport.serverCertificate(of: self.configuration.baseUrl)
+                .map(ChannelBinding.init(serverCertificate:)) ?? ChannelBinding()
         }
     }
 

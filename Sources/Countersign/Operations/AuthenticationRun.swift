@@ -56,7 +56,8 @@ struct AuthenticationRun: Sendable {
         let exchange = ServerExchange(core: self.core, recording: self.recording)
         let path = self.core.configuration.authenticationResponsePath
         do {
-            let prepared = try await self.core.messages(self.recording).prepareAuthentication(message)
+            let prepared = try await self.core.messages(self.recording).prepareAuthentication(
+                message, channel: await self.core.channelBinding)
             let text = try Self.confirmable(prepared.transaction)
             let candidates = try await self.candidates(prepared)
             let (candidate, wasShown) = try await self.selectAccount(candidates, prepared, text)

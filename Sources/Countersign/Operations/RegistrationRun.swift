@@ -45,7 +45,8 @@ struct RegistrationRun: Sendable {
         let exchange = ServerExchange(core: self.core, recording: self.recording)
         let path = self.core.configuration.registrationResponsePath
         do {
-            let prepared = try await self.core.messages(self.recording).prepareRegistration(message)
+            let prepared = try await self.core.messages(self.recording).prepareRegistration(
+                message, channel: await self.core.channelBinding)
             let selection = try await self.select(prepared)
             let interaction = await self.core.interaction(prepared.request.username, self.screens)
             let answer = try await prepared.register(

@@ -68,6 +68,15 @@ public struct TransportResponse: Sendable {
 public protocol Transport: Sendable {
     /// Sends a request and returns the answer, whatever its status.
     func send(_ request: TransportRequest) async throws -> TransportResponse
+
+    /// The certificate, DER, that the server of an address has shown on the last connection to it; `nil` where the
+    /// implementation does not see it. Authenticators bind their answers to it (UAF, channel binding).
+    func serverCertificate(of url: URL) async -> [UInt8]?
+}
+
+extension Transport {
+    /// Certificates are not seen.
+    public func serverCertificate(of url: URL) async -> [UInt8]? { nil }
 }
 
 /// Why no complete answer came. Two are equal when their codes are.

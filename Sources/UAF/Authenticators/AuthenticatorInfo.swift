@@ -22,6 +22,8 @@ public struct AuthenticatorInfo: Hashable, Sendable {
     public var tcDisplay: TransactionConfirmationDisplay
     /// `tcDisplayContentType`; there where ``tcDisplay`` is not empty.
     public var tcDisplayContentType: Transaction.ContentType?
+    /// `tcDisplayPNGCharacteristics`: the pictures that can be shown, beside the content type above.
+    public var pngCharacteristics: [DisplayPNGCharacteristics]
     /// `isSecondFactorOnly`
     public var isSecondFactorOnly: Bool
 
@@ -31,7 +33,8 @@ public struct AuthenticatorInfo: Hashable, Sendable {
         authenticationAlgorithm: SignatureAlgorithm, attestationTypes: [AttestationType],
         userVerification: UserVerification, keyProtection: KeyProtection, matcherProtection: MatcherProtection,
         attachmentHint: AttachmentHint, tcDisplay: TransactionConfirmationDisplay,
-        tcDisplayContentType: Transaction.ContentType? = nil, isSecondFactorOnly: Bool
+        tcDisplayContentType: Transaction.ContentType? = nil,
+        pngCharacteristics: [DisplayPNGCharacteristics] = [], isSecondFactorOnly: Bool
     ) {
         self.aaid = aaid
         self.authenticatorVersion = authenticatorVersion
@@ -44,6 +47,7 @@ public struct AuthenticatorInfo: Hashable, Sendable {
         self.attachmentHint = attachmentHint
         self.tcDisplay = tcDisplay
         self.tcDisplayContentType = tcDisplayContentType
+        self.pngCharacteristics = pngCharacteristics
         self.isSecondFactorOnly = isSecondFactorOnly
     }
 

@@ -104,6 +104,12 @@ private struct CombinationSearch {
 }
 
 extension MatchCriteria {
+    /// How an authenticator that matches attests a new key: by the first of `attestationTypes` that it has, else by its
+    /// own first (§9.2 step 6).
+    public func attestationType(of info: AuthenticatorInfo) -> AttestationType? {
+        self.attestationTypes?.first { info.attestationTypes.contains($0) } ?? info.attestationTypes.first
+    }
+
     /// Whether every member that is there matches (§2.2). An extension that must be understood matches nothing.
     public func matches(_ candidate: PolicyCandidate) -> Bool {
         let info = candidate.info

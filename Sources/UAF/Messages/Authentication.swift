@@ -22,7 +22,10 @@ public struct AuthenticationRequest: Hashable, Sendable {
 
     /// Reads the message: an array of exactly one dictionary of operation `Auth`.
     public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
-        let members = try MemberReader(message: bytes, "authenticationRequest")
+        try self.init(try MemberReader(message: bytes, "authenticationRequest"))
+    }
+
+    init(_ members: MemberReader) throws(UAFError) {
         self.header = try OperationHeader(members, expecting: .authentication)
         self.challenge = try Challenge(try members.requiredString("challenge"))
         self.transaction =
@@ -91,16 +94,24 @@ public struct Transaction: Hashable, Sendable {
     public var contentType: ContentType
     /// `content`: the bytes, base64url on the wire. What they may hold is the caller's rule.
     public var content: [UInt8]
+    /// `tcDisplayPNGCharacteristics`: the display that a picture was drawn for.
+    public var pngCharacteristics: DisplayPNGCharacteristics?
 
     /// Wraps the bytes of a content.
-    public init(contentType: ContentType = .textPlain, content: [UInt8]) {
+    public init(
+        contentType: ContentType = .textPlain, content: [UInt8], pngCharacteristics: DisplayPNGCharacteristics? = nil
+    ) {
         self.contentType = contentType
         self.content = content
+        self.pngCharacteristics = pngCharacteristics
     }
 
     init(_ members: MemberReader) throws(UAFError) {
         self.contentType = ContentType(rawValue: try members.requiredString("contentType"))
         self.content = try members.requiredBytes("content", 1...Int.max)
+        self.pngCharacteristics = try members.members("tcDisplayPNGCharacteristics").map {
+            (display) throws(UAFError) in try DisplayPNGCharacteristics(display)
+        }
     }
 
     /// Reads the dictionary alone, as a relying party's back end sends it.
@@ -108,9 +119,11 @@ public struct Transaction: Hashable, Sendable {
 
     /// The dictionary.
     public var json: JSONObject {
-        [
+        var object: JSONObject = [
             "contentType": .string(self.contentType.rawValue), "content": .string(Base64URL.encode(self.content)),
         ]
+        object["tcDisplayPNGCharacteristics"] = self.pngCharacteristics?.json
+        return object
     }
 
     /// SHA-256 of the content's bytes: what TAG_TRANSACTION_CONTENT_HASH holds (§14).

@@ -17,7 +17,10 @@ public struct DeregistrationRequest: Hashable, Sendable {
     ///
     /// An entry with an empty member must be the only one and needs UAF 1.1: else ``UAFError/Code/invalidValue``.
     public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
-        let members = try MemberReader(message: bytes, "deregistrationRequest")
+        try self.init(try MemberReader(message: bytes, "deregistrationRequest"))
+    }
+
+    init(_ members: MemberReader) throws(UAFError) {
         self.header = try OperationHeader(members, expecting: .deregistration)
         self.authenticators = try members.requiredList("authenticators") { (element) throws(UAFError) in
             try DeregisterAuthenticator(element)
@@ -80,11 +83,14 @@ public enum UAFRequest: Hashable, Sendable {
 
     /// Reads the header first and then the message that it names. Throws ``UAFError/Code/wrongOperation`` for another.
     public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
-        let members = try MemberReader(message: bytes, "request")
+        try self.init(try MemberReader(message: bytes, "request"))
+    }
+
+    init(_ members: MemberReader) throws(UAFError) {
         switch try OperationHeader(try members.requiredMembers("header")).operation {
-        case .registration: self = .registration(try RegistrationRequest(parsing: bytes))
-        case .authentication: self = .authentication(try AuthenticationRequest(parsing: bytes))
-        case .deregistration: self = .deregistration(try DeregistrationRequest(parsing: bytes))
+        case .registration: self = .registration(try RegistrationRequest(members))
+        case .authentication: self = .authentication(try AuthenticationRequest(members))
+        case .deregistration: self = .deregistration(try DeregistrationRequest(members))
         default: throw UAFError(.wrongOperation, "request of an unknown operation")
         }
     }

@@ -21,7 +21,10 @@ public struct RegistrationRequest: Hashable, Sendable {
 
     /// Reads the message: an array of exactly one dictionary of operation `Reg`.
     public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
-        let members = try MemberReader(message: bytes, "registrationRequest")
+        try self.init(try MemberReader(message: bytes, "registrationRequest"))
+    }
+
+    init(_ members: MemberReader) throws(UAFError) {
         self.header = try OperationHeader(members, expecting: .registration)
         self.challenge = try Challenge(try members.requiredString("challenge"))
         self.username = try members.requiredString("username", 1...128)
@@ -76,18 +79,31 @@ public struct EncodedAssertion: Hashable, Sendable {
     public var bytes: [UInt8]
     /// `exts`
     public var extensions: [Extension]
+    /// `tcDisplayPNGCharacteristics`, of a registration alone: the pictures that the authenticator shows, 0 to 16.
+    public var pngCharacteristics: [DisplayPNGCharacteristics]
 
     /// Wraps the bytes of an assertion.
-    public init(scheme: AssertionScheme = .uafV1TLV, bytes: [UInt8], extensions: [Extension] = []) {
+    public init(
+        scheme: AssertionScheme = .uafV1TLV, bytes: [UInt8], extensions: [Extension] = [],
+        pngCharacteristics: [DisplayPNGCharacteristics] = []
+    ) {
         self.scheme = scheme
         self.bytes = bytes
         self.extensions = extensions
+        self.pngCharacteristics = pngCharacteristics
     }
 
     init(_ members: MemberReader, _ reading: LenientReadings) throws(UAFError) {
         self.scheme = AssertionScheme(rawValue: try members.requiredString("assertionScheme"))
         self.bytes = try members.requiredBytes("assertion", 1...4096, reading: reading)
         self.extensions = try Extension.list(members)
+        self.pngCharacteristics =
+            try members.list("tcDisplayPNGCharacteristics") { (display) throws(UAFError) in
+                try DisplayPNGCharacteristics(display)
+            } ?? []
+        guard self.pngCharacteristics.count <= 16 else {
+            throw UAFError(.outOfRange, "\(members.place).tcDisplayPNGCharacteristics")
+        }
     }
 
     private var json: JSON {
@@ -95,6 +111,9 @@ public struct EncodedAssertion: Hashable, Sendable {
             "assertionScheme": .string(self.scheme.rawValue), "assertion": .string(Base64URL.encode(self.bytes)),
         ]
         object["exts"] = Extension.json(self.extensions)
+        if !self.pngCharacteristics.isEmpty {
+            object["tcDisplayPNGCharacteristics"] = .array(self.pngCharacteristics.map(\.json))
+        }
         return .object(object)
     }
 

@@ -35,7 +35,9 @@ extension AuthenticatorModule {
         let proof = try await self.verifyForRegistration(model, options, verification)
         try Task.checkCancellation()
         // From here to the end nothing waits: the module's state is the same throughout.
-        guard self.database.keys.count < self.configuration.maximumKeys else {
+        guard self.database.keys.count < self.configuration.maximumKeys,
+            self.database.registrationCounter < UInt32.max
+        else {
             throw OperationFailure(.insufficientResources, of: .register, "no room for another key")
         }
         let name = KeyName(aaid: model.aaid, keyID: try KeyID(self.platform.random.bytes(32)))
@@ -55,7 +57,8 @@ extension AuthenticatorModule {
             (wrapKey, protection.secretSalt) = try self.newWrapKey(typed, keyID: name.keyID)
         }
         let record = KeyRecord(
-            aaid: name.aaid, keyID: name.keyID, appID: appID,
+            aaid: name.aaid, keyID: name.keyID, appID: appID, callerID: self.configuration.callerID.text,
+            personaID: self.configuration.personaID,
             keyHandle: try handle.wrapped(under: wrapKey, name: name, random: self.platform.random),
             created: self.platform.clock.now().milliseconds, protection: protection)
         if protection.secretSalt != nil { try self.ledger.open(name.keyID.base64URL) }
@@ -73,13 +76,16 @@ extension AuthenticatorModule {
             of: privateKey.signature(for: data.signedBytes), algorithm: model.info.authenticationAlgorithm)
         let assertion = RegistrationAssertion(
             keyRegistrationData: data, attestation: Attestation(type: attestationType, signature: signature))
-        return RegisteredKey(name: name, assertion: EncodedAssertion(bytes: try assertion.serialized()))
+        return RegisteredKey(
+            name: name,
+            assertion: EncodedAssertion(
+                bytes: try assertion.serialized(), pngCharacteristics: self.info(of: model).pngCharacteristics))
     }
 
     /// Signs with one key (Sign): verifies the person by what the key's model wants, counts, signs.
     ///
-    /// With a `transaction` the person has seen it, and verification confirms it: mode 2 with its hash. A silent
-    /// authenticator confirms nothing and refuses one. Throws ``OperationFailure``, `CancellationError` and
+    /// With a `transaction` verification confirms it: mode 2 with its hash. The person has seen a text; a picture is
+    /// shown here. A silent authenticator confirms nothing and refuses one. Throws ``OperationFailure``, `CancellationError` and
     /// ``StorageError``; after the last one no signature has left.
     public func authenticate(
         _ name: KeyName, appID: String, finalChallenge: String, transaction: Transaction?,
@@ -92,12 +98,16 @@ extension AuthenticatorModule {
             guard !model.info.isSilent, model.info.tcDisplay != [] else {
                 throw OperationFailure(.accessDenied, of: .sign, "a silent authenticator confirms no transaction")
             }
-            guard transaction.contentType == model.info.tcDisplayContentType else {
-                throw OperationFailure(.cannotRenderTransactionContent, of: .sign, "\(transaction.contentType)")
-            }
+            guard
+                transaction.contentType == model.info.tcDisplayContentType
+                    || transaction.isPicture(for: self.info(of: model).pngCharacteristics)
+            else { throw OperationFailure(.cannotRenderTransactionContent, of: .sign, "\(transaction.contentType)") }
         }
-        guard let record = self.database.index(of: name).map({ self.database.keys[$0] }), record.appID == appID else {
+        guard let record = self.ownIndex(of: name).map({ self.database.keys[$0] }), record.appID == appID else {
             throw OperationFailure(.accessDenied, of: .sign, "no such key for this AppID")
+        }
+        if let transaction, transaction.contentType == .imagePNG {
+            try await self.show(transaction, model, verification)
         }
         let handle = try await self.open(record, model, verification)
         try Task.checkCancellation()

@@ -90,7 +90,7 @@ extension AuthenticatorModule {
             @Sendable (_ status: AuthenticatorProtectionStatus, _ lastError: SecretRefusal?) async throws
             -> SecretChange
     ) async throws {
-        guard let index = self.database.index(of: name), self.database.keys[index].protection.secretSalt != nil else {
+        guard let index = self.ownIndex(of: name), self.database.keys[index].protection.secretSalt != nil else {
             throw OperationFailure(.accessDenied, of: .sign, "no key with a secret")
         }
         var new: SecretBytes?
@@ -185,6 +185,16 @@ extension AuthenticatorModule {
             case .cancelled: throw OperationFailure(.userCancelled, of: command, "cancelled at the operating system")
             case .lockedOut: throw OperationFailure(.userLockout, of: command, "the operating system has locked it")
             }
+        }
+    }
+
+    /// Shows a picture that is to be confirmed. An app without a screen for it cannot render it.
+    func show(_ picture: Transaction, _ model: AuthenticatorModel, _ verification: any UserInteraction) async throws {
+        do {
+            try await verification.show(picture: picture.content, model)
+        } catch let error as UserVerificationError {
+            let status = error == .unavailable ? .cannotRenderTransactionContent : error.status
+            throw OperationFailure(status, of: .sign, "the picture: \(error)")
         }
     }
 

@@ -26,18 +26,25 @@ public actor AuthenticatorModule {
         public var pinHardening: PinHardening
         /// How many keys the module keeps.
         public var maximumKeys: Int
+        /// The user or profile of the operating system (the standard's PersonaID); empty where there is one alone.
+        public var personaID: String
+        /// The pictures of transactions that the app can show; none: it shows texts alone.
+        public var pictureDisplays: [DisplayPNGCharacteristics]
 
         /// The defaults for an app.
         public init(
             callerID: FacetID, keyStore: AuthenticatorModel.KeyStore = .file,
             attemptLimit: AttemptLimit = AttemptLimit(),
-            pinHardening: PinHardening = PinHardening(), maximumKeys: Int = 256
+            pinHardening: PinHardening = PinHardening(), maximumKeys: Int = 256, personaID: String = "",
+            pictureDisplays: [DisplayPNGCharacteristics] = []
         ) {
             self.callerID = callerID
             self.keyStore = keyStore
             self.attemptLimit = attemptLimit
             self.pinHardening = pinHardening
             self.maximumKeys = maximumKeys
+            self.personaID = personaID
+            self.pictureDisplays = pictureDisplays
         }
     }
 
@@ -103,16 +110,23 @@ public actor AuthenticatorModule {
         }
     }
 
+    /// What a policy sees of a model on this device: pictures can be shown where the app says so.
+    public nonisolated func info(of model: AuthenticatorModel) -> AuthenticatorInfo {
+        var info = model.info
+        if !info.tcDisplay.isEmpty { info.pngCharacteristics = self.configuration.pictureDisplays }
+        return info
+    }
+
     /// The keys that were made for an AppID by this app (GetRegistrations), oldest first.
     public func registrations(appID: String) -> [KeyRegistration] {
-        self.database.keys.filter { $0.appID == appID }.map {
+        self.ownKeys.filter { $0.appID == appID }.map {
             KeyRegistration(name: $0.name, isPending: $0.isPending)
         }
     }
 
     /// How the PIN or the password of a key stands. A key that is not there counts as locked. Throws ``StorageError``.
     public func protectionStatus(of name: KeyName) throws -> AuthenticatorProtectionStatus {
-        guard self.database.index(of: name) != nil else { return .lockedOut }
+        guard self.ownIndex(of: name) != nil else { return .lockedOut }
         return try self.ledger.status(name.keyID.base64URL)
     }
 
@@ -121,7 +135,7 @@ public actor AuthenticatorModule {
     /// `ok` makes a pending key final; `accepted` leaves it pending; `unknownKeyID` deletes it, and so does every other
     /// code as long as the key is pending. Throws ``StorageError``.
     public func notify(_ name: KeyName, _ status: UAFStatusCode) throws {
-        guard let index = self.database.index(of: name) else { return }
+        guard let index = self.ownIndex(of: name) else { return }
         let isPending = self.database.keys[index].isPending
         switch status {
         case .accepted: return
@@ -138,14 +152,14 @@ public actor AuthenticatorModule {
     /// Keys that are not there are no error: nobody learns whether they were. Throws ``StorageError``.
     public func deregister(appID: String, aaid: AAID? = nil, keyID: KeyID? = nil) throws {
         try self.delete(
-            self.database.keys.filter { key in
+            self.ownKeys.filter { key in
                 key.appID == appID && aaid.map { key.aaid == $0 } ?? true && keyID.map { key.keyID == $0 } ?? true
             }.map(\.name))
     }
 
-    /// Deletes every key that is not in `names`: leftovers of a registration that was cut off. Throws ``StorageError``.
+    /// Deletes every key of this app that is not in `names`: leftovers of a registration that was cut off. Throws ``StorageError``.
     public func deleteAll(except names: Set<KeyName>) throws {
-        try self.delete(self.database.keys.map(\.name).filter { !names.contains($0) })
+        try self.delete(self.ownKeys.map(\.name).filter { !names.contains($0) })
     }
 
     /// Runs `body` while no other operation uses these keys: signatures reach the server in the order of their counters.
@@ -200,11 +214,23 @@ extension AuthenticatorModule {
         for name in names { try self.ledger.remove(name.keyID.base64URL) }
     }
 
-    /// SHA-256(AppID ‖ ASMToken ‖ PersonaID ‖ CallerID), the persona being empty (UAF ASM API 1.1, KHAccessToken).
+    /// The keys of this app and persona. Those of others are as if they were not there (§10).
+    private var ownKeys: [KeyRecord] { self.database.keys.filter(self.isOwn) }
+
+    func ownIndex(of name: KeyName) -> Int? {
+        self.database.index(of: name).flatMap { self.isOwn(self.database.keys[$0]) ? $0 : nil }
+    }
+
+    private func isOwn(_ key: KeyRecord) -> Bool {
+        key.callerID == self.configuration.callerID.text && key.personaID == self.configuration.personaID
+    }
+
+    /// SHA-256(AppID ‖ ASMToken ‖ PersonaID ‖ CallerID) (§12).
     func keyHandleAccessToken(appID: String) -> [UInt8] {
         var hash = SHA256()
         hash.update(data: Array(appID.utf8))
         self.token.withBytes { hash.update(bufferPointer: $0) }
+        hash.update(data: Array(self.configuration.personaID.utf8))
         hash.update(data: Array(self.configuration.callerID.text.utf8))
         return Array(hash.finalize())
     }

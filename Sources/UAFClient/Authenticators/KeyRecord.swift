@@ -6,6 +6,10 @@ struct KeyRecord: Equatable {
     var aaid: AAID
     var keyID: KeyID
     var appID: String
+    /// The app that made the key.
+    var callerID: String
+    /// The user or profile of the operating system; empty where there is one alone.
+    var personaID: String
     /// The wrapped key handle.
     var keyHandle: [UInt8]
     /// How many signatures the key has made, the next one not counted.
@@ -19,11 +23,14 @@ struct KeyRecord: Equatable {
     var name: KeyName { KeyName(aaid: self.aaid, keyID: self.keyID) }
 
     init(
-        aaid: AAID, keyID: KeyID, appID: String, keyHandle: [UInt8], created: Int64, protection: KeyProtectionRecord
+        aaid: AAID, keyID: KeyID, appID: String, callerID: String, personaID: String, keyHandle: [UInt8],
+        created: Int64, protection: KeyProtectionRecord
     ) {
         self.aaid = aaid
         self.keyID = keyID
         self.appID = appID
+        self.callerID = callerID
+        self.personaID = personaID
         self.keyHandle = keyHandle
         self.signCounter = 0
         self.isPending = true
@@ -35,6 +42,8 @@ struct KeyRecord: Equatable {
         self.aaid = try AAID(try object.requiredString("aaid"))
         self.keyID = try KeyID(base64URL: try object.requiredString("keyID"))
         self.appID = try object.requiredString("appID")
+        self.callerID = try object.requiredString("callerID")
+        self.personaID = try object.requiredString("personaID")
         guard let keyHandle = Base64URL.decode(try object.requiredString("keyHandle")),
             let isPending = try object.bool("isPending")
         else { throw StorageError(.corrupt, "a key") }
@@ -48,6 +57,7 @@ struct KeyRecord: Equatable {
     var json: JSONObject {
         var object: JSONObject = [
             "aaid": .string(self.aaid.text), "keyID": .string(self.keyID.base64URL), "appID": .string(self.appID),
+            "callerID": .string(self.callerID), "personaID": .string(self.personaID),
             "keyHandle": .string(Base64URL.encode(self.keyHandle)), "signCounter": .integer(Int64(self.signCounter)),
             "isPending": .bool(self.isPending), "created": .integer(self.created),
         ]

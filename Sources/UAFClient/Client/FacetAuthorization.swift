@@ -17,17 +17,24 @@ public struct FacetListAnswer: Sendable {
     public var location: String?
     /// The header `FIDO-AppID-Redirect-Authorized`.
     public var redirectAuthorized: String?
+    /// The header `Cache-Control`.
+    public var cacheControl: String?
+    /// The header `Age`.
+    public var age: String?
     /// The body.
     public var body: [UInt8]
 
     /// An answer of the given parts.
     public init(
-        status: Int, contentType: String?, location: String? = nil, redirectAuthorized: String? = nil, body: [UInt8]
+        status: Int, contentType: String?, location: String? = nil, redirectAuthorized: String? = nil,
+        cacheControl: String? = nil, age: String? = nil, body: [UInt8]
     ) {
         self.status = status
         self.contentType = contentType
         self.location = location
         self.redirectAuthorized = redirectAuthorized
+        self.cacheControl = cacheControl
+        self.age = age
         self.body = body
     }
 }
@@ -35,7 +42,7 @@ public struct FacetListAnswer: Sendable {
 /// Whether this app may use keys of an AppID (FIDO AppID and Facet Specification 1.1, section 3.1.2).
 ///
 /// Stricter than the standard where the standard needs the list of public suffixes: an `https` facet counts only on the
-/// AppID's own host, and a redirect only within it.
+/// AppID's own host, and a redirect only within it. A list has at most 64 KiB.
 public struct FacetAuthorization: Sendable {
     /// Fetches the list at an `https` address, anonymously and without following redirects.
     public typealias Fetch = @Sendable (URL) async throws -> FacetListAnswer
@@ -43,11 +50,13 @@ public struct FacetAuthorization: Sendable {
     private static let maximumRedirects = 3
 
     let facetID: FacetID
+    let cache: FacetListCache?
     let fetch: Fetch
 
-    /// A check for the app of this facet.
-    public init(facetID: FacetID, fetch: @escaping Fetch) {
+    /// A check for the app of this facet; without a `cache` each check fetches.
+    public init(facetID: FacetID, cache: FacetListCache? = nil, fetch: @escaping Fetch) {
         self.facetID = facetID
+        self.cache = cache
         self.fetch = fetch
     }
 
@@ -58,14 +67,15 @@ public struct FacetAuthorization: Sendable {
     public func authorize(appID: String, version: Version) async throws -> String {
         // Steps 1 and 2: no AppID, or the facet itself.
         if appID.isEmpty || appID == self.facetID.text { return self.facetID.text }
-        guard let url = URL(string: appID), url.scheme?.lowercased() == "https", let host = url.host()?.lowercased()
+        guard let url = URL(string: appID), url.scheme?.lowercased() == "https", let host = url.host()?.lowercased(),
+            url.user() == nil
         else { throw Self.refused("the AppID is neither https nor this facet") }
         // Step 3: a web origin on the AppID's own host.
         if let origin = Self.origin(self.facetID.text), origin.host == host { return appID }
         // Steps 4 to 6.
-        let answer: FacetListAnswer
+        let facets: [Version: Set<String>]
         do {
-            answer = try await self.list(at: url, host: host)
+            facets = try await self.facets(of: appID, at: url, host: host)
         } catch let error as OperationFailure {
             throw error
         } catch let error as CancellationError {
@@ -74,10 +84,19 @@ public struct FacetAuthorization: Sendable {
             throw Self.refused("the facet list could not be fetched")
         }
         // Steps 7 to 11.
-        guard Self.trusted(in: answer, host: host, version: version).contains(self.facetID.text) else {
+        guard facets[version]?.contains(self.facetID.text) == true else {
             throw Self.refused("the facet \(self.facetID.text) is not in the list of \(appID)")
         }
         return appID
+    }
+
+    private func facets(of appID: String, at url: URL, host: String) async throws -> [Version: Set<String>] {
+        if let kept = await self.cache?.facets(of: appID) { return kept }
+        let answer = try await self.list(at: url, host: host)
+        let facets = Self.trusted(in: answer.body, host: host)
+        await self.cache?.keep(
+            facets, of: appID, for: FacetListCache.lifetime(cacheControl: answer.cacheControl, age: answer.age))
+        return facets
     }
 
     private func list(at start: URL, host: String) async throws -> FacetListAnswer {
@@ -95,32 +114,32 @@ public struct FacetAuthorization: Sendable {
             }
             guard answer.redirectAuthorized?.lowercased() == "true", let location = answer.location,
                 let next = URL(string: location, relativeTo: url)?.absoluteURL, next.scheme?.lowercased() == "https",
-                next.host()?.lowercased() == host
+                next.host()?.lowercased() == host, next.user() == nil
             else { throw Self.refused("a redirect of the facet list that is not allowed") }
             url = next
         }
         throw Self.refused("too many redirects of the facet list")
     }
 
-    /// The facets that count: those of the message's version, without `http` and without foreign hosts.
-    private static func trusted(in answer: FacetListAnswer, host: String, version: Version) -> Set<String> {
-        guard case .object(let object)? = try? JSON(parsing: answer.body),
+    /// The facets that count, by version, without `http` and without foreign hosts.
+    private static func trusted(in body: [UInt8], host: String) -> [Version: Set<String>] {
+        guard case .object(let object)? = try? JSON(parsing: body),
             let lists = try? object.array("trustedFacets")
-        else { return [] }
-        var facets: Set<String> = []
+        else { return [:] }
+        var facets: [Version: Set<String>] = [:]
         for case .object(let list) in lists {
             guard let found = try? list.object("version"), let major = try? found.integer("major", as: UInt16.self),
                 let minor = try? found.integer("minor", as: UInt16.self),
-                Version(major: major, minor: minor) == version,
                 let identifiers = try? list.strings("ids")
             else { continue }
+            let version = Version(major: major, minor: minor)
             for identifier in identifiers {
                 if let origin = self.origin(identifier) {
-                    if origin.host == host { facets.insert(origin.text) }
+                    if origin.host == host { facets[version, default: []].insert(origin.text) }
                 } else if let scheme = URL(string: identifier)?.scheme?.lowercased(), scheme != "http",
                     scheme != "https"
                 {
-                    facets.insert(identifier)
+                    facets[version, default: []].insert(identifier)
                 }
             }
         }

@@ -1,64 +1,115 @@
 public import UAF
 
-/// The UAF client (UAF Protocol 1.1, sections 3.4 and 3.5): reads a server's message, decides whether and with what it
-/// can be answered, and has the module answer it.
+/// The UAF client (UAF Protocol 1.1, sections 3.4 to 3.6): reads a server's message, decides whether and with what it can
+/// be answered, and has the module answer it.
+///
+/// Client, module and authenticators are one program and know the same extensions: none. One that must be understood is
+/// refused by the client, before anybody is asked.
 public struct MessageClient: Sendable {
     /// The authenticators.
     public let module: AuthenticatorModule
+    let versions: Set<Version>
     private let facetID: FacetID
     private let facets: FacetAuthorization
 
-    /// A client for the app of this facet.
-    public init(module: AuthenticatorModule, facetID: FacetID, fetchFacets: @escaping FacetAuthorization.Fetch) {
+    /// A client for the app of this facet, which takes messages of the given protocol versions.
+    ///
+    /// Give the same `cache` to all clients of an app; without it each message fetches its facet list.
+    public init(
+        module: AuthenticatorModule, facetID: FacetID, versions: Set<Version> = [.uaf11],
+        cache: FacetListCache? = nil, fetchFacets: @escaping FacetAuthorization.Fetch
+    ) {
         self.module = module
         self.facetID = facetID
-        self.facets = FacetAuthorization(facetID: facetID, fetch: fetchFacets)
+        self.versions = versions
+        self.facets = FacetAuthorization(facetID: facetID, cache: cache, fetch: fetchFacets)
     }
 
-    /// Reads a registration request: version, parts, facet.
+    /// Reads any request: version (§9.1), parts, facet (§7.2), and which transaction content can be shown.
     ///
-    /// Throws ``OperationFailure``: `protocolError`, `unsupportedVersion`, `untrustedFacetID`.
-    public func prepareRegistration(_ message: some Collection<UInt8>) async throws -> PreparedRegistration {
-        let request: RegistrationRequest
-        do { request = try RegistrationRequest(parsing: message) } catch {
-            throw OperationFailure(.protocolError, "\(error)")
-        }
-        let (header, parameters) = try await self.accept(request.header, request.challenge)
-        return PreparedRegistration(client: self, request: request, header: header, finalChallenge: parameters.encoded)
-    }
-
-    /// Reads an authentication request: version, parts, facet, and which transaction content can be shown.
-    ///
+    /// `channel` is what the transport saw of the TLS channel that the message came through; the answer binds to it.
     /// Throws ``OperationFailure``: `protocolError`, `unsupportedVersion`, `untrustedFacetID`,
     /// `invalidTransactionContent`.
-    public func prepareAuthentication(_ message: some Collection<UInt8>) async throws -> PreparedAuthentication {
-        let request: AuthenticationRequest
-        do { request = try AuthenticationRequest(parsing: message) } catch {
+    public func prepare(_ message: some Collection<UInt8>, channel: ChannelBinding = ChannelBinding()) async throws
+        -> PreparedRequest
+    {
+        let request: UAFRequest?
+        do { request = try RequestMessage(parsing: message).request(among: self.versions) } catch {
             throw OperationFailure(.protocolError, "\(error)")
         }
-        let (header, parameters) = try await self.accept(request.header, request.challenge)
-        let transaction = request.transaction.first { $0.contentType == .textPlain }
-        guard transaction != nil || request.transaction.isEmpty else {
-            throw OperationFailure(.invalidTransactionContent, "no rendering as text")
+        guard let request else { throw OperationFailure(.unsupportedVersion, "no version in common") }
+        if let unknown = request.header.extensions.first(where: \.failIfUnknown) {
+            throw OperationFailure(.protocolError, "the extension \(unknown.id) must be understood")
         }
-        return PreparedAuthentication(
-            client: self, request: request, header: header, finalChallenge: parameters.encoded, transaction: transaction
-        )
+        // The answer's header: the AppID filled in, the extensions left away.
+        var header = request.header
+        header.appID = try await self.facets.authorize(appID: header.appID, version: header.version)
+        header.extensions = []
+        func finalChallenge(_ challenge: Challenge) -> String {
+            FinalChallengeParams(
+                appID: header.appID, challenge: challenge, facetID: self.facetID, channelBinding: channel
+            ).encoded
+        }
+        switch request {
+        case .registration(let request):
+            return .registration(
+                PreparedRegistration(
+                    client: self, request: request, header: header, finalChallenge: finalChallenge(request.challenge)))
+        case .authentication(let request):
+            return .authentication(
+                PreparedAuthentication(
+                    client: self, request: request, header: header, finalChallenge: finalChallenge(request.challenge),
+                    transaction: try self.rendering(of: request.transaction)))
+        case .deregistration(let request):
+            return .deregistration(PreparedDeregistration(client: self, request: request, appID: header.appID))
+        }
     }
 
-    /// The header of the answer, its AppID filled in, and what the answer binds to.
-    private func accept(_ header: OperationHeader, _ challenge: Challenge) async throws
-        -> (OperationHeader, FinalChallengeParams)
-    {
-        guard header.version == .uaf11 else { throw OperationFailure(.unsupportedVersion, "\(header.version)") }
-        if let unknown = header.extensions.first(where: \.failIfUnknown) {
-            throw OperationFailure(.protocolError, "the extension \(unknown.id.prefix(32)) must be understood")
+    /// As ``prepare(_:channel:)``, for a message that must be a registration: another is a `protocolError`.
+    public func prepareRegistration(
+        _ message: some Collection<UInt8>, channel: ChannelBinding = ChannelBinding()
+    ) async throws -> PreparedRegistration {
+        guard case .registration(let prepared) = try await self.prepare(message, channel: channel) else {
+            throw OperationFailure(.protocolError, "not a registration")
         }
-        var answer = header
-        answer.appID = try await self.facets.authorize(appID: header.appID, version: header.version)
-        answer.extensions = []
-        return (answer, FinalChallengeParams(appID: answer.appID, challenge: challenge, facetID: self.facetID))
+        return prepared
     }
+
+    /// As ``prepare(_:channel:)``, for a message that must be an authentication: another is a `protocolError`.
+    public func prepareAuthentication(
+        _ message: some Collection<UInt8>, channel: ChannelBinding = ChannelBinding()
+    ) async throws -> PreparedAuthentication {
+        guard case .authentication(let prepared) = try await self.prepare(message, channel: channel) else {
+            throw OperationFailure(.protocolError, "not an authentication")
+        }
+        return prepared
+    }
+
+    /// As ``prepare(_:channel:)``, for a message that must be a deregistration: another is a `protocolError`.
+    public func prepareDeregistration(_ message: some Collection<UInt8>) async throws -> PreparedDeregistration {
+        guard case .deregistration(let prepared) = try await self.prepare(message) else {
+            throw OperationFailure(.protocolError, "not a deregistration")
+        }
+        return prepared
+    }
+
+    /// The content to show (§14): a text before a picture, and a picture only where the app shows pictures of its kind.
+    private func rendering(of transaction: [Transaction]) throws -> Transaction? {
+        guard !transaction.isEmpty else { return nil }
+        let displays = self.module.configuration.pictureDisplays
+        guard
+            let shown = transaction.first(where: { $0.contentType == .textPlain })
+                ?? transaction.first(where: { $0.isPicture(for: displays) })
+        else { throw OperationFailure(.invalidTransactionContent, "no content that can be shown") }
+        return shown
+    }
+}
+
+/// A request that can be answered.
+public enum PreparedRequest: Sendable {
+    case registration(PreparedRegistration)
+    case authentication(PreparedAuthentication)
+    case deregistration(PreparedDeregistration)
 }
 
 /// A registration request that can be answered.
@@ -94,13 +145,10 @@ public struct PreparedRegistration: Sendable {
         var keys: [RegisteredKey] = []
         do {
             for model in models.sorted(by: { !$0.info.isSilent && $1.info.isSilent }) {
-                let preferred = self.request.policy.accepted.joined().lazy
-                    .filter { $0.matches(PolicyCandidate(info: model.info)) }
-                    .compactMap { $0.attestationTypes?.first { model.info.attestationTypes.contains($0) } }.first
                 keys.append(
                     try await self.client.module.register(
                         model, appID: self.appID, username: self.request.username, finalChallenge: self.finalChallenge,
-                        attestationType: preferred ?? model.info.attestationTypes[0], options: options,
+                        attestationType: self.attestationType(of: model, among: models), options: options,
                         verification: verification))
             }
         } catch {
@@ -110,6 +158,19 @@ public struct PreparedRegistration: Sendable {
         let response = RegistrationResponse(
             header: self.header, fcParams: self.finalChallenge, assertions: keys.map(\.assertion))
         return PreparedAnswer(message: response.serialized, keys: keys.map(\.name))
+    }
+
+    /// One type for each authenticator: that of the criterion which it meets in the server's first way to take these
+    /// authenticators together (§9.2 step 6).
+    private func attestationType(of model: AuthenticatorModel, among models: [AuthenticatorModel]) -> AttestationType {
+        let selection = PolicyMatcher(self.request.policy)
+            .selections(among: models.map { PolicyCandidate(info: $0.info) })
+            .first { $0.candidates.count == models.count }
+        let criterion = selection.flatMap { selection in
+            selection.candidates.firstIndex { models[$0] == model }
+                .map { self.request.policy.accepted[selection.alternative][$0] }
+        }
+        return (criterion ?? MatchCriteria()).attestationType(of: model.info) ?? .basicSurrogate
     }
 }
 
@@ -133,13 +194,15 @@ public struct PreparedAuthentication: Sendable {
 
     /// All ways to meet the policy with the given keys, the server's preference first; empty where there is none.
     ///
-    /// A silent key alone is no way: it says nothing about a person. Later keys in the list are preferred, as they are
-    /// newer.
+    /// A second factor alone is no way, as it says nothing about a person; nor are two keys of one authenticator, as
+    /// each criterion wants another. Later keys in the list are preferred, as they are newer.
     public func selections(among keys: [KeyName]) -> [[KeyName]] {
         let known = keys.reversed().compactMap { key in AuthenticatorModel(aaid: key.aaid).map { (key, $0.info) } }
         let candidates = known.map { PolicyCandidate(info: $0.1, keyIDs: [$0.0.keyID]) }
         return PolicyMatcher(self.request.policy).selections(among: candidates).map(\.candidates)
-            .filter { $0.contains { !known[$0].1.isSilent } }.map { $0.map { known[$0].0 } }
+            .filter { way in
+                way.contains { !known[$0].1.isSecondFactorOnly } && Set(way.map { known[$0].1.aaid }).count == way.count
+            }.map { way in way.map { known[$0].0 } }
     }
 
     /// Signs with each key and makes the message for the server. What is to be confirmed is confirmed with every key

@@ -27,6 +27,17 @@ public protocol UserInteraction: Sendable {
     func verifyDevicePasscode(
         _ model: AuthenticatorModel, ask: @escaping @Sendable (SystemPrompt) async throws -> DevicePasscodeReading
     ) async throws -> DevicePasscodeReading
+
+    /// Shows the picture of a transaction, a whole PNG file of a kind that the app has said it shows, until the person
+    /// goes on to verification. Without an implementation of its own it is `unavailable`.
+    func show(picture: [UInt8], _ model: AuthenticatorModel) async throws
+}
+
+extension UserInteraction {
+    /// There is no screen for pictures.
+    public func show(picture: [UInt8], _ model: AuthenticatorModel) async throws {
+        throw UserVerificationError.unavailable
+    }
 }
 
 /// Why a PIN or a password did not help, where another can be tried.

@@ -152,49 +152,106 @@ struct FacetAuthorizationTests {
     }
 }
 
-@Suite("UAF Application API 1.1 and ASM API 1.1: every status has one code (reference 5.3)")
-struct CommandStatusTests {
-    @Test(
-        "An authenticator's status becomes the module's, and that becomes the client's",
-        arguments: [
-            (CommandStatus.ok, ASMStatusCode.ok, ASMStatusCode.ok, ErrorCode.noError, ErrorCode.noError),
-            (.errorUnknown, .error, .error, .unknown, .unknown),
-            (.accessDenied, .accessDenied, .accessDenied, .authenticatorAccessDenied, .authenticatorAccessDenied),
-            (.userNotEnrolled, .userNotEnrolled, .accessDenied, .userNotEnrolled, .authenticatorAccessDenied),
-            (
-                .cannotRenderTransactionContent, .cannotRenderTransactionContent, .cannotRenderTransactionContent,
-                .invalidTransactionContent, .invalidTransactionContent
-            ),
-            (.userCancelled, .userCancelled, .userCancelled, .userCancelled, .userCancelled),
-            (.commandNotSupported, .error, .error, .unknown, .unknown),
-            (.attestationNotSupported, .error, .error, .unknown, .unknown),
-            (.parametersInvalid, .error, .error, .unknown, .unknown),
-            (
-                .keyDisappearedPermanently, .keyDisappearedPermanently, .keyDisappearedPermanently,
-                .keyDisappearedPermanently, .keyDisappearedPermanently
-            ),
-            (.timeout, .error, .error, .unknown, .unknown),
-            (.userNotResponsive, .userNotResponsive, .userNotResponsive, .userNotResponsive, .userNotResponsive),
-            (
-                .insufficientResources, .insufficientAuthenticatorResources, .insufficientAuthenticatorResources,
-                .insufficientAuthenticatorResources, .insufficientAuthenticatorResources
-            ),
-            (.userLockout, .userLockout, .userLockout, .userLockout, .userLockout),
-            (CommandStatus(rawValue: 0x77), .error, .error, .unknown, .unknown),
-        ])
-    func mapping(
-        status: CommandStatus, register: ASMStatusCode, sign: ASMStatusCode, registerCode: ErrorCode,
-        signCode: ErrorCode
-    ) {
-        #expect(status.asmStatus(of: .register) == register)
-        #expect(status.asmStatus(of: .sign) == sign)
-        #expect(register.errorCode == registerCode)
-        #expect(sign.errorCode == signCode)
+@Suite("FIDO AppID and Facet Specification 1.1 §3.1.2 step 4: a facet list is kept as long as its server allows")
+struct FacetListCacheTests {
+    private let clock = FakeClock()
+
+    /// How often a list was fetched.
+    private actor Count {
+        private(set) var value = 0
+        func add() { self.value += 1 }
     }
 
-    @Test("Deregistering with an authenticator that keeps no handles is done by the module alone")
-    func deregister() {
-        #expect(CommandStatus.commandNotSupported.asmStatus(of: .deregister) == .ok)
-        #expect(CommandStatus.errorUnknown.asmStatus(of: .deregister) == .error)
+    private func check(
+        _ cache: FacetListCache, _ count: Count, cacheControl: String?, age: String? = nil,
+        appID: String = "https://id.example.com/facets", facet: String = Device.facet
+    ) async throws -> String {
+        let facets = FacetAuthorization(facetID: try FacetID(facet), cache: cache) { _ in
+            await count.add()
+            return FacetListAnswer(
+                status: 200, contentType: "application/fido.trusted-apps+json", cacheControl: cacheControl, age: age,
+                body: Array(
+                    #"{"trustedFacets":[{"version":{"major":1,"minor":1},"ids":["linux:program:test"]}]}"#.utf8))
+        }
+        return try await facets.authorize(appID: appID, version: .uaf11)
+    }
+
+    @Test("A kept list is not fetched again until its time is over, whatever it says of this app")
+    func kept() async throws {
+        let cache = FacetListCache(clock: self.clock)
+        let count = Count()
+        for seconds in [0, 59] {
+            self.clock.advance(by: .seconds(seconds))
+            _ = try await self.check(cache, count, cacheControl: "public, max-age=60")
+            #expect(
+                await failure {
+                    _ = try await self.check(cache, count, cacheControl: "max-age=60", facet: "linux:program:other")
+                } == OperationFailure(.untrustedFacetID, ""))
+        }
+        #expect(await count.value == 1)
+        self.clock.advance(by: .seconds(1))
+        _ = try await self.check(cache, count, cacheControl: "max-age=60")
+        #expect(await count.value == 2)
+    }
+
+    @Test(
+        "Without leave, or where the headers contradict themselves, nothing is kept",
+        arguments: [
+            (nil, nil), ("", nil), ("no-store, max-age=60", nil), ("max-age=60, no-cache", nil), ("max-age=0", nil),
+            ("max-age=-1", nil), ("max-age", nil), ("max-age=x", nil), ("max-age=60, max-age=60", nil),
+            ("max-age=60", "60"), ("max-age=60", "x"), ("max-age=60", "-5"), ("s-maxage=60", nil),
+        ] as [(String?, String?)])
+    func notKept(cacheControl: String?, age: String?) async throws {
+        let cache = FacetListCache(clock: self.clock)
+        let count = Count()
+        for _ in 0..<2 { _ = try await self.check(cache, count, cacheControl: cacheControl, age: age) }
+        #expect(await count.value == 2)
+    }
+
+    @Test("The age that a list already has counts, and a day is the longest")
+    func lifetimes() async throws {
+        for (cacheControl, age, lifetime) in [
+            ("Max-Age=\"100\"", "40", 60), ("max-age=99999999999", nil, 86_400), ("max-age=5, private", nil, 5),
+        ] as [(String, String?, Int)] {
+            let cache = FacetListCache(clock: self.clock)
+            let count = Count()
+            _ = try await self.check(cache, count, cacheControl: cacheControl, age: age)
+            self.clock.advance(by: .seconds(lifetime) - .milliseconds(1))
+            _ = try await self.check(cache, count, cacheControl: cacheControl, age: age)
+            #expect(await count.value == 1)
+            self.clock.advance(by: .milliseconds(1))
+            _ = try await self.check(cache, count, cacheControl: cacheControl, age: age)
+            #expect(await count.value == 2)
+        }
+    }
+
+    @Test("Setting the wall clock keeps no list longer, and a restart keeps none")
+    func clocks() async throws {
+        let cache = FacetListCache(clock: self.clock)
+        let count = Count()
+        _ = try await self.check(cache, count, cacheControl: "max-age=60")
+        self.clock.moveWall(by: .seconds(-1_000))
+        self.clock.advance(by: .seconds(60))
+        _ = try await self.check(cache, count, cacheControl: "max-age=60")
+        #expect(await count.value == 2)
+        self.clock.restart()
+        _ = try await self.check(cache, count, cacheControl: "max-age=60")
+        #expect(await count.value == 3)
+    }
+
+    @Test("There is room for sixteen lists; the one that would end first makes way")
+    func bounded() async throws {
+        let cache = FacetListCache(clock: self.clock)
+        let count = Count()
+        func check(_ number: Int) async throws {
+            _ = try await self.check(
+                cache, count, cacheControl: "max-age=\(100 + number)", appID: "https://id.example.com/\(number)")
+        }
+        for number in 0...16 { try await check(number) }
+        #expect(await count.value == 17)
+        for number in 1...16 { try await check(number) }
+        #expect(await count.value == 17)
+        try await check(0)
+        #expect(await count.value == 18)
     }
 }

@@ -110,6 +110,7 @@ struct MessageClientTests {
         arguments: [
             "", "null", "[]", "{}", "[{}]", "[1]", "[[]]", "\u{0}",
             #"[{"header":{"upv":{"major":1,"minor":1},"op":"Dereg"}}]"#,
+            #"[{"header":{"upv":{"major":1,"minor":1},"op":"Dereg"},"authenticators":[{"aaid":"","keyID":""}]}]"#,
         ])
     func malformed(text: String) async {
         let expected = OperationFailure(.protocolError, "")

@@ -1,0 +1,109 @@
+public import UAF
+public import _Primitives
+
+/// What a client can do (DiscoveryData, §2.8). It is the same for every caller and names no key.
+public struct DiscoveryData: Hashable, Sendable {
+    /// `supportedUAFVersions`, the preferred one first.
+    public let supportedUAFVersions: [Version]
+    /// `clientVendor`
+    public let clientVendor: String
+    /// `clientVersion`
+    public let clientVersion: Version
+    /// `availableAuthenticators`: those that the device's hardware supports.
+    public let availableAuthenticators: [DiscoveredAuthenticator]
+
+    /// The dictionary.
+    public var json: JSONObject {
+        [
+            "supportedUAFVersions": Self.json(self.supportedUAFVersions), "clientVendor": .string(self.clientVendor),
+            "clientVersion": Self.json(self.clientVersion),
+            "availableAuthenticators": .array(
+                self.availableAuthenticators.map { .object($0.json(versions: self.supportedUAFVersions)) }),
+        ]
+    }
+
+    fileprivate static func json(_ version: Version) -> JSON {
+        .object(["major": .integer(Int64(version.major)), "minor": .integer(Int64(version.minor))])
+    }
+    fileprivate static func json(_ versions: [Version]) -> JSON { .array(versions.map { Self.json($0) }) }
+}
+
+/// An authenticator that can be used (Authenticator, §2.8).
+public struct DiscoveredAuthenticator: Hashable, Sendable {
+    /// `title`: a plain default, which an app replaces by its own words.
+    public let title: String
+    /// `description`: a plain default, as the title.
+    public let description: String
+    /// What a policy asks about.
+    public let info: AuthenticatorInfo
+
+    /// `icon`: one transparent pixel. The standard wants a picture; the app has the fitting one.
+    public static let icon =
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR4nGNgYAAAAAMAAbitOmMAAAAASUVORK5CYII="
+
+    init(_ factor: AuthenticatorModel.Factor, _ info: AuthenticatorInfo) {
+        (self.title, self.description) =
+            switch factor {
+            case .pin: ("PIN", "A PIN that this device verifies")
+            case .password: ("Password", "A password that this device verifies")
+            case .fingerprint: ("Fingerprint", "A finger on this device's sensor")
+            case .face: ("Face", "A face that this device recognises")
+            case .devicePasscode: ("Device passcode", "The passcode of this device")
+            case .devicePossession: ("Device", "This device itself")
+            }
+        self.info = info
+    }
+
+    fileprivate func json(versions: [Version]) -> JSONObject {
+        var object: JSONObject = [
+            "title": .string(self.title), "aaid": .string(self.info.aaid.text),
+            "description": .string(self.description), "supportedUAFVersions": DiscoveryData.json(versions),
+            "assertionScheme": .string(self.info.assertionScheme.rawValue),
+            "authenticationAlgorithm": .integer(Int64(self.info.authenticationAlgorithm.rawValue)),
+            "attestationTypes": .array(self.info.attestationTypes.map { .integer(Int64($0.rawValue)) }),
+            "userVerification": .integer(Int64(self.info.userVerification.rawValue)),
+            "keyProtection": .integer(Int64(self.info.keyProtection.rawValue)),
+            "matcherProtection": .integer(Int64(self.info.matcherProtection.rawValue)),
+            "attachmentHint": .integer(Int64(self.info.attachmentHint.rawValue)),
+            "isSecondFactorOnly": .bool(self.info.isSecondFactorOnly),
+            "tcDisplay": .integer(Int64(self.info.tcDisplay.rawValue)), "icon": .string(Self.icon),
+            "supportedExtensionIDs": .array([]),
+        ]
+        object["tcDisplayContentType"] = self.info.tcDisplayContentType.map { .string($0.rawValue) }
+        if !self.info.pngCharacteristics.isEmpty {
+            object["tcDisplayPNGCharacteristics"] = .array(self.info.pngCharacteristics.map(\.json))
+        }
+        return object
+    }
+}
+
+extension MessageClient {
+    /// What this client can do (discover).
+    public func discover() async -> DiscoveryData {
+        let available = await self.module.authenticators.filter(\.isSupportedByHardware)
+        return DiscoveryData(
+            supportedUAFVersions: self.versions.sorted(by: >), clientVendor: "Countersign",
+            clientVersion: Version(major: 1, minor: 0),
+            availableAuthenticators: available.map { status in
+                DiscoveredAuthenticator(status.model.factor, self.module.info(of: status.model))
+            })
+    }
+
+    /// Whether a message could be carried out, without asking anybody (checkPolicy, §9.6).
+    ///
+    /// Throws ``OperationFailure`` as ``prepare(_:channel:)`` does, and `noSuitableAuthenticator` where no authenticator
+    /// or no key of this device meets the policy. It says nothing about the person: what needs an enrolment counts.
+    public func checkPolicy(_ message: some Collection<UInt8>) async throws {
+        let isPossible: Bool
+        switch try await self.prepare(message) {
+        case .registration(let prepared):
+            let available = await self.module.authenticators.filter(\.isSupportedByHardware).map(\.model)
+            isPossible = await !prepared.selections(among: available).isEmpty
+        case .authentication(let prepared):
+            let keys = await self.module.registrations(appID: prepared.appID).map(\.name)
+            isPossible = !prepared.selections(among: keys).isEmpty
+        case .deregistration: isPossible = true
+        }
+        guard isPossible else { throw OperationFailure(.noSuitableAuthenticator, "nothing here meets the policy") }
+    }
+}

@@ -1,0 +1,65 @@
+import UAF
+
+/// Facet lists that a server allows to be kept, in memory, for as long as it allows and a day at most.
+///
+/// One for an app: operations share it. Time is the clock that nobody can set.
+public actor FacetListCache {
+    private static let capacity = 16
+    private static let longestLifetime = Duration.seconds(86_400)
+
+    private struct Entry {
+        let facets: [Version: Set<String>]
+        let end: Duration
+        let boot: String
+    }
+
+    private let clock: any DeviceClock
+    private var entries: [String: Entry] = [:]
+
+    /// An empty cache.
+    public init(clock: any DeviceClock) { self.clock = clock }
+
+    /// The trusted facets of an AppID by the versions of its list; `nil` where nothing is kept or its time is over.
+    func facets(of appID: String) -> [Version: Set<String>]? {
+        guard let entry = self.entries[appID] else { return nil }
+        guard entry.boot == self.clock.bootIdentifier, self.clock.uptime() < entry.end else {
+            self.entries[appID] = nil
+            return nil
+        }
+        return entry.facets
+    }
+
+    func keep(_ facets: [Version: Set<String>], of appID: String, for lifetime: Duration) {
+        guard lifetime > .zero else { return }
+        if self.entries.count >= Self.capacity, self.entries[appID] == nil,
+            let first = self.entries.min(by: { $0.value.end < $1.value.end })?.key
+        {
+            self.entries[first] = nil
+        }
+        self.entries[appID] = Entry(
+            facets: facets, end: self.clock.uptime() + min(lifetime, Self.longestLifetime),
+            boot: self.clock.bootIdentifier)
+    }
+
+    /// How long an answer may be kept (RFC 9111): `max-age` less the `Age` that it already has; not at all with
+    /// `no-store` or `no-cache`, without `max-age`, or where a directive stands twice or is no number.
+    static func lifetime(cacheControl: String?, age: String?) -> Duration {
+        var maximum: Int?
+        for directive in (cacheControl ?? "").lowercased().split(separator: ",") {
+            let parts = directive.split(separator: "=", maxSplits: 1).map {
+                $0.filter { !$0.isWhitespace && $0 != "\"" }
+            }
+            switch parts.first {
+            case "no-store", "no-cache": return .zero
+            case "max-age":
+                guard maximum == nil, parts.count == 2, let seconds = Int(parts[1]), seconds >= 0 else { return .zero }
+                maximum = min(seconds, 1 << 31)
+            default: continue
+            }
+        }
+        guard let maximum else { return .zero }
+        guard let age else { return .seconds(maximum) }
+        guard let seconds = Int(age.filter { !$0.isWhitespace }), seconds >= 0 else { return .zero }
+        return .seconds(max(0, maximum - min(seconds, 1 << 31)))
+    }
+}
