@@ -2,21 +2,27 @@
 import PackageDescription
 
 /// The load generator of `make bench` and the crash test of `make test`: both are clients of a running server, with keys
-/// of their own. A package of its own, so that neither an app nor the server resolves it.
+/// of their own. Beside them, what verification costs without a server. A package of its own, so that neither an app nor
+/// the server resolves it.
 
 let protocols: Target.Dependency = .product(name: "CountersignProtocols", package: "countersign")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let relyingParty: Target.Dependency = .product(name: "UAFRelyingParty", package: "countersign-server")
 
 let package = Package(
     name: "countersign-benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "countersign", path: ".."),
+        .package(name: "countersign-server", path: "../Server"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
         .target(name: "ServerClients", dependencies: [protocols, crypto]),
         .executableTarget(name: "LoadGenerator", dependencies: ["ServerClients", protocols, crypto]),
+        .executableTarget(
+            name: "VerificationCost", dependencies: [relyingParty, protocols, crypto, cryptoExtras]),
         .executableTarget(name: "CrashTest", dependencies: ["ServerClients", protocols]),
     ],
     swiftLanguageModes: [.v6]

@@ -36,6 +36,8 @@ let package = Package(
         .executable(name: "countersign", targets: ["CountersignCommand"]),
         .executable(name: "countersign-phone", targets: ["PhoneCommand"]),
         .executable(name: "bank", targets: ["BankCommand"]),
+        // For the benchmarks, which are a package of their own.
+        .library(name: "UAFRelyingParty", targets: ["UAFRelyingParty"]),
     ],
     dependencies: [
         .package(name: "countersign", path: ".."),
