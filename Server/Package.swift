@@ -131,7 +131,7 @@ let package = Package(
             ]),
         .testTarget(name: "BankCommandTests", dependencies: ["BankCommand", nio, crypto]),
         .testTarget(
-            name: "PhoneCommandTests", dependencies: ["PhoneCommand", sdk("Countersign"), protocols]),
+            name: "PhoneCommandTests", dependencies: ["PhoneCommand", sdk("Countersign"), protocols, arguments]),
         .testTarget(
             name: "CountersignCommandTests",
             dependencies: [

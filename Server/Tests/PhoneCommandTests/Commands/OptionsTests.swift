@@ -1,0 +1,102 @@
+import ArgumentParser
+import Countersign
+import Testing
+
+@testable import PhoneCommand
+
+@Suite("What the commands take")
+struct OptionsTests {
+    /// Whether a command line is refused before anything is done.
+    private func isRefused(_ line: [String]) -> Bool { (try? PhoneCommand.parseAsRoot(line)) == nil }
+
+    @Test(
+        "An enrolment names what the person answers with",
+        arguments: [
+            ("pin", AuthenticatorName.pin), ("password", .password), ("fingerprint", .fingerprint), ("face", .face),
+            ("passcode", .passcode), ("device", .device),
+        ])
+    func authenticators(word: String, name: AuthenticatorName) throws {
+        let command = try EnrollCommand.parse(["https://id.example/x", "--authenticator", word])
+        #expect(command.answers.authenticator == name)
+    }
+
+    @Test(
+        "What excludes each other, and what is not known, is refused",
+        arguments: [
+            ["enroll", "x", "--authenticator", "finger"], ["enroll", "x", "--pin-stdin", "--password-stdin"],
+            ["enroll", "x", "--pin", "1", "--password-stdin"], ["scan", "x", "--pin", "1", "--pin-stdin"],
+            ["scan", "x", "--approve", "--deny"], ["scan"], ["revoke", "s"], ["deregister"],
+            ["deregister", "alice", "--only", "everything"], ["sensor", "--fingerprint", "none"],
+            ["sensor", "--face", "wink"], ["sensor", "--passcode", "changed"], ["clock", "--skew", "86401"],
+            ["clock", "--skew", "-86401"],
+        ])
+    func refused(line: [String]) {
+        #expect(self.isRefused(line))
+    }
+
+    @Test(
+        "What goes together is taken",
+        arguments: [
+            ["enroll", "x", "--authenticator", "password", "--password-stdin", "--name", "n"],
+            ["scan", "-", "--deny", "--json"], ["deregister", "alice", "--only", "face", "--pin-stdin"],
+            ["sensor", "--fingerprint", "changed", "--face", "no-match", "--passcode", "none"], ["sensor"],
+            ["clock", "--skew", "-86400"], ["revoke", "s", "--account", "alice"],
+        ])
+    func taken(line: [String]) {
+        #expect(!self.isRefused(line))
+    }
+
+    @Test("A PIN on the command line is for this machine alone; one on the standard input goes anywhere")
+    func pinArgument() throws {
+        let here = try #require(ServerAddress("http://127.0.0.1:8080"))
+        let elsewhere = try #require(ServerAddress("https://id.example"))
+        let argument = try AnswerOptions.parse(["--pin", "258036"])
+        try argument.checkArguments(for: here)
+        #expect { try argument.checkArguments(for: elsewhere) } throws: { ($0 as? Refusal)?.status == .usage }
+        for option in ["--pin-stdin", "--password-stdin"] {
+            let options = try AnswerOptions.parse([option])
+            #expect(options.takesStandardInput)
+            try options.checkArguments(for: elsewhere)
+        }
+        #expect(try !AnswerOptions.parse(["--pin", "1"]).takesStandardInput)
+    }
+
+    @Test("A secret is given once, and only for what it is")
+    func secrets() throws {
+        var script = ScriptedAnswers(try AnswerOptions.parse(["--pin", "258036"]))
+        #expect(script.secret == .pin)
+        #expect(script.next(.password) == nil)
+        #expect(script.next(.pin) == "258036")
+        #expect(script.next(.pin) == nil)
+        var silent = ScriptedAnswers(try AnswerOptions.parse([]))
+        #expect(silent.secret == nil && silent.next(.pin) == nil && silent.decision == nil)
+    }
+
+    @Test("A script's own word counts before what a command means")
+    func decisions() throws {
+        var denied = ScriptedAnswers(try AnswerOptions.parse(["--deny"]))
+        denied.approveEnrolment()
+        denied.approveOwnRequest()
+        #expect(denied.decision == .deny)
+        var enrolment = ScriptedAnswers(try AnswerOptions.parse([]))
+        enrolment.approveEnrolment()
+        #expect(enrolment.decision == .approve)
+        #expect(ScriptedAnswers(try AnswerOptions.parse(["--approve"])).decision == .approve)
+    }
+
+    @Test("Whatever a real phone has and this one has not is called simulated")
+    func simulated() {
+        for name in AuthenticatorName.allCases {
+            #expect(name.isSimulated == name.title.contains("simulated"))
+        }
+        #expect(AuthenticatorName.allCases.filter(\.isSimulated) == [.fingerprint, .face, .passcode])
+    }
+
+    @Test("Every authenticator of the SDK has its name here")
+    func names() {
+        let kinds: [AuthenticatorDescriptor.Kind] = [
+            .pin, .password, .fingerprint, .face, .devicePasscode, .devicePossession,
+        ]
+        #expect(kinds.map(AuthenticatorName.init) == AuthenticatorName.allCases)
+    }
+}
