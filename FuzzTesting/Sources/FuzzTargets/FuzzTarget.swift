@@ -21,6 +21,9 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case authenticationResponse = "authentication-response"
     case deregistrationRequest = "deregistration-request"
     case anyRequest = "any-request"
+    case requestMessage = "request-message"
+    case png
+    case serverCertificate = "server-certificate"
     case finalChallengeParams = "final-challenge-params"
     case transport
     case policy
@@ -49,6 +52,9 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .authenticationResponse: self.survives(bytes, { try AuthenticationResponse(parsing: $0) }, \.serialized)
         case .deregistrationRequest: self.survives(bytes, DeregistrationRequest.init(parsing:), \.serialized)
         case .anyRequest: Self.anyRequest(bytes)
+        case .requestMessage: Self.requestMessage(bytes)
+        case .png: Self.png(bytes)
+        case .serverCertificate: Self.serverCertificate(bytes)
         case .finalChallengeParams:
             self.survives(bytes, { try FinalChallengeParams(encoded: Self.text($0)) }, { Array($0.encoded.utf8) })
         case .transport: self.transport(bytes)
@@ -155,6 +161,25 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
                 criterion.matches(candidates[index]) && matcher.allows(candidates[index])
             }
         }
+    }
+
+    /// A message of several versions: what is chosen is of a version that was wanted.
+    private static func requestMessage(_ bytes: [UInt8]) -> Bool {
+        guard let message = try? RequestMessage(parsing: bytes),
+            let request = try? message.request(among: [.uaf11])
+        else { return true }
+        return request.header.version == .uaf11 && message.versions.contains(.uaf11)
+    }
+
+    private static func png(_ bytes: [UInt8]) -> Bool {
+        guard let picture = try? DisplayPNGCharacteristics(ofPNG: bytes) else { return true }
+        return picture.width > 0 && picture.height > 0 && picture.shows(picture)
+    }
+
+    /// A certificate that binds to something binds to all of itself.
+    private static func serverCertificate(_ bytes: [UInt8]) -> Bool {
+        let binding = ChannelBinding(serverCertificate: bytes)
+        return binding.tlsServerCertificate.map { $0 == Base64URL.encode(bytes) } ?? (binding.serverEndPoint == nil)
     }
 
     private func transport(_ bytes: [UInt8]) -> Bool {
