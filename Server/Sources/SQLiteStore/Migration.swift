@@ -10,7 +10,8 @@ struct Migration: Sendable {
     /// All migrations, in their order; a migration's number is its place. Each feature declares its own beside its
     /// statements and adds it at the end of this list.
     static let all: [Migration] = [
-        .foundation, .openID, .audit, .accounts, .ceremonies, .administration, .sessionLists, .devices,
+        .foundation, .openID, .audit, .accounts, .ceremonies, .administration, .sessionLists,
+        .noticeRetention, .devices,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.

@@ -70,6 +70,8 @@ public struct Limits: Sendable, Equatable {
 
     /// The newest notices, and sessions, that a phone is shown.
     public var activityRows = 50
+    /// How long a notice can be read. An older one is deleted.
+    public var noticeRetention: Duration = .seconds(90 * 24 * 60 * 60)
     /// The services that a phone is shown for one session.
     public var servicesPerSession = 5
 

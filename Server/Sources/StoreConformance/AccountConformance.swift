@@ -123,6 +123,12 @@ public enum AccountConformance {
             try expect(
                 try await store.notices(accountID: "a", limit: 2) == [notices[2], notices[1]], "the newest come first")
             try expect(try await store.notices(accountID: "b", limit: 2).isEmpty, "to each their own")
+            try expect(try await store.deleteNotices(before: .start + .seconds(1), limit: 9) == 0, "none is old yet")
+            try expect(try await store.deleteNotices(before: .start + .seconds(3), limit: 1) == 1, "a limit")
+            try expect(
+                try await store.notices(accountID: "a", limit: 9) == [notices[2], notices[1]], "the oldest go first")
+            try expect(try await store.deleteNotices(before: .start + .seconds(3), limit: 9) == 1, "one more was old")
+            try expect(try await store.notices(accountID: "a", limit: 9) == [notices[2]], "what is new enough stays")
         },
     ]
 }

@@ -74,7 +74,51 @@ struct SignInTests {
         await #expect(throws: CeremonyError(.notFound)) {
             try await server.engine.continueSignIn(code: code, browser: server.browser)
         }
+        // The page that has waited must not take it away from the one that the phone opened.
+        #expect(
+            try await server.engine.signInState(reference: "request", browser: server.browser) == .approvedOnDevice)
+        #expect(try await server.engine.completedSignIn(reference: "request", browser: server.browser) == nil)
         #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) != nil)
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .completed)
+        #expect(try await server.engine.completedSignIn(reference: "request", browser: server.browser) == "Demo Bank")
+        #expect(try await server.engine.completedSignIn(reference: "request", browser: "another") == nil)
+    }
+
+    @Test func aPageThatWaitsLearnsThatAnotherPageOfItsBrowserHasFinished() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let view = try await server.beginSignIn()
+        var events = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+            .makeAsyncIterator()
+        #expect(try await events.next() == .waiting)
+        let request = try await server.engine.redeem(
+            token: try TestPhone.token(view.codes?.link ?? ""), operation: .authentication)
+        #expect(try await events.next() == .claimed)
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(try await events.next() == .approvedOnDevice)
+        let code = String(try #require(answer.response.location).split(separator: "=")[1])
+        _ = try await server.engine.continueSignIn(code: code, browser: server.browser)
+        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) != nil)
+        #expect(try await events.next() == .completed)
+        #expect(try await events.next() == nil)
+    }
+
+    @Test func noticesAreKeptForTheirTimeAndNoLonger() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let view = try await server.beginSignIn()
+        let request = try await server.engine.redeem(
+            token: try TestPhone.token(view.codes?.qrContent ?? ""), operation: .authentication)
+        _ = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        _ = try await server.engine.consumeSignIn(reference: "request", browser: server.browser)
+        let told = try await server.engine.notices(accountID: account.id)
+        #expect(told.map(\.kind).contains(.signedIn))
+        server.clock.advance(server.engine.configuration.limits.noticeRetention)
+        try await server.engine.sweep()
+        #expect(try await server.engine.notices(accountID: account.id) == told, "not a moment too early")
+        server.clock.advance(.seconds(1))
+        try await server.engine.sweep()
+        #expect(try await server.engine.notices(accountID: account.id).isEmpty)
     }
 
     @Test(arguments: [nil, "another browser's cookie"])

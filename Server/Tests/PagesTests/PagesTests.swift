@@ -83,7 +83,7 @@ struct PagesTests {
     @Test("A sign-in can be left until it has succeeded", arguments: SignInPage.State.allCases)
     func signInCanBeLeft(state: SignInPage.State) throws {
         let html = try self.renderer.html(Self.signIn(state)).html
-        let succeeded = state == .approved || state == .approvedOnDevice
+        let succeeded = [.approved, .approvedOnDevice, .completed].contains(state)
         #expect(
             html.contains("<form class=\"leave\" id=\"leave\" method=\"post\" action=\"/sign-in/cancel\">") != succeeded
         )

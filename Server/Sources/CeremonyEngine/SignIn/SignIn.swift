@@ -33,6 +33,8 @@ public enum SignInState: String, Sendable, CaseIterable {
     case approved
     /// Approved on the browser's own device; the link that the phone opens completes it.
     case approvedOnDevice = "approved-on-device"
+    /// Another page of the same browser has completed it.
+    case completed
     case denied
     case expired
     case failed
@@ -41,7 +43,7 @@ public enum SignInState: String, Sendable, CaseIterable {
     public var isFinal: Bool {
         switch self {
         case .waiting, .claimed, .approvedOnDevice: false
-        case .approved, .denied, .expired, .failed: true
+        case .approved, .completed, .denied, .expired, .failed: true
         }
     }
 }
@@ -100,7 +102,7 @@ extension CeremonyEngine {
             case .waiting: return try await self.renew(record, at: now)
             case .claimed, .approvedOnDevice, .approved:
                 return SignInView(state: state, codes: nil, expiresAt: record.expiresAt)
-            case .denied, .expired, .failed: break
+            case .completed, .denied, .expired, .failed: break
             }
         }
         let codes = DispatchCodes(
@@ -231,6 +233,8 @@ extension CeremonyEngine {
                 return change
             }
             guard let record, let accountID = record.accountID else { return nil }
+            // Other pages of this browser may watch.
+            self.hub.wake(record.id)
             let methods = AuthenticationMethods(record.authenticators)
             return SignInOutcome(
                 accountID: accountID, authTime: record.changedAt, amr: methods.names, acr: methods.assurance,
@@ -238,6 +242,16 @@ extension CeremonyEngine {
         } catch is RefusedEvent {
             return nil
         }
+    }
+
+    /// The service of a sign-in that another page of this browser has completed, so that this page can say so; `nil`
+    /// where there is none, and for every other browser.
+    public func completedSignIn(reference: String, browser: String) async throws -> String? {
+        guard let record = try await self.store.ceremony(.reference(reference)),
+            constantTimeEqual(Sealing.digest(ofSecret: browser), record.browserDigest ?? []),
+            self.state(of: record, at: self.time.now()) == .completed
+        else { return nil }
+        return record.detail.service
     }
 
     /// Gives a sign-in up. One that has ended stays as it is. Throws `notFound` and `wrongBrowser`.
@@ -269,9 +283,11 @@ extension CeremonyEngine {
         case .ended: break
         }
         switch record.outcome {
+        case .succeeded where record.isConsumed: return .completed
         case .succeeded:
-            let isOpen = !record.isConsumed && now < record.changedAt + self.limits.outcomeLifetime
-            return isOpen ? .approved : .expired
+            guard now < record.changedAt + self.limits.outcomeLifetime else { return .expired }
+            // After a link it is the page that the phone opened which completes it, not the one that has waited.
+            return record.channel == .link ? .approvedOnDevice : .approved
         case .denied: return .denied
         case .expired, .cancelled: return .expired
         case .failed, nil: return .failed

@@ -27,6 +27,12 @@ extension CeremonyEngine {
             count += deleted
             if deleted < self.limits.sweepBatch { break }
         }
+        while true {
+            let deleted = try await self.store.deleteNotices(
+                before: now - self.limits.noticeRetention, limit: self.limits.sweepBatch)
+            count += deleted
+            if deleted < self.limits.sweepBatch { break }
+        }
         return count
     }
 

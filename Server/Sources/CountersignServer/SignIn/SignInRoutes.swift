@@ -31,7 +31,10 @@ struct SignInRoutes: Sendable {
     }
 
     @Sendable private func begin(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let (id, browser, pending) = try await self.pending(try Self.query("request", of: request), request)
+        let id = try Self.query("request", of: request)
+        guard let (browser, pending) = try await self.pending(id, request) else {
+            return try await self.completed(id, request)
+        }
         let requester = SignInRequester(
             service: pending.clientName, origin: pending.clientOrigin, address: context.clientAddress,
             browser: BrowserWords.describe(userAgent: request.headers[.userAgent]))
@@ -41,7 +44,10 @@ struct SignInRoutes: Sendable {
     }
 
     @Sendable private func wait(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let (id, browser, pending) = try await self.pending(try Self.query("request", of: request), request)
+        let id = try Self.query("request", of: request)
+        guard let (browser, pending) = try await self.pending(id, request) else {
+            return try await self.completed(id, request)
+        }
         let view = try await self.ceremonies.renewSignIn(reference: id, browser: browser.cookieValue)
         return try self.page(view, id, pending, request)
     }
@@ -66,7 +72,11 @@ struct SignInRoutes: Sendable {
 
     /// The page's own channel: words for states, nothing else (decision 21).
     @Sendable private func events(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let (id, browser, _) = try await self.pending(try Self.query("request", of: request), request)
+        let id = try Self.query("request", of: request)
+        guard let browser = self.cookies.browser(of: request) else { throw Self.unknown }
+        if try await self.provider.pending(request: id, browser: browser) == nil {
+            _ = try await self.completed(id, request)
+        }
         let events = try await self.ceremonies.signInEvents(reference: id, browser: browser.cookieValue)
         let trace = request.trace
         return .serverSentEvents(name: "state", to: request, events) { state in
@@ -85,7 +95,7 @@ struct SignInRoutes: Sendable {
             self.trace?.record(.authorizationCodeSent, trace: request.trace)
             return .seeOther(redirect, headers: HTTPFields([self.cookies.set(session)]))
         case .redirect(let location): return .seeOther(location)
-        case .page: throw Self.unknown
+        case .page: return try await self.completed(id, request)
         }
     }
 
@@ -101,7 +111,8 @@ struct SignInRoutes: Sendable {
 
     @Sendable private func cancel(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
-        let (id, browser, _) = try await self.pending(try Self.parameter("request", of: form), request)
+        let id = try Self.parameter("request", of: form)
+        guard let (browser, _) = try await self.pending(id, request) else { throw Self.unknown }
         do {
             try await self.ceremonies.cancelSignIn(reference: id, browser: browser.cookieValue)
         } catch let error as CeremonyError where error.code == .notFound {
@@ -117,13 +128,23 @@ struct SignInRoutes: Sendable {
 
     private static let unknown = Problem(.notFound, "not-found", "There is no such sign-in in this browser.")
 
+    /// The request, for the browser that started it; `nil` for every other, and once it has ended.
     private func pending(_ id: String, _ request: Request) async throws -> (
-        id: String, browser: BrowserSecret, pending: PendingAuthorization
-    ) {
+        browser: BrowserSecret, pending: PendingAuthorization
+    )? {
         guard let browser = self.cookies.browser(of: request),
             let pending = try await self.provider.pending(request: id, browser: browser)
+        else { return nil }
+        return (browser, pending)
+    }
+
+    /// What a page says whose sign-in has gone on in another page of the same browser. Throws for every other browser.
+    private func completed(_ id: String, _ request: Request) async throws -> Response {
+        guard let browser = self.cookies.browser(of: request),
+            let service = try await self.ceremonies.completedSignIn(reference: id, browser: browser.cookieValue)
         else { throw Self.unknown }
-        return (id, browser, pending)
+        return .page(
+            try self.answers.pages.html(SignInPage(requestID: id, clientName: service, state: .completed)))
     }
 
     private static func query(_ name: String, of request: Request) throws -> String {
@@ -146,6 +167,7 @@ extension SignInState {
         case .claimed: .claimed
         case .approved: .approved
         case .approvedOnDevice: .approvedOnDevice
+        case .completed: .completed
         case .denied: .denied
         case .expired: .expired
         case .failed: .failed

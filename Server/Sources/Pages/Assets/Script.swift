@@ -8,7 +8,7 @@ extension PageAssets {
         (function () {
           "use strict";
 
-          var finalStates = ["approved", "approved-on-device", "denied", "expired", "failed"];
+          var finalStates = ["approved", "completed", "denied", "expired", "failed"];
 
           function signIn(card) {
             var source = null, ticking = 0, listening = 0, busy = false, deadline = 0;

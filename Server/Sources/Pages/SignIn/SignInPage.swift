@@ -10,6 +10,8 @@ public struct SignInPage: Sendable {
         case approved
         /// Confirmed through the link on this device; the app opens the browser that goes on.
         case approvedOnDevice = "approved-on-device"
+        /// Another page of this browser has gone on.
+        case completed
         /// The person said no.
         case denied
         /// Nobody answered in time.
@@ -148,6 +150,11 @@ extension SignInPage.State {
                 state: "Confirmed in the app", tone: "good", emblem: PageAssets.checkEmblem,
                 headline: "Go on in the page that the app opened",
                 explanation: "The app has opened your browser again. You can close this page.")
+        case .completed:
+            Words(
+                state: "Finished in another tab", tone: "good", emblem: PageAssets.checkEmblem,
+                headline: "You went on in another tab",
+                explanation: "This sign-in is finished. You can close this page.")
         case .denied:
             Words(
                 state: "Declined on your phone", tone: "bad", emblem: PageAssets.crossEmblem,

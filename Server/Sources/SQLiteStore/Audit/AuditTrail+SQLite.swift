@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 public import Store
-import _Primitives
+public import _Primitives
 
 extension Migration {
     static let audit = Migration(name: "audit") { db, _ in
@@ -18,6 +18,10 @@ extension Migration {
                 CREATE INDEX notice_by_account ON notice (account_id, at);
                 """)
     }
+
+    static let noticeRetention = Migration(name: "notice-retention") { db, _ in
+        try db.execute(sql: "CREATE INDEX notice_by_time ON notice (at)")
+    }
 }
 
 extension SealingPurpose {
@@ -26,6 +30,15 @@ extension SealingPurpose {
 }
 
 extension SQLiteDatabase: AuditStore, NoticeStore {
+    public func deleteNotices(before moment: Timestamp, limit: Int) async throws -> Int {
+        try await self.step { db in
+            try db.cachedStatement(
+                sql: "DELETE FROM notice WHERE id IN (SELECT id FROM notice WHERE at < ? ORDER BY at LIMIT ?)"
+            ).execute(arguments: [moment.milliseconds, limit])
+            return db.changesCount
+        }
+    }
+
     public func appendAudit(_ event: AuditEvent) async throws {
         try await self.step { [sealing] db in try db.appendAudit(event, sealing) }
     }

@@ -110,4 +110,7 @@ public struct NoticeRecord: Sendable, Equatable {
 public protocol NoticeStore: Sendable {
     /// The account's notices, newest first, at most `limit`.
     func notices(accountID: String, limit: Int) async throws -> [NoticeRecord]
+
+    /// Deletes notices from before `moment`, the oldest first, at most `limit`. Returns how many.
+    func deleteNotices(before moment: Timestamp, limit: Int) async throws -> Int
 }
