@@ -129,7 +129,9 @@ let package = Package(
                 "UAFRelyingParty", protocols, sdk("Countersign"), sdk("CountersignTestKit"), hummingbird,
                 hummingbirdTesting, httpTypes, crypto, log, nio,
             ]),
-        .testTarget(name: "BankCommandTests", dependencies: ["BankCommand", nio, crypto]),
+        .testTarget(
+            name: "BankCommandTests",
+            dependencies: ["BankCommand", hummingbird, hummingbirdTesting, httpTypes, nio, crypto]),
         .testTarget(
             name: "PhoneCommandTests", dependencies: ["PhoneCommand", sdk("Countersign"), protocols, arguments]),
         .testTarget(

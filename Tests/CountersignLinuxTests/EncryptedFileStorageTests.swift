@@ -275,10 +275,10 @@ struct LinuxDeviceClockTests {
         #expect(clock.bootIdentifier.count == 36)
         #expect(try LinuxDeviceClock().bootIdentifier == clock.bootIdentifier)
         let machine = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-        #expect((try LinuxDeviceClock().now() - machine).milliseconds < 60_000)
+        #expect(abs((try LinuxDeviceClock().now() - machine).milliseconds) < 60_000)
     }
 
-    @Test("A cancelled sleep ends")
+    @Test("A cancelled sleep ends", .timeLimit(.minutes(1)))
     func sleep() async throws {
         let clock = try LinuxDeviceClock()
         let task = Task { try await clock.sleep(for: .seconds(1_000_000)) }

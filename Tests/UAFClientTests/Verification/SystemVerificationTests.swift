@@ -3,7 +3,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("UAF Authenticator Commands 1.1: fingerprint and face")
+@Suite("UAF Authenticator Commands 1.1 §6.2: fingerprint and face")
 struct FingerprintTests {
     private static let models = [Device.fingerprint, Device.face]
 
@@ -119,7 +119,7 @@ struct FingerprintTests {
     }
 }
 
-@Suite("UAF Authenticator Commands 1.1: the device's passcode")
+@Suite("UAF Authenticator Commands 1.1 §6.2: the device's passcode")
 struct DevicePasscodeTests {
     @Test("The operating system is asked once at registration and once for each signature")
     func asked() async throws {

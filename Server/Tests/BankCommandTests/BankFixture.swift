@@ -1,0 +1,141 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import BankCommand
+
+/// The bank in front of a provider that lies, and a browser that keeps the bank's cookie.
+struct BankFixture: Sendable {
+    let provider: LyingProvider
+    let issuer: String
+    private let browser: any TestClientProtocol
+    private let cookie = Cookie()
+
+    /// The browser's cookie.
+    private actor Cookie {
+        var value: String?
+        func take(_ header: String?) {
+            if let header { self.value = header.split(separator: ";").first.map(String.init) }
+        }
+    }
+
+    /// An answer of the bank.
+    struct Page: Sendable {
+        let status: Int
+        let location: String?
+        let text: String
+        let headers: HTTPFields
+
+        /// The token that the page's forms carry.
+        func formToken() throws -> String {
+            try String(#require(self.text.firstMatch(of: /name="form_token" value="([^"]+)"/)).1)
+        }
+
+        /// A parameter of the address that the answer leads to.
+        func parameter(_ name: String) throws -> String {
+            let items = URLComponents(string: try #require(self.location))?.queryItems
+            return try #require(items?.first { $0.name == name }?.value)
+        }
+    }
+
+    /// Runs a test against a bank whose provider is at a loopback address.
+    static func run(_ test: @escaping @Sendable (BankFixture) async throws -> Void) async throws {
+        let provider = LyingProvider()
+        try await Application(router: provider.router()).test(.live) { server in
+            let issuer = "http://localhost:\(try #require(server.port))"
+            let calls = try ProviderCalls(issuer: issuer, clientID: "bank", clientSecret: "p:w d", caFile: nil)
+            let bank = Bank(
+                origin: "http://127.0.0.1:8081",
+                provider: OpenIDProvider(calls: calls, redirectURI: "http://127.0.0.1:8081/callback"),
+                confirmations: Confirmations(calls: calls), sessions: SessionTable(), ledger: Ledger(), trace: nil)
+            let router = Router()
+            bank.addRoutes(to: router)
+            do {
+                try await Application(router: router).test(.router) { browser in
+                    try await test(BankFixture(provider: provider, issuer: issuer, browser: browser))
+                }
+            } catch {
+                try await calls.shutDown()
+                throw error
+            }
+            try await calls.shutDown()
+        }
+    }
+
+    /// The same bank, for another browser.
+    func otherBrowser() -> Self { Self(provider: self.provider, issuer: self.issuer, browser: self.browser) }
+
+    private init(provider: LyingProvider, issuer: String, browser: any TestClientProtocol) {
+        (self.provider, self.issuer, self.browser) = (provider, issuer, browser)
+    }
+
+    func get(_ path: String) async throws -> Page { try await self.send(.get, path, nil) }
+
+    func post(_ path: String, _ fields: [(String, String)]) async throws -> Page {
+        try await self.send(.post, path, Form.encode(fields))
+    }
+
+    private func send(_ method: HTTPRequest.Method, _ path: String, _ form: String?) async throws -> Page {
+        var headers = HTTPFields()
+        headers[.cookie] = await self.cookie.value
+        if form != nil { headers[.contentType] = "application/x-www-form-urlencoded" }
+        let answer = try await self.browser.execute(
+            uri: path, method: method, headers: headers, body: form.map { ByteBuffer(string: $0) })
+        await self.cookie.take(answer.headers[.setCookie])
+        return Page(
+            status: answer.status.code, location: answer.headers[.location], text: String(buffer: answer.body),
+            headers: answer.headers)
+    }
+
+    /// Begins a sign-in: where the browser is sent.
+    func beginSignIn() async throws -> Page {
+        let token = try await self.get("/").formToken()
+        let sent = try await self.post("/sign-in", [("form_token", token)])
+        if sent.location != nil {
+            let nonce = try sent.parameter("nonce")
+            self.provider.state.withLock { $0.nonce = nonce }
+        }
+        return sent
+    }
+
+    /// Comes back from the provider with these parameters, the right ones where they are not given.
+    func comeBack(_ sent: Page, _ changes: [String: String?] = [:]) async throws -> Page {
+        let right: [String: String?] = ["code": "code", "state": try sent.parameter("state"), "iss": self.issuer]
+        let fields = right.merging(changes) { $1 }.compactMap { name, value in value.map { (name, $0) } }
+        return try await self.get("/callback?\(Form.encode(fields))")
+    }
+
+    func signIn() async throws {
+        let answer = try await self.comeBack(try await self.beginSignIn())
+        #expect(answer.location == "/accounts")
+    }
+
+    /// Tries to sign in, and expects that nobody is signed in afterwards.
+    func expectRefusal() async throws {
+        let answer = try await self.comeBack(try await self.beginSignIn())
+        #expect(answer.status == 400)
+        let isSignedIn = try await self.isSignedIn
+        #expect(!isSignedIn)
+    }
+
+    var isSignedIn: Bool { get async throws { try await self.get("/accounts").status == 200 } }
+
+    /// Sends the transfer form with these changes.
+    func transfer(_ changes: [String: String] = [:]) async throws -> Page {
+        let token = try await self.get("/accounts").formToken()
+        let fields = [
+            "form_token": token, "amount": "1234,5", "payee": "Jo Gardener", "iban": "DE89 3704 0044 0532 0130 00",
+            "reference": "Fence",
+        ]
+        return try await self.post("/transfers", fields.merging(changes) { $1 }.map { ($0.key, $0.value) })
+    }
+
+    func balance() async throws -> String {
+        let page = try await self.get("/accounts").text
+        return String(try #require(page.firstMatch(of: /data-testid="balance">[^>]*>[^>]*> ([^<]+)</)).1)
+    }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import BankCommand
+
+@Suite("The bank's transfers: what was confirmed must be its own text (docs/decisions/0005 and 0009)")
+struct TransferRoutesTests {
+    @Test("A transfer's fields are dispatched for its customer, and the page shows the code")
+    func dispatches() async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let begun = try await bank.transfer()
+            #expect(begun.status == 303)
+            #expect(
+                bank.provider.state.withLock(\.dispatched) == [
+                    "subject": "s-1", "amount": "1234.50", "currency": "EUR", "payee": "Jo Gardener",
+                    "iban": "DE89370400440532013000", "reference": "Fence",
+                ])
+            let page = try await bank.get(try #require(begun.location))
+            #expect(page.text.contains("data-testid=\"transfer-qr\""))
+            #expect(page.text.contains("data-state=\"waiting\"") && page.text.contains("EUR 1,234.50"))
+            bank.provider.state.withLock { $0.status = ["status": "clientAuthenticating"] }
+            #expect(try await bank.get(begun.location ?? "").text.contains("data-state=\"on-phone\""))
+            #expect(bank.provider.state.withLock(\.authorizations).count == 1, "every call proves the client")
+        }
+    }
+
+    @Test("A confirmed transfer gives a receipt and moves the money once")
+    func books() async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            #expect(try await bank.balance() == "5,792.45")
+            let path = try #require(try await bank.transfer().location)
+            bank.provider.state.withLock { $0.status = ["status": "succeeded"] }
+            for _ in 0..<2 {
+                let page = try await bank.get(path)
+                #expect(page.text.contains("data-testid=\"receipt\"") && page.text.contains("EUR 1,234.50"))
+            }
+            #expect(try await bank.balance() == "4,557.95")
+            // What the provider says later changes nothing.
+            bank.provider.state.withLock { $0.status = ["status": "failed"] }
+            #expect(try await bank.get(path).text.contains("data-testid=\"receipt\""))
+        }
+    }
+
+    static let results: [(name: String, value: String?)] = [
+        ("transaction_hash", Base64.sha256URL("Payment\nAmount: EUR 9234.50")), ("transaction_hash", nil),
+        ("transaction_content_type", "image/png"), ("sub", "s-2"), ("session_id", "another"), ("aud", "shop"),
+        ("iss", "https://other.example"), ("exp", "1"), ("exp", nil),
+    ]
+
+    private func expectRefusal(_ bank: BankFixture, _ path: String, reason: String) async throws {
+        let before = try await bank.balance()
+        let page = try await bank.get(path)
+        #expect(page.text.contains("data-testid=\"refused\" data-reason=\"\(reason)\""))
+        #expect(!page.text.contains("data-testid=\"receipt\""))
+        #expect(try await bank.balance() == before)
+    }
+
+    @Test("A statement with a wrong or missing claim moves nothing, for good", arguments: results)
+    func refusesStatements(name: String, value: String?) async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let path = try #require(try await bank.transfer().location)
+            bank.provider.state.withLock { state in
+                state.status = ["status": "succeeded"]
+                state.result = [name: value]
+            }
+            try await self.expectRefusal(bank, path, reason: "unverified")
+            bank.provider.state.withLock { $0.result = [:] }
+            try await self.expectRefusal(bank, path, reason: "unverified")
+        }
+    }
+
+    @Test("A token of another kind, or of another key, is no statement", arguments: ["JWT", "at+jwt", "foreign key"])
+    func refusesOtherTokens(kind: String) async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let path = try #require(try await bank.transfer().location)
+            bank.provider.state.withLock { state in
+                state.status = ["status": "succeeded"]
+                if kind == "foreign key" { state.signsWithForeignKey = true } else { state.resultType = kind }
+            }
+            try await self.expectRefusal(bank, path, reason: "unverified")
+        }
+    }
+
+    @Test("An amount that somebody changed between dispatch and answer is refused")
+    func refusesChangedAmounts() async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let path = try #require(try await bank.transfer().location)
+            // The phone was shown and has signed another amount; the provider says so truthfully.
+            bank.provider.state.withLock { state in
+                state.dispatched["amount"] = "9234.50"
+                state.status = ["status": "succeeded"]
+            }
+            try await self.expectRefusal(bank, path, reason: "unverified")
+        }
+    }
+
+    static let ends: [(status: [String: String], clientErrorCode: Int?, reason: String)] = [
+        (["status": "failed", "tokenResult": "tokenTimedOut"], nil, "expired"),
+        (["status": "failed", "tokenResult": "tokenRedeemed"], 3, "denied"), (["status": "failed"], 16, "failed"),
+        (["status": "unknown"], nil, "failed"),
+    ]
+
+    @Test("An end without a confirmation says why, and moves nothing", arguments: ends)
+    func tellsEnds(status: [String: String], clientErrorCode: Int?, reason: String) async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let path = try #require(try await bank.transfer().location)
+            bank.provider.state.withLock { state in
+                state.status = status
+                state.clientErrorCode = clientErrorCode
+            }
+            try await self.expectRefusal(bank, path, reason: reason)
+        }
+    }
+
+    @Test(
+        "A provider that would show another text is not used",
+        arguments: [
+            "Payment\nAmount: EUR 9234.50\nTo: Jo Gardener\nIBAN: DE89370400440532013000\nReference: Fence", "",
+        ])
+    func refusesOtherTexts(text: String) async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            bank.provider.state.withLock { $0.shownText = text }
+            let answer = try await bank.transfer()
+            #expect(answer.status == 400 && answer.location == nil)
+            #expect(!answer.text.contains("data-testid=\"transfer-qr\""))
+        }
+    }
+
+    @Test(
+        "A dispatch that the provider refuses is told, and nothing is shown", arguments: ["userNotFound", "400", "503"])
+    func tellsRefusedDispatches(cause: String) async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            bank.provider.state.withLock { state in
+                if let status = Int(cause) { state.dispatchStatus = status } else { state.dispatchResult = cause }
+            }
+            let answer = try await bank.transfer()
+            #expect(answer.status == 400 && answer.text.contains("The transfer was not sent"))
+        }
+    }
+
+    @Test("A form with a mistake comes back with what was typed, escaped, and nothing is sent")
+    func tellsMistakes() async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let answer = try await bank.transfer(["iban": "DE88370400440532013000", "payee": "<b>Jo"])
+            #expect(answer.status == 422 && answer.text.contains("This is not an IBAN"))
+            #expect(answer.text.contains("value=\"&lt;b&gt;Jo\"") && answer.text.contains("aria-invalid"))
+            #expect(bank.provider.state.withLock(\.dispatched).isEmpty)
+        }
+    }
+
+    @Test("More than there is in the account is refused after the confirmation too")
+    func refusesTooMuch() async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let path = try #require(try await bank.transfer(["amount": "5792.46"]).location)
+            bank.provider.state.withLock { $0.status = ["status": "succeeded"] }
+            try await self.expectRefusal(bank, path, reason: "notEnoughMoney")
+        }
+    }
+
+    @Test("Nobody sees a transfer without being its customer", arguments: ["", "/events"])
+    func hidesTransfers(suffix: String) async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let path = try #require(try await bank.transfer().location)
+            let stranger = bank.otherBrowser()
+            let refused = try await stranger.get(path + suffix)
+            #expect(refused.status == (suffix.isEmpty ? 303 : 404) && !refused.text.contains("Jo Gardener"))
+            bank.provider.state.withLock { state in
+                state.idToken = ["sub": "s-2"]
+                state.userinfo = ["sub": "s-2"]
+            }
+            try await stranger.signIn()
+            let hidden = try await stranger.get(path + suffix)
+            #expect(hidden.status == 404 && !hidden.text.contains("Jo Gardener"))
+            #expect(try await stranger.get("/transfers/none" + suffix).status == 404)
+        }
+    }
+
+    @Test("The page's events are words for states, until the end")
+    func passesEventsOn() async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let path = try #require(try await bank.transfer().location)
+            bank.provider.state.withLock { $0.status = ["status": "succeeded"] }
+            let page = try await bank.get(path + "/events")
+            #expect(page.headers[.contentType] == "text/event-stream")
+            let states = page.text.matches(of: /"state":"([a-z-]+)"/).map { String($0.1) }
+            #expect(states == ["waiting", "on-phone", "done"])
+            #expect(!page.text.contains("eyJ"), "no token leaves the back end")
+        }
+    }
+}
