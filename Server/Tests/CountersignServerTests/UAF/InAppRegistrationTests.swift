@@ -1,0 +1,84 @@
+import CeremonyEngine
+import Countersign
+import CountersignServer
+import CountersignTestKit
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import SQLiteStore
+import Store
+import Testing
+import UAF
+import UAFClient
+import _Primitives
+
+@Suite("Operations parity 2.1 and 2.2: a further authenticator in the app, and the facets that may have one")
+struct InAppRegistrationTests {
+    @Test("Without the token of an authentication nobody registers anything, here or there")
+    func needsAuthorization() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let registration = phone.client.operations.registration.username("alice")
+                .authenticatorSelector(phone.person).fingerprintUserVerifier(phone.person)
+            await #expect(throws: OperationError.self) { _ = try await registration.execute() as RegistrationResult }
+            let account = try await server.assembly.directory.account(username: "alice")
+            #expect(try await server.database.credentials(accountID: account.id).count == 1)
+            let fingerprint = await phone.client.localData.authenticators.first { $0.kind == .fingerprint }
+            #expect(fingerprint?.registration.isRegistered(username: "alice") == false)
+            for authorization in ["", "Bearer ", "Bearer x", "Basic x"] {
+                let answer = try await client.execute(
+                    uri: "/uaf/1.1/request/registration", method: .post,
+                    headers: [.authorization: authorization, .contentType: "application/fido+uaf"],
+                    body: ByteBuffer(bytes: GetUAFRequest(operation: .registration).serialized))
+                #expect(answer.status == .unauthorized, "\(authorization)")
+            }
+        }
+    }
+
+    @Test("With it the finger is registered for the same account, and authenticates")
+    func registersAFinger() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let provider =
+                try await phone.client.operations.authentication.username("alice")
+                .authenticatorSelector(phone.person).pinUserVerifier(phone.person).execute() as AuthenticationResult
+            phone.sensor.feel(.match)
+            _ =
+                try await phone.client.operations.registration.username("alice")
+                .authorizationProvider(try #require(provider.authorizationProvider))
+                .authenticatorSelector(phone.person).fingerprintUserVerifier(phone.person).execute()
+                as RegistrationResult
+            let account = try await server.assembly.directory.account(username: "alice")
+            #expect(try await server.database.credentials(accountID: account.id).count == 2)
+            #expect(await phone.client.localData.accounts.map(\.username) == ["alice"])
+            phone.sensor.feel(.match)
+            phone.person.script.kind = .fingerprint
+            let finger =
+                try await phone.client.operations.authentication.username("alice")
+                .authenticatorSelector(phone.person).fingerprintUserVerifier(phone.person).execute()
+                as AuthenticationResult
+            #expect(finger.account.username == "alice")
+        }
+    }
+
+    @Test("The facets are listed as the FIDO AppID and Facet Specification has them (§3.1.1)")
+    func listsFacets() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let answer = try await client.send(.get, "/uaf/1.1/facets")
+            #expect(answer.response.headers[.contentType] == "application/fido.trusted-apps+json")
+            #expect(
+                answer.object == [
+                    "trustedFacets": .array([
+                        .object([
+                            "version": .object(["major": .integer(1), "minor": .integer(1)]),
+                            "ids": .array([.string("linux:program:countersign-phone")]),
+                        ])
+                    ])
+                ])
+        }
+    }
+}
