@@ -6,7 +6,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("UAF ASM API 1.1 (reference 12): the KHAccessToken, and keys of others")
+@Suite("UAF 1.1 §12: the KHAccessToken, and keys of others")
 struct KeyHandleTests {
     private static func keys(_ storage: InMemoryStorage) throws -> [JSONObject] {
         guard case .object(let content) = try JSON(parsing: try #require(storage.snapshot["authenticators"])) else {

@@ -74,7 +74,7 @@ struct PreparedDeregistrationTests {
     }
 }
 
-@Suite("UAF Application API 1.1 (reference 2.8 and 9.6): discover and checkPolicy")
+@Suite("UAF 1.1 §2.8 and §9.6: discover and checkPolicy")
 struct DiscoveryTests {
     @Test("Discovery lists what the hardware supports, each with its names and flags, and no key")
     func discover() async throws {
