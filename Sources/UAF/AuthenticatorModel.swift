@@ -38,13 +38,15 @@ public struct AuthenticatorModel: Hashable, Sendable, CaseIterable {
 
     /// The model of that AAID; `nil` where it is not one of this product.
     public init?(aaid: AAID) {
-        guard let model = Self.allCases.first(where: { $0.aaid == aaid }) else { return nil }
+        guard let model = Self.models[aaid] else { return nil }
         self = model
     }
 
-    public static var allCases: [AuthenticatorModel] {
-        KeyStore.allCases.flatMap { store in Factor.allCases.map { Self(factor: $0, keyStore: store) } }
+    public static let allCases = KeyStore.allCases.flatMap { store in
+        Factor.allCases.map { AuthenticatorModel(factor: $0, keyStore: store) }
     }
+
+    private static let models = Dictionary(uniqueKeysWithValues: Self.allCases.map { ($0.aaid, $0) })
 
     /// The vendor of all models.
     public static let vendorID = "C516"

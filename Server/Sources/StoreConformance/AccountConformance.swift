@@ -62,10 +62,13 @@ public enum AccountConformance {
             let expected = sampleRegistration("phone-alice")
             try expect(try await store.credentials(accountID: "account-alice") == expected.credentials, "by account")
             try expect(try await store.devices(accountID: "account-alice") == [expected.device], "the device")
-            let named = try await store.credentials(username: "alice")
-            try expect(named?.account == sampleAccount(), "the account by name")
-            try expect(named?.credentials == expected.credentials, "the keys by name")
-            try expect(try await store.credentials(username: "bob") == nil, "an unknown name has none")
+            let named = ActiveKeys(
+                accountID: "account-alice", isAccountLocked: false,
+                keys: expected.credentials.map {
+                    ActiveKeys.Key(aaid: $0.aaid, keyID: $0.keyID, deviceID: $0.deviceID)
+                })
+            try expect(try await store.activeKeys(username: "alice") == named, "the keys' names by the account's")
+            try expect(try await store.activeKeys(username: "bob") == nil, "an unknown name has none")
             let key = expected.credentials[0]
             let material = try await store.verificationMaterial(
                 ceremonyID: nil, keys: [(key.aaid, [9]), (key.aaid, key.keyID), ("C516#0003", key.keyID)])

@@ -120,7 +120,7 @@ struct DeregistrationTests {
         let answer = try await server.engine.deregister(Self.ask(context), askedBy: device)
         #expect(answer == ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration))
         for id in ["alice", "bob"] {
-            #expect(try await server.database.credentials(username: id)?.credentials.count == 1)
+            #expect(try await server.database.activeKeys(username: id)?.keys.count == 1)
         }
         #expect(try await Self.trail(server).isEmpty)
     }

@@ -89,12 +89,12 @@ struct SigningTests {
         try await ProviderFixture.run { f in
             let holder = DeviceTokenHolder(account: "account-a", device: "device-a")
             let token = try f.provider.deviceToken(for: holder)
-            #expect(try await f.provider.holder(ofDeviceToken: "Bearer \(token)") == holder)
+            #expect(try f.provider.holder(ofDeviceToken: "Bearer \(token)") == holder)
             f.clock.advance(.milliseconds(299_999))
-            #expect(try await f.provider.holder(ofDeviceToken: "Bearer \(token)") == holder)
+            #expect(try f.provider.holder(ofDeviceToken: "Bearer \(token)") == holder)
             f.clock.advance(.milliseconds(1))
-            await #expect(throws: OAuthError(.invalidToken)) {
-                try await f.provider.holder(ofDeviceToken: "Bearer \(token)")
+            #expect(throws: OAuthError(.invalidToken)) {
+                try f.provider.holder(ofDeviceToken: "Bearer \(token)")
             }
         }
     }
@@ -103,21 +103,20 @@ struct SigningTests {
         try await ProviderFixture.run { f in
             let tokens = try await f.tokens()
             let now = f.clock.source.now()
-            let unscoped = try f.provider.sign(
-                [
-                    "aud": .string(ProviderFixture.issuer), "sub": .string("account-a"),
-                    "exp": .integer((now + .seconds(60)).seconds),
-                ], type: "device+jwt")
-            let deviceless = try f.provider.sign(
+            // All claims of one, under the key that signs for others.
+            let statement = try f.provider.sign(
                 [
                     "aud": .string(ProviderFixture.issuer), "sub": .string("account-a"), "scope": .string("device"),
-                    "exp": .integer((now + .seconds(60)).seconds),
+                    "device": .string("device-a"), "exp": .integer((now + .seconds(60)).seconds),
                 ], type: "device+jwt")
+            var foreign = ""
+            try await ProviderFixture.run { foreign = try $0.deviceToken() }
+            let own = try f.deviceToken()
             for header in [
-                nil, "", "Bearer x", f.basic(), "Bearer \(tokens.access)", "Bearer \(tokens.id)", "Bearer \(unscoped)",
-                "Bearer \(deviceless)",
+                nil, "", "Bearer x", f.basic(), "Bearer \(tokens.access)", "Bearer \(tokens.id)", "Bearer \(statement)",
+                "Bearer \(foreign)", "Bearer \(own.dropLast())",
             ] {
-                await #expect(throws: OAuthError(.invalidToken)) { try await f.provider.holder(ofDeviceToken: header) }
+                #expect(throws: OAuthError(.invalidToken)) { try f.provider.holder(ofDeviceToken: header) }
             }
         }
     }

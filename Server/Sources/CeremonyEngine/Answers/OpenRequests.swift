@@ -18,10 +18,16 @@ extension CeremonyEngine {
         guard (1...self.limits.usernameCharacters).contains(username.unicodeScalars.count) else {
             throw CeremonyError(.invalidRequest, "a user name of no possible length")
         }
-        if let (account, credentials) = try await self.store.credentials(username: username), !account.isLocked {
-            let keys = try credentials.filter(\.isActive).map { try RegisteredCredential($0) }
+        if let known = try await self.store.activeKeys(username: username), !known.isAccountLocked {
+            let keys = try known.keys.map { key in
+                guard let aaid = try? AAID(key.aaid), let keyID = try? KeyID(key.keyID) else {
+                    throw StoreError(.corrupt, "a stored key without a proper name")
+                }
+                return RegisteredCredential(
+                    named: CredentialID(aaid: aaid, keyID: keyID), account: known.accountID, device: key.deviceID)
+            }
             do {
-                return try self.openRequest(account: account.id, credentials: keys, at: now)
+                return try self.openRequest(account: known.accountID, credentials: keys, at: now)
             } catch let error as RequestError where error.code == .noSuitableCredential {
                 // As for a name that does not exist.
             }
@@ -81,10 +87,18 @@ extension CeremonyEngine {
         return try alternative.enumerated().map { index, factor in
             let name = self.sealing.code(seed + [UInt8(truncatingIfNeeded: index)], purpose: .inventedKey)
             return RegisteredCredential(
-                id: CredentialID(
+                named: CredentialID(
                     aaid: AuthenticatorModel(factor: factor, keyStore: .file).aaid, keyID: try KeyID(name)),
-                publicKey: [], publicKeyFormat: AuthenticatorModel.publicKeyFormat, signatureAlgorithm: .p256Raw,
-                signCounter: 0, account: "-", deviceRegistration: "-")
+                account: "-", device: "-")
         }
+    }
+}
+
+extension RegisteredCredential {
+    /// A key by its name alone: enough for a request, and no signature verifies with it.
+    fileprivate init(named id: CredentialID, account: String, device: String) {
+        self.init(
+            id: id, publicKey: [], publicKeyFormat: AuthenticatorModel.publicKeyFormat, signatureAlgorithm: .p256Raw,
+            signCounter: 0, account: account, deviceRegistration: device)
     }
 }

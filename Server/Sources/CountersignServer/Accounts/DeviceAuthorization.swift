@@ -11,11 +11,11 @@ struct DeviceAuthorization: Sendable {
     let directory: AccountDirectory
 
     /// Who has the token that a request shows, whether or not the device is still there. Throws a 401 ``Problem``.
-    func holder(of request: Request) async throws -> AuthenticatedDevice {
+    func holder(of request: Request) throws -> AuthenticatedDevice {
         // Of several tokens the parts of a deployment could each take another.
         let values = request.headers[values: .authorization]
         do {
-            let holder = try await self.provider.holder(ofDeviceToken: values.count == 1 ? values[0] : nil)
+            let holder = try self.provider.holder(ofDeviceToken: values.count == 1 ? values[0] : nil)
             return AuthenticatedDevice(accountID: holder.account, deviceID: holder.device)
         } catch let error as OAuthError {
             throw Self.unauthorized(error)
@@ -25,7 +25,7 @@ struct DeviceAuthorization: Sendable {
     /// The device of the token, where it is still there: a device that was taken away is refused at once. Throws a 401
     /// ``Problem``. Cost: one query beside the token's verification.
     func device(of request: Request) async throws -> (device: AuthenticatedDevice, account: AccountRecord) {
-        let device = try await self.holder(of: request)
+        let device = try self.holder(of: request)
         guard let account = try await self.directory.account(id: device.accountID, ofDevice: device.deviceID) else {
             throw Self.unauthorized(
                 OAuthError(.invalidToken, "The access token is not valid.", detail: "the device is gone"))

@@ -7,6 +7,9 @@ import _Primitives
 struct SecurityHeadersMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 
+    private static let referrerPolicy = HTTPField.Name("Referrer-Policy")
+    private static let crossOriginResourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy")
+
     /// Whether people reach the server by https, so that browsers should keep to it.
     let isSecure: Bool
 
@@ -15,11 +18,11 @@ struct SecurityHeadersMiddleware: RouterMiddleware {
     ) async throws -> Response {
         var response = try await next(request, context)
         response.headers[.xContentTypeOptions] = "nosniff"
-        if let name = HTTPField.Name("Referrer-Policy") { response.headers[name] = "no-referrer" }
+        if let name = Self.referrerPolicy { response.headers[name] = "no-referrer" }
         if response.headers[.contentSecurityPolicy] == nil {
             response.headers[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
         }
-        if let name = HTTPField.Name("Cross-Origin-Resource-Policy") { response.headers[name] = "same-origin" }
+        if let name = Self.crossOriginResourcePolicy { response.headers[name] = "same-origin" }
         if self.isSecure { response.headers[.strictTransportSecurity] = "max-age=31536000" }
         return response
     }

@@ -75,7 +75,7 @@ struct UAFRoutes: Sendable {
             }
         }
         // A token outlives its device: who asks again after a lost answer is told the same.
-        let device = try await self.devices.holder(of: request)
+        let device = try self.devices.holder(of: request)
         return try await self.deregister(request) { try await self.ceremonies.deregister($0, askedBy: device) }
     }
 

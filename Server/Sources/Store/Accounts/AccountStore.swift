@@ -115,6 +115,40 @@ public struct StoredCredential: Sendable, Equatable {
     }
 }
 
+/// What a challenge says of an account: by what its keys are called.
+public struct ActiveKeys: Sendable, Equatable {
+    /// The name of a key, and the device that holds it.
+    public struct Key: Sendable, Equatable {
+        /// The model's AAID.
+        public var aaid: String
+        /// The key's KeyID.
+        public var keyID: [UInt8]
+        /// The registration of a device that the key came with.
+        public var deviceID: String
+
+        /// Names a key.
+        public init(aaid: String, keyID: [UInt8], deviceID: String) {
+            self.aaid = aaid
+            self.keyID = keyID
+            self.deviceID = deviceID
+        }
+    }
+
+    /// The account.
+    public var accountID: String
+    /// Whether the account is locked.
+    public var isAccountLocked: Bool
+    /// The keys that may authenticate, oldest first.
+    public var keys: [Key]
+
+    /// Names an account's keys.
+    public init(accountID: String, isAccountLocked: Bool, keys: [Key]) {
+        self.accountID = accountID
+        self.isAccountLocked = isAccountLocked
+        self.keys = keys
+    }
+}
+
 /// Accounts, their devices and keys. Every method that changes something appends its audit event in the same step.
 public protocol AccountStore: DeregistrationStore {
     /// Adds an account. Throws `conflict` where the user name is taken.
@@ -144,6 +178,7 @@ public protocol AccountStore: DeregistrationStore {
     /// The account's keys, oldest first, pending ones included.
     func credentials(accountID: String) async throws -> [CredentialRecord]
 
-    /// The account of that user name with its keys, in one read; `nil` where there is no such account.
-    func credentials(username: String) async throws -> (account: AccountRecord, credentials: [CredentialRecord])?
+    /// The names of the active keys of the account with that user name, in one read that opens nothing sealed; `nil`
+    /// where there is no such account.
+    func activeKeys(username: String) async throws -> ActiveKeys?
 }

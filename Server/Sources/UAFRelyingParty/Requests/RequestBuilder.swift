@@ -132,7 +132,7 @@ public struct RequestBuilder: Sendable {
     private func infos(meeting criterion: MatchCriteria) -> [AuthenticatorInfo] {
         var criterion = criterion
         criterion.keyIDs = nil
-        return self.metadata.aaids.compactMap(self.metadata.info)
+        return (criterion.aaid ?? Array(self.metadata.aaids)).compactMap(self.metadata.info)
             .filter { criterion.matches(PolicyCandidate(info: $0)) }
     }
 
