@@ -70,11 +70,19 @@ public enum AccountConformance {
             try expect(try await store.activeKeys(username: "alice") == named, "the keys' names by the account's")
             try expect(try await store.activeKeys(username: "bob") == nil, "an unknown name has none")
             let key = expected.credentials[0]
-            let material = try await store.verificationMaterial(
-                ceremonyID: nil, keys: [(key.aaid, [9]), (key.aaid, key.keyID), ("C516#0003", key.keyID)])
+            let names = [(aaid: key.aaid, keyID: [9]), (key.aaid, key.keyID), ("C516#0003", key.keyID)]
+            let stored = [nil, StoredCredential(credential: key, isAccountLocked: false), nil]
             try expect(
-                material.credentials == [nil, StoredCredential(credential: key, isAccountLocked: false), nil],
+                try await store.verificationMaterial(ceremonyID: "none", keys: names).credentials == stored,
                 "by model and name, in the order asked for")
+            try expect(
+                try await store.verificationMaterial(challengeDigest: [9], keys: names) == stored,
+                "the same for a challenge")
+            _ = try await store.answer(
+                AnsweredChallenge(digest: [9], expiresAt: .start), change: CeremonyChange(), at: .start)
+            try expect(
+                try await store.verificationMaterial(challengeDigest: [9], keys: names) == nil,
+                "nothing for a challenge that was answered")
         },
         ConformanceCheck("a key's model and name are unique across accounts") { store in
             try await enrol(store)

@@ -52,8 +52,9 @@ extension CeremonyEngine {
     private func answerCeremony(
         _ id: String, _ response: UnverifiedAuthentication, _ data: SealedServerData, at now: Timestamp
     ) async throws -> AuthenticationAnswer {
-        let (found, credentials) = try await self.material(response, ceremonyID: id)
+        let (found, stored) = try await self.store.verificationMaterial(ceremonyID: id, keys: Self.keys(of: response))
         let ceremony = try self.checkAnswerable(found, at: now)
+        let credentials = stored.compactMap { $0 }
         let verified = try self.verify(
             response,
             expected: ExpectedAuthentication(
@@ -99,7 +100,11 @@ extension CeremonyEngine {
     private func answerOpenChallenge(
         _ response: UnverifiedAuthentication, _ data: SealedServerData, at now: Timestamp
     ) async throws -> AuthenticationAnswer {
-        let (_, credentials) = try await self.material(response, ceremonyID: nil)
+        let digest = Sealing.digest(ofSecret: data.challenge.text)
+        // Before the counter is judged, which the accepted answer to the same challenge has moved on.
+        let material = try await self.store.verificationMaterial(
+            challengeDigest: digest, keys: Self.keys(of: response))
+        guard let credentials = material?.compactMap({ $0 }) else { throw Answered(.invalidRequest) }
         let verified = try self.verify(
             response,
             expected: ExpectedAuthentication(
@@ -111,8 +116,7 @@ extension CeremonyEngine {
         change.audit = [
             AuditEvent(.authenticated, at: now, accountID: verified.account, detail: verified.deviceRegistration)
         ]
-        let challenge = AnsweredChallenge(
-            digest: Sealing.digest(ofSecret: data.challenge.text), expiresAt: data.expiresAt)
+        let challenge = AnsweredChallenge(digest: digest, expiresAt: data.expiresAt)
         do {
             guard try await self.store.answer(challenge, change: change, at: now) else {
                 throw Answered(.invalidRequest)
@@ -125,12 +129,8 @@ extension CeremonyEngine {
             authenticated: AuthenticatedDevice(accountID: verified.account, deviceID: verified.deviceRegistration))
     }
 
-    private func material(_ response: UnverifiedAuthentication, ceremonyID: String?) async throws
-        -> (CeremonyRecord?, [StoredCredential])
-    {
-        let found = try await self.store.verificationMaterial(
-            ceremonyID: ceremonyID, keys: response.credentials.map { ($0.aaid.text, $0.keyID.bytes) })
-        return (found.ceremony, found.credentials.compactMap { $0 })
+    private static func keys(of response: UnverifiedAuthentication) -> [(aaid: String, keyID: [UInt8])] {
+        response.credentials.map { ($0.aaid.text, $0.keyID.bytes) }
     }
 
     /// The standard's rules, and then the server's own: only who holds a key learns that it may not be used.

@@ -52,8 +52,9 @@ extension CeremonyEngine {
         _ id: String, _ response: UnverifiedRegistration, _ data: SealedServerData, _ context: ClientContext,
         at now: Timestamp
     ) async throws -> ServerResponse {
-        let (found, existing) = try await self.material(response, ceremonyID: id)
+        let (found, stored) = try await self.store.verificationMaterial(ceremonyID: id, keys: Self.keys(of: response))
         let ceremony = try self.checkAnswerable(found, at: now)
+        let existing = Self.existing(response, stored)
         guard let accountID = ceremony.accountID else { throw Answered(.invalidRequest) }
         let verified = try self.verify(response, data, existing: existing, at: now)
         let registration = self.registration(
@@ -93,7 +94,11 @@ extension CeremonyEngine {
         guard let accountID = data.username, let account = try await self.store.account(id: accountID) else {
             throw Answered(.invalidRequest)
         }
-        let (_, existing) = try await self.material(response, ceremonyID: nil)
+        let digest = Sealing.digest(ofSecret: data.challenge.text)
+        let material = try await self.store.verificationMaterial(
+            challengeDigest: digest, keys: Self.keys(of: response))
+        guard let stored = material else { throw Answered(.invalidRequest) }
+        let existing = Self.existing(response, stored)
         let verified = try self.verify(response, data, existing: existing, at: now)
         guard !account.isLocked else { throw Answered(.forbidden) }
         let registration = self.registration(
@@ -106,8 +111,7 @@ extension CeremonyEngine {
                 id: self.newIdentifier(), accountID: accountID, kind: .deviceAdded, at: now,
                 subject: registration.device.name)
         ]
-        let challenge = AnsweredChallenge(
-            digest: Sealing.digest(ofSecret: data.challenge.text), expiresAt: data.expiresAt)
+        let challenge = AnsweredChallenge(digest: digest, expiresAt: data.expiresAt)
         do {
             guard try await self.store.answer(challenge, change: change, at: now) else {
                 throw Answered(.invalidRequest)
@@ -118,14 +122,14 @@ extension CeremonyEngine {
         return ServerResponse(.ok)
     }
 
-    private func material(_ response: UnverifiedRegistration, ceremonyID: String?) async throws
-        -> (CeremonyRecord?, Set<CredentialID>)
+    private static func keys(of response: UnverifiedRegistration) -> [(aaid: String, keyID: [UInt8])] {
+        response.credentials.map { ($0.aaid.text, $0.keyID.bytes) }
+    }
+
+    private static func existing(_ response: UnverifiedRegistration, _ stored: [StoredCredential?])
+        -> Set<CredentialID>
     {
-        let names = response.credentials
-        let found = try await self.store.verificationMaterial(
-            ceremonyID: ceremonyID, keys: names.map { ($0.aaid.text, $0.keyID.bytes) })
-        let existing = zip(names, found.credentials).filter { $1 != nil }.map(\.0)
-        return (found.ceremony, Set(existing))
+        Set(zip(response.credentials, stored).filter { $1 != nil }.map(\.0))
     }
 
     private func verify(

@@ -80,14 +80,26 @@ extension SQLiteDatabase: CeremonyStore {
         try await self.read { [sealing] db in try db.ceremony(key, sealing) }
     }
 
-    public func verificationMaterial(ceremonyID: String?, keys: [(aaid: String, keyID: [UInt8])]) async throws
+    public func verificationMaterial(ceremonyID: String, keys: [(aaid: String, keyID: [UInt8])]) async throws
         -> (ceremony: CeremonyRecord?, credentials: [StoredCredential?])
     {
         try await self.read { [sealing] db in
             (
-                try ceremonyID.flatMap { try db.ceremony(.id($0), sealing) },
+                try db.ceremony(.id(ceremonyID), sealing),
                 try keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) }
             )
+        }
+    }
+
+    public func verificationMaterial(challengeDigest: [UInt8], keys: [(aaid: String, keyID: [UInt8])]) async throws
+        -> [StoredCredential?]?
+    {
+        try await self.read { [sealing] db in
+            let answered = try Row.fetchOne(
+                db.cachedStatement(sql: "SELECT 1 FROM answered_challenge WHERE digest = ?"),
+                arguments: [challengeDigest.blob])
+            guard answered == nil else { return nil }
+            return try keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) }
         }
     }
 

@@ -135,10 +135,15 @@ public protocol CeremonyStore: Sendable {
     /// A ceremony as it is; `nil` where there is none.
     func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord?
 
-    /// What the verification of an answer needs, in one read: the ceremony where one is named, and for each key what is
+    /// What the verification of an answer to a ceremony needs, in one read: the ceremony, and for each key what is
     /// stored, in their order.
-    func verificationMaterial(ceremonyID: String?, keys: [(aaid: String, keyID: [UInt8])]) async throws
+    func verificationMaterial(ceremonyID: String, keys: [(aaid: String, keyID: [UInt8])]) async throws
         -> (ceremony: CeremonyRecord?, credentials: [StoredCredential?])
+
+    /// The same for an answer to a challenge that had no row: for each key what is stored, in their order; `nil` where
+    /// the challenge was answered before.
+    func verificationMaterial(challengeDigest: [UInt8], keys: [(aaid: String, keyID: [UInt8])]) async throws
+        -> [StoredCredential?]?
 
     /// Ceremonies that have not ended although their phase was over at `now`, at most `limit`.
     func overdueCeremonies(at now: Timestamp, limit: Int) async throws -> [String]
