@@ -137,7 +137,8 @@ let package = Package(
         .testTarget(
             name: "CountersignCommandTests",
             dependencies: [
-                "CountersignCommand", "UAFRelyingParty", "Store", protocols, sdk("CountersignTestKit"), arguments,
+                "CountersignCommand", "CountersignServer", "SQLiteStore", "UAFRelyingParty", "Store", protocols,
+                sdk("CountersignTestKit"), arguments,
             ]),
         // The fuzz targets' code for what the server alone judges.
         .testTarget(

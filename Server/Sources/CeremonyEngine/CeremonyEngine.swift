@@ -41,13 +41,17 @@ public struct CeremonyEngine: Sendable {
         public var factors: FactorMatrix
         /// Which factors an enrolment makes.
         public var enrolmentFactors: FactorMatrix
-        /// The models of authenticators.
+        /// The models of authenticators at the start.
         public var metadata: MetadataCatalog
+        /// The policies that relying parties can name, at the start.
+        public var policies: PolicyCatalog
         /// The times, counts and sizes.
         public var limits: Limits
         /// What responses may have that the standard is against. What may be confirmed is not asked here: it is any text
         /// that `TransactionText` takes.
         public var lenientReadings: LenientReadings
+        /// Extensions of responses that are understood or known to be harmless, by their identifiers.
+        public var knownExtensions: Set<String>
 
         /// Each of the product's own authenticators that a person answers with, alone.
         public static let everyFactor: FactorMatrix = [[.pin], [.password], [.fingerprint], [.face], [.devicePasscode]]
@@ -56,8 +60,8 @@ public struct CeremonyEngine: Sendable {
         public init(
             issuer: String, serviceName: String, appID: String, trustedFacets: [FacetID],
             factors: FactorMatrix = Self.everyFactor, enrolmentFactors: FactorMatrix = Self.everyFactor,
-            metadata: MetadataCatalog, limits: Limits = Limits(),
-            lenientReadings: LenientReadings = LenientReadings()
+            metadata: MetadataCatalog, policies: PolicyCatalog = PolicyCatalog(), limits: Limits = Limits(),
+            lenientReadings: LenientReadings = LenientReadings(), knownExtensions: Set<String> = ["fido.uaf.uvm"]
         ) {
             self.issuer = issuer
             self.serviceName = serviceName
@@ -66,6 +70,8 @@ public struct CeremonyEngine: Sendable {
             self.factors = factors
             self.enrolmentFactors = enrolmentFactors
             self.metadata = metadata
+            self.policies = policies
+            self.knownExtensions = knownExtensions
             self.limits = limits
             self.lenientReadings = lenientReadings
         }
@@ -78,10 +84,7 @@ public struct CeremonyEngine: Sendable {
     let time: TimeSource
     let random: RandomSource
     let subjects: Subjects
-    let requests: RequestBuilder
-    let relyingParty: RelyingPartyConfiguration
-    let authenticationPolicy: Policy
-    let registrationPolicy: Policy
+    let rules: CurrentRules
     let hub: CeremonyHub
     let budget: ChallengeBudget
 
@@ -96,21 +99,9 @@ public struct CeremonyEngine: Sendable {
         self.time = time
         self.random = random
         self.subjects = subjects
-        var readings = configuration.lenientReadings
-        readings.section14AnyText = true
-        self.requests = RequestBuilder(
-            metadata: configuration.metadata, appID: configuration.appID, lenientReadings: readings)
-        self.relyingParty = RelyingPartyConfiguration(
-            metadata: configuration.metadata, trustedFacets: Set(configuration.trustedFacets),
-            lenientReadings: readings)
-        // Answers are held against the general policies: a key of another account is refused by the account itself.
-        let challenge = Challenge(random: random)
-        self.authenticationPolicy = try self.requests.authenticationRequest(
-            challenge: challenge, factors: configuration.factors, credentials: nil, serverData: nil
-        ).policy
-        self.registrationPolicy = try self.requests.registrationRequest(
-            challenge: challenge, username: "-", factors: configuration.enrolmentFactors, serverData: nil
-        ).policy
+        self.rules = CurrentRules(
+            try Rules(
+                configuration, metadata: configuration.metadata, policies: configuration.policies, random: random))
         self.hub = CeremonyHub(watchersPerCeremony: configuration.limits.watchersPerCeremony)
         self.budget = ChallengeBudget(configuration.limits)
     }

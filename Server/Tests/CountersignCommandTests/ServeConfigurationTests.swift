@@ -1,6 +1,9 @@
+import CountersignServer
 import Foundation
 import Store
 import Testing
+import UAF
+import UAFRelyingParty
 import _Primitives
 
 @testable import CountersignCommand
@@ -60,12 +63,61 @@ struct ServeConfigurationTests {
             ["issuer": "ftp://localhost"], ["issuer": "sign-in.example.com"], ["issuer": "https://a.example/path"],
             ["issuer": "http://sign-in.example.com"], ["tlsKey": "k.pem"], ["tlsCertificate": "c.pem"],
             ["bind": "0.0.0.0:8080"], ["limits": "code"], ["limits": "code=0"], ["limits": "code=a"],
-            ["traceBeyondLoopback": "yes"],
+            ["traceBeyondLoopback": "yes"], ["lenient": "row1"], ["lenient": "row21VendorTag:xyz"],
+            ["lenient": "row2Base64,section14AnyText"],
             ["bind": "0.0.0.0:8080", "trustedProxies": "10.0.0.0/8", "issuer": "https://a.example", "trace": "t"],
         ])
     func refusals(flags: [String: String]) async throws {
         let failure = await #expect(throws: CommandFailure.self) { try await self.load(flags) }
         #expect(failure?.status == .usage)
+    }
+
+    @Test("metadata, policies, lenient readings and extensions are settings like the others, and shown")
+    func rules() async throws {
+        let configuration = try await self.load(
+            ["policies": "/etc/p", "lenient": "row2Base64, row21VendorTag:3FFC"],
+            environment: ["COUNTERSIGN_METADATA": "/etc/m", "COUNTERSIGN_EXTENSIONS": "a.b", "HOME": "/home/op"])
+        #expect(configuration.metadataFolder == "/etc/m" && configuration.policiesFolder == "/etc/p")
+        let readings = try LenientNames.readings(configuration.lenient)
+        var expected = LenientReadings()
+        expected.row2Base64 = true
+        expected.row21VendorTags = [TLVTag(rawValue: 0x3FFC)]
+        #expect(readings == expected)
+        let printed = configuration.printed.split(separator: "\n")
+        for line in [
+            "metadata: /etc/m", "policies: /etc/p", "lenient: row2Base64,row21VendorTag:3FFC", "extensions: a.b",
+        ] {
+            #expect(printed.contains { $0 == line }, "\(line)")
+        }
+        let plain = try await self.load().printed
+        #expect(!plain.contains("lenient") && !plain.contains("policies"))
+        #expect(try LenientNames.readings([]) == LenientReadings())
+    }
+
+    @Test("rules are read from both folders; a bad file names itself")
+    func ruleFiles() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("rules-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for name in ["m", "p"] {
+            try FileManager.default.createDirectory(
+                at: folder.appendingPathComponent(name), withIntermediateDirectories: true)
+        }
+        let (metadata, policies) = (folder.path + "/m", folder.path + "/p")
+        try Data(#"{"accepted":[[{"aaid":["C516#0003"]}]]}"#.utf8).write(to: URL(filePath: policies + "/finger.json"))
+        try Data(#"{"models":["C516#0001"]}"#.utf8).write(to: URL(filePath: metadata + "/revoked.json"))
+        let rules = try RuleFiles(metadataFolder: metadata, policiesFolder: policies).load()
+        #expect(rules.policies.names == ["finger"])
+        let (pin, finger) = (try AAID("C516#0001"), try AAID("C516#0003"))
+        #expect(rules.metadata.isRevoked(pin) && !rules.metadata.isRevoked(finger))
+        #expect(try RuleFiles(metadataFolder: nil, policiesFolder: nil).load().policies.names.isEmpty)
+        try Data("{".utf8).write(to: URL(filePath: policies + "/bad.json"))
+        #expect(throws: PolicyFileError.self) {
+            try RuleFiles(metadataFolder: metadata, policiesFolder: policies).load()
+        }
+        try Data("{".utf8).write(to: URL(filePath: metadata + "/bad.json"))
+        #expect(throws: MetadataFolderError.self) {
+            try RuleFiles(metadataFolder: metadata, policiesFolder: nil).load()
+        }
     }
 
     @Test("a file that is not there is named")

@@ -22,6 +22,7 @@ final class ServerFixture: Sendable {
 
     init(
         issuer: String = "http://localhost:8080", limits: Limits = Limits(), trustedProxies: [AddressBlock] = [],
+        rules: @escaping @Sendable () throws -> RuleSet = { RuleSet(metadata: try .builtIn()) },
         trace: TraceRecorder? = nil
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
@@ -30,7 +31,7 @@ final class ServerFixture: Sendable {
         self.database = try SQLiteDatabase(folder: self.folder, key: key, limits: limits)
         self.assembly = try await ServerAssembly.open(
             .init(
-                issuer: issuer, facets: [try FacetID("linux:program:countersign-phone")], metadata: .builtIn(),
+                issuer: issuer, facets: [try FacetID("linux:program:countersign-phone")], rules: rules,
                 trustedProxies: trustedProxies, limits: limits),
             store: self.database, sealing: Sealing(key), trace: trace, time: self.clock.timeSource)
     }

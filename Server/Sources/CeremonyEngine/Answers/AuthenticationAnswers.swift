@@ -58,8 +58,9 @@ extension CeremonyEngine {
         let verified = try self.verify(
             response,
             expected: ExpectedAuthentication(
-                challenge: data.challenge, appID: self.configuration.appID, policy: self.authenticationPolicy,
-                transaction: ceremony.transaction, serverData: response.serverData, account: ceremony.accountID),
+                challenge: data.challenge, appID: self.configuration.appID,
+                policy: try self.policy(of: ceremony), transaction: ceremony.transaction,
+                serverData: response.serverData, account: ceremony.accountID),
             credentials: credentials)
         let continuation = self.random.token()
         let accepted: CeremonyRecord?
@@ -147,6 +148,13 @@ extension CeremonyEngine {
             throw Answered(.forbidden)
         }
         return verified
+    }
+
+    /// The policy that a request was made by. Throws 1491 where it is not known any more.
+    private func policy(of ceremony: CeremonyRecord) throws -> Policy {
+        do { return try self.authenticationPolicy(named: ceremony.detail.policy) } catch {
+            throw Answered(.invalidRequest)
+        }
     }
 
     /// What has become of a key or its account since it was read. Rethrows what is the store's own trouble.

@@ -46,7 +46,7 @@ extension CeremonyEngine {
     private func deregister(
         _ context: DeregistrationContext, accountID: String?, askedBy device: String?, actor: String?
     ) async throws -> ReturnUAFRequest {
-        if case .model(let aaid) = context.keys, self.configuration.metadata[aaid] == nil {
+        if case .model(let aaid) = context.keys, self.metadata[aaid] == nil {
             return ReturnUAFRequest(statusCode: .unknownAAID, operation: .deregistration)
         }
         if let accountID {

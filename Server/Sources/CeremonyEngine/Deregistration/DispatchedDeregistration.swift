@@ -11,7 +11,7 @@ extension CeremonyEngine {
     ) async throws -> DispatchAnswer {
         let object = request.context ?? [:]
         let context = try DeregistrationContext(object, person: "subject", limits: self.limits)
-        if case .model(let aaid) = context.keys, self.configuration.metadata[aaid] == nil {
+        if case .model(let aaid) = context.keys, self.metadata[aaid] == nil {
             throw CeremonyError(.invalidRequest, "a model that is not known")
         }
         guard let accountID = try await self.subjects.accountID(context.person, client.id),

@@ -26,7 +26,7 @@ public struct DispatchRequest: Sendable {
     /// `op` of the wrapped request; back ends dispatch authentications and deregistrations.
     public var operation: UAF.Operation?
     /// `context` of the wrapped request. For an authentication `subject` for a known person, `transaction` for a text or
-    /// `payment` for typed fields to agree to; for a deregistration that of ``CeremonyEngine/deregister(_:client:)``.
+    /// `payment` for typed fields to agree to, and `policy` for a named policy; for a deregistration that of ``CeremonyEngine/deregister(_:client:)``.
     public var context: JSONObject?
 
     /// Asks for a dispatch.
@@ -85,6 +85,7 @@ extension CeremonyEngine {
             throw CeremonyError(.invalidRequest, "only authentications and deregistrations are dispatched")
         }
         let context = try Context(request.context ?? [:], limits: self.limits)
+        _ = try self.authenticationPolicy(named: context.policy)
         var accountID: String?
         if let subject = context.subject {
             guard let known = try await self.subjects.accountID(subject, client.id),
@@ -102,7 +103,7 @@ extension CeremonyEngine {
             clientID: client.id, accountID: accountID, createdAt: now, expiresAt: expiresAt,
             detail: CeremonyDetail(
                 service: client.name, origin: client.origin, contentType: context.transaction?.contentType.rawValue,
-                content: context.transaction?.content))
+                content: context.transaction?.content, policy: context.policy))
         var answer = try await self.offer(ceremony, by: request.dispatcher, channel)
         answer.transaction = context.transaction.map { [$0] } ?? []
         return answer
@@ -147,13 +148,16 @@ extension CeremonyEngine {
     private struct Context {
         let subject: String?
         let transaction: Transaction?
+        let policy: String?
 
         init(_ object: JSONObject, limits: Limits) throws {
             do {
-                guard object.members.allSatisfy({ ["subject", "transaction", "payment"].contains($0.name) }) else {
+                let known: Set = ["subject", "transaction", "payment", "policy"]
+                guard object.members.allSatisfy({ known.contains($0.name) }) else {
                     throw CeremonyError(.invalidRequest, "a context member that is not known")
                 }
                 self.subject = try object.string("subject")
+                self.policy = try object.string("policy")
                 let text = try Self.text(
                     object.array("transaction"), payment: object.object("payment"),
                     maximumLength: limits.transactionCharacters)

@@ -65,6 +65,9 @@ extension CeremonyEngine {
                 statusCode: .ok, operation: operation, uafRequest: String(decoding: message, as: UTF8.self),
                 lifetimeMilliseconds: (ceremony.expiresAt - now).milliseconds, requester: ceremony.requester,
                 dispatchChannel: ceremony.channel?.wireName)
+        } catch let error as CeremonyError where error.code == .invalidRequest {
+            // The policy went between dispatch and redeem.
+            return ReturnUAFRequest(statusCode: .unacceptableAuthenticator, operation: operation)
         } catch is RequestError {
             // The account's last key went between dispatch and redeem.
             return ReturnUAFRequest(statusCode: .unacceptableAuthenticator, operation: operation)
@@ -73,18 +76,19 @@ extension CeremonyEngine {
 }
 
 extension CeremonyEngine {
-    /// For a known person the keys are named; for anybody the policy is the engine's own, made once.
+    /// For a known person the keys are named; for anybody the policy goes as it is.
     private func authenticationRequest(_ redeemed: RedeemedCeremony, challenge: Challenge, serverData: String) throws
         -> AuthenticationRequest
     {
+        let policy = try self.authenticationPolicy(named: redeemed.ceremony.detail.policy)
         guard redeemed.ceremony.accountID != nil else {
             return AuthenticationRequest(
                 header: OperationHeader(
                     operation: .authentication, appID: self.configuration.appID, serverData: serverData),
-                challenge: challenge, policy: self.authenticationPolicy)
+                challenge: challenge, policy: policy)
         }
         return try self.requests.authenticationRequest(
-            challenge: challenge, factors: self.configuration.factors,
+            challenge: challenge, policy: policy,
             credentials: try redeemed.credentials.map { try RegisteredCredential($0) },
             transaction: redeemed.ceremony.transaction, serverData: serverData)
     }

@@ -13,6 +13,7 @@ struct AdminCommand: AsyncParsableCommand {
             """,
         subcommands: [
             AccountCommand.self, ActivationCommand.self, ClientCommand.self, DeviceCommand.self, LoginCommand.self,
+            MetadataCommand.self,
         ]
     )
 }

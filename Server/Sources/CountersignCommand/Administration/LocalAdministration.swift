@@ -25,7 +25,7 @@ struct LocalAdministration {
         }
         let opened = try OpenStore(folder: self.folder, keyFile: self.keyFile, limits: Limits())
         let assembly = try await opened.assembly(
-            issuer: self.folder.issuer ?? "http://localhost:8080", facets: [], trustedProxies: [], trace: nil)
+            .init(issuer: self.folder.issuer ?? "http://localhost:8080", facets: [], limits: opened.limits))
         var logger = Logger(label: "countersign")
         logger.logLevel = .error
         let (started, continuation) = AsyncStream.makeStream(of: Void.self)

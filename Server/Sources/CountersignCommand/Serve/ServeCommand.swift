@@ -46,6 +46,21 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "Apps that may answer (FIDO facet ids), separated by commas.")
     var facets: String?
 
+    @Option(
+        name: .long,
+        help: "A folder of metadata statements, one a file, and revoked.json; read again on SIGHUP.")
+    var metadata: String?
+
+    @Option(
+        name: .long, help: "A folder of policies that services may name, NAME.json each; read again on SIGHUP.")
+    var policies: String?
+
+    @Option(name: .long, help: "Readings that the standard is against but some products need, as NAME,NAME.")
+    var lenient: String?
+
+    @Option(name: .long, help: "Extensions of responses that may be there, as ID,ID.")
+    var extensions: String?
+
     @Option(name: .long, help: "Lifetimes in seconds, as name=seconds,name=seconds.")
     var limits: String?
 
@@ -69,6 +84,10 @@ struct ServeCommand: AsyncParsableCommand {
         flags["tlsKey"] = self.tlsKey
         flags["trustedProxies"] = self.trustedProxies
         flags["facets"] = self.facets
+        flags["metadata"] = self.metadata
+        flags["policies"] = self.policies
+        flags["lenient"] = self.lenient
+        flags["extensions"] = self.extensions
         flags["limits"] = self.limits
         flags["trace"] = self.trace
         if self.traceBeyondLoopback { flags["traceBeyondLoopback"] = "true" }

@@ -39,6 +39,14 @@ struct ServeConfiguration: Sendable {
     var issuer: String
     var trustedProxies: [String]
     var facets: [String]
+    /// A folder of metadata statements beside those of the program, and of what is revoked.
+    var metadataFolder: String?
+    /// A folder of policies that relying parties may name.
+    var policiesFolder: String?
+    /// Names of lenient readings.
+    var lenient: [String]
+    /// Extensions of responses beside those that are known anyway.
+    var extensions: [String]
     var tlsCertificate: String?
     var tlsKey: String?
     var traceFile: String?
@@ -83,6 +91,10 @@ extension ServeConfiguration {
             issuer: reader.string(forKey: "issuer", default: "\(scheme)://localhost:\(bind.port)"),
             trustedProxies: Self.list(reader.string(forKey: "trustedProxies")),
             facets: Self.list(reader.string(forKey: "facets", default: "linux:program:countersign-phone")),
+            metadataFolder: reader.string(forKey: "metadata").map(Self.absolute),
+            policiesFolder: reader.string(forKey: "policies").map(Self.absolute),
+            lenient: Self.list(reader.string(forKey: "lenient")),
+            extensions: Self.list(reader.string(forKey: "extensions")),
             tlsCertificate: certificate,
             tlsKey: reader.string(forKey: "tlsKey"),
             traceFile: reader.string(forKey: "trace"),
@@ -145,6 +157,7 @@ extension ServeConfiguration {
                 .usage, "the issuer \(self.issuer) is not https",
                 remedy: "Only a loopback address may do without TLS (--tls-certificate, or a proxy in front).")
         }
+        _ = try LenientNames.readings(self.lenient)
         guard (self.tlsCertificate == nil) == (self.tlsKey == nil) else {
             throw CommandFailure(.usage, "--tls-certificate and --tls-key go together")
         }
@@ -170,6 +183,10 @@ extension ServeConfiguration {
             lines.append("trustedProxies: \(self.trustedProxies.joined(separator: ","))")
         }
         lines.append("facets: \(self.facets.joined(separator: ","))")
+        if let folder = self.metadataFolder { lines.append("metadata: \(folder)") }
+        if let folder = self.policiesFolder { lines.append("policies: \(folder)") }
+        if !self.lenient.isEmpty { lines.append("lenient: \(self.lenient.joined(separator: ","))") }
+        if !self.extensions.isEmpty { lines.append("extensions: \(self.extensions.joined(separator: ","))") }
         if let certificate = self.tlsCertificate { lines.append("tlsCertificate: \(certificate)") }
         if let key = self.tlsKey { lines.append("tlsKey: \(key)") }
         if let trace = self.traceFile { lines.append("trace: \(trace)") }

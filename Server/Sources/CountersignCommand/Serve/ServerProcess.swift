@@ -29,9 +29,7 @@ struct ServerProcess {
             limits: SettableLimits.applied(self.configuration.limits))
         try folder.keep(issuer: self.configuration.issuer)
         let trace = try self.traceRecorder()
-        let assembly = try await opened.assembly(
-            issuer: self.configuration.issuer, facets: try self.facets(), trustedProxies: try self.proxies(),
-            trace: trace)
+        let assembly = try await self.assembly(opened, trace)
         let database = opened.database
         let services: [any Service] = [
             try self.application(assembly.publicRouter(), at: self.configuration.bind, isPublic: true, logger),
@@ -39,7 +37,7 @@ struct ServerProcess {
                 assembly.operationsRouter(assertWritable: { try await database.assertWritable() }),
                 at: self.configuration.operationsBind, isPublic: false, logger),
             LocalAdministration.socketApplication(assembly, folder: folder, logger),
-            assembly.sweeper(logger: logger),
+            assembly.sweeper(logger: logger), RuleReloader(assembly: assembly, logger: logger),
         ]
         try await self.announceAdministratorLink(assembly, folder)
         let group = ServiceGroup(
@@ -55,6 +53,21 @@ struct ServerProcess {
         }
         unlink(folder.socketPath)
         await database.close()
+    }
+
+    private func assembly(_ opened: OpenStore, _ trace: TraceRecorder?) async throws -> ServerAssembly {
+        let rules = RuleFiles(
+            metadataFolder: self.configuration.metadataFolder, policiesFolder: self.configuration.policiesFolder)
+        let configuration = ServerAssembly.Configuration(
+            issuer: self.configuration.issuer, facets: try self.facets(), rules: { try rules.load() },
+            lenientReadings: try LenientNames.readings(self.configuration.lenient),
+            knownExtensions: Set(self.configuration.extensions + ["fido.uaf.uvm"]),
+            trustedProxies: try self.proxies(), limits: opened.limits)
+        do { return try await opened.assembly(configuration, trace: trace) } catch let error as MetadataFolderError {
+            throw CommandFailure(.failed, "\(error)", remedy: "--metadata names the folder.")
+        } catch let error as PolicyFileError {
+            throw CommandFailure(.failed, "\(error)", remedy: "--policies names the folder.")
+        }
     }
 
     private func traceRecorder() throws -> TraceRecorder? {
@@ -134,6 +147,19 @@ struct ServerProcess {
     }
 }
 
+/// Reads metadata and policies again whenever the process gets SIGHUP.
+private struct RuleReloader: Service {
+    let assembly: ServerAssembly
+    let logger: Logger
+
+    func run() async throws {
+        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+            // The log has said what was wrong.
+            _ = try? self.assembly.reloadRules(logger: self.logger)
+        }
+    }
+}
+
 /// Says that a listener is there, once.
 private struct Readiness: Sendable {
     let message: String?
@@ -148,7 +174,7 @@ private struct Readiness: Sendable {
 struct OpenStore {
     let database: SQLiteDatabase
     private let sealing: Sealing
-    private let limits: Limits
+    let limits: Limits
 
     /// Opens the folder's store, and makes folder, key and store where nothing is there yet.
     init(folder: DataFolder, keyFile: KeyFile, limits: Limits) throws {
@@ -164,14 +190,10 @@ struct OpenStore {
         }
     }
 
-    func assembly(
-        issuer: String, facets: [FacetID], trustedProxies: [AddressBlock], trace: TraceRecorder?
-    ) async throws -> ServerAssembly {
-        try await ServerAssembly.open(
-            .init(
-                issuer: issuer, facets: facets, metadata: try .builtIn(), trustedProxies: trustedProxies,
-                limits: self.limits),
-            store: self.database, sealing: self.sealing, trace: trace)
+    func assembly(_ configuration: ServerAssembly.Configuration, trace: TraceRecorder? = nil) async throws
+        -> ServerAssembly
+    {
+        try await ServerAssembly.open(configuration, store: self.database, sealing: self.sealing, trace: trace)
     }
 
     private static func failure(_ error: StoreError, _ folder: DataFolder, _ keyFile: KeyFile) -> CommandFailure {

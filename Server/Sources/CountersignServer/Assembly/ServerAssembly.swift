@@ -23,8 +23,13 @@ public struct ServerAssembly: Sendable {
         public var serviceName: String
         /// The apps that may answer.
         public var facets: [FacetID]
-        /// The models of authenticators that may take part.
-        public var metadata: MetadataCatalog
+        /// The models of authenticators and the policies, read from where the operator keeps them: at the start, and
+        /// again whenever they are to be reloaded.
+        public var rules: @Sendable () throws -> RuleSet
+        /// What responses may have that the standard is against.
+        public var lenientReadings: LenientReadings
+        /// Extensions of responses that are understood or known to be harmless.
+        public var knownExtensions: Set<String>
         /// The proxies whose forwarded headers count.
         public var trustedProxies: [AddressBlock]
         /// Every time, count and size.
@@ -32,13 +37,17 @@ public struct ServerAssembly: Sendable {
 
         /// A deployment with the defaults of what is left out.
         public init(
-            issuer: String, serviceName: String = "Countersign", facets: [FacetID], metadata: MetadataCatalog,
+            issuer: String, serviceName: String = "Countersign", facets: [FacetID],
+            rules: @escaping @Sendable () throws -> RuleSet = { RuleSet(metadata: try .builtIn()) },
+            lenientReadings: LenientReadings = LenientReadings(), knownExtensions: Set<String> = ["fido.uaf.uvm"],
             trustedProxies: [AddressBlock] = [], limits: Limits = Limits()
         ) {
             self.issuer = issuer
             self.serviceName = serviceName
             self.facets = facets
-            self.metadata = metadata
+            self.rules = rules
+            self.lenientReadings = lenientReadings
+            self.knownExtensions = knownExtensions
             self.trustedProxies = trustedProxies
             self.limits = limits
         }
@@ -71,6 +80,7 @@ public struct ServerAssembly: Sendable {
     ) async throws -> ServerAssembly {
         let limits = configuration.limits
         let directory = AccountDirectory(store: store, time: time, random: random, limits: limits)
+        let rules = try configuration.rules()
         let outcomes = CeremonyOutcomes()
         let provider = try await OpenIDProvider.open(
             .init(issuer: configuration.issuer, limits: limits), store: store, outcomes: outcomes,
@@ -80,7 +90,9 @@ public struct ServerAssembly: Sendable {
                 issuer: configuration.issuer, serviceName: configuration.serviceName,
                 // Without TLS the calling app's own facet stands for the application (decision 26).
                 appID: configuration.isSecure ? "\(configuration.issuer)/uaf/1.1/facets" : "",
-                trustedFacets: configuration.facets, metadata: configuration.metadata, limits: limits),
+                trustedFacets: configuration.facets, metadata: rules.metadata, policies: rules.policies,
+                limits: limits, lenientReadings: configuration.lenientReadings,
+                knownExtensions: configuration.knownExtensions),
             store: store, sealing: sealing, time: time, random: random,
             subjects: Subjects(
                 subject: { account, client in provider.subject(ofAccount: account, client: client) },
@@ -145,8 +157,27 @@ public struct ServerAssembly: Sendable {
                 + ClientOperations(provider: self.provider).operations
                 + ActivationOperations(
                     ceremonies: self.ceremonies, administrators: self.administrators, trace: self.trace
-                ).operations,
+                ).operations + RuleOperations(assembly: self).operations,
             guarding: guarding, bodyLimit: self.configuration.limits.bodyBytes)
+    }
+
+    /// Reads metadata and policies again, and goes by them from then on.
+    ///
+    /// Throws what is wrong with them, `MetadataFolderError`, `PolicyFileError` or `RequestError`; then everything stays
+    /// as it was. Either way the log says so.
+    @discardableResult
+    public func reloadRules(logger: Logger) throws -> RuleSet {
+        do {
+            let rules = try self.configuration.rules()
+            try self.ceremonies.replaceRules(metadata: rules.metadata, policies: rules.policies)
+            logger.notice(
+                "Metadata and policies were reloaded",
+                metadata: ["models": "\(rules.metadata.aaids.count)", "policies": "\(rules.policies.names.count)"])
+            return rules
+        } catch {
+            logger.error("Metadata and policies stay as they were", metadata: ["reason": "\(error)"])
+            throw error
+        }
     }
 
     /// Ends and deletes what is over, from time to time. Any number of servers may do so over one store.
@@ -174,6 +205,20 @@ public struct ServerAssembly: Sendable {
 
     /// The service that sweeps.
     public func sweeper(logger: Logger) -> Sweeper { Sweeper(assembly: self, logger: logger) }
+}
+
+/// What an operator can change while the server runs.
+public struct RuleSet: Sendable {
+    /// The models of authenticators that may take part, and what of them is revoked.
+    public var metadata: MetadataCatalog
+    /// The policies that relying parties may name.
+    public var policies: PolicyCatalog
+
+    /// Joins models and policies.
+    public init(metadata: MetadataCatalog, policies: PolicyCatalog = PolicyCatalog()) {
+        self.metadata = metadata
+        self.policies = policies
+    }
 }
 
 /// Hands the outcomes of ceremonies to the provider, so that neither engine knows the other.

@@ -1,5 +1,6 @@
 import Ceremony
 import CeremonyEngine
+import Crypto
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -124,16 +125,21 @@ struct UAFRoutes: Sendable {
 
     /// The apps that may answer (FIDO AppID and Facet Specification, section 3.1.3).
     @Sendable private func facets(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let ids = JSON.array(self.ceremonies.configuration.trustedFacets.map { .string($0.text) })
         let document: JSONObject = [
-            "trustedFacets": .array([
-                .object([
-                    "version": .object(["major": .integer(1), "minor": .integer(1)]),
-                    "ids": .array(self.ceremonies.configuration.trustedFacets.map { .string($0.text) }),
-                ])
-            ])
+            "trustedFacets": .array(
+                self.ceremonies.versions.map { version in
+                    .object([
+                        "version": .object([
+                            "major": .integer(Int64(version.major)), "minor": .integer(Int64(version.minor)),
+                        ]), "ids": ids,
+                    ])
+                })
         ]
-        return .json(
-            document, contentType: "application/fido.trusted-apps+json", headers: [.cacheControl: "max-age=3600"])
+        let tag = "\"\(Base64URL.encode(Array(SHA256.hash(data: JSON.object(document).serialized).prefix(16))))\""
+        let headers: HTTPFields = [.cacheControl: "public, max-age=3600", .eTag: tag]
+        if request.headers[.ifNoneMatch] == tag { return Response(status: .notModified, headers: headers) }
+        return .json(document, contentType: "application/fido.trusted-apps+json", headers: headers)
     }
 
     private func read<Message>(_ request: Request, _ parse: (ByteBufferView) throws -> Message) async throws

@@ -86,6 +86,7 @@ extension CeremonyDetail {
         object["contentType"] = self.contentType.map { .string($0) }
         object["content"] = self.content.map { .string(Base64URL.encode($0)) }
         object["deregistration"] = self.deregistration.map { .string($0) }
+        object["policy"] = self.policy.map { .string($0) }
         return JSON.object(object).serialized
     }
 
@@ -98,7 +99,7 @@ extension CeremonyDetail {
             address: try object.string("address"), browser: try object.string("browser"),
             browserID: try object.string("browserId"), contentType: try object.string("contentType"),
             content: try object.string("content").flatMap { Base64URL.decode($0) },
-            deregistration: try object.string("deregistration"))
+            deregistration: try object.string("deregistration"), policy: try object.string("policy"))
     }
 }
 

@@ -129,11 +129,14 @@ public struct CeremonyDetail: Sendable, Equatable {
     public var content: [UInt8]?
     /// Which keys are to go, as the back end said it: a JSON object.
     public var deregistration: String?
+    /// The policy that the answer must meet, by its name; `nil` for the default one.
+    public var policy: String?
 
     /// Describes what a phone shows.
     public init(
         service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
-        browserID: String? = nil, contentType: String? = nil, content: [UInt8]? = nil, deregistration: String? = nil
+        browserID: String? = nil, contentType: String? = nil, content: [UInt8]? = nil, deregistration: String? = nil,
+        policy: String? = nil
     ) {
         self.service = service
         self.origin = origin
@@ -143,6 +146,7 @@ public struct CeremonyDetail: Sendable, Equatable {
         self.contentType = contentType
         self.content = content
         self.deregistration = deregistration
+        self.policy = policy
     }
 }
 

@@ -23,6 +23,12 @@ public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case noSuitableCredential
         /// A username, appID or server data beyond the limits of §1.
         case outOfRange
+        /// Members of a criterion that must not stand together (§2.2).
+        case criteriaCombination
+        /// A criterion that names keys, where a policy is for everybody.
+        case namedKeys
+        /// A criterion that no known model meets.
+        case unmetCriterion
     }
 
     /// What is wrong.
@@ -53,9 +59,8 @@ public struct RequestBuilder: Sendable {
         serverData: String?
     ) throws(RequestError) -> RegistrationRequest {
         guard (1...128).contains(username.unicodeScalars.count) else { throw RequestError(code: .outOfRange) }
-        let policy = Policy(
-            accepted: factors.map { $0.map { MatchCriteria(aaid: self.models(of: $0)) } },
-            disallowed: self.disallowed(existing) + self.disallowedModels)
+        var policy = self.policy(of: factors)
+        policy.disallowed = self.disallowed(existing) + self.disallowedModels
         try self.check(policy)
         return RegistrationRequest(
             header: try self.header(.registration, serverData), challenge: challenge, username: username, policy: policy
@@ -69,12 +74,20 @@ public struct RequestBuilder: Sendable {
         challenge: Challenge, factors: FactorMatrix, credentials: [RegisteredCredential]?,
         transaction: [Transaction] = [], serverData: String?
     ) throws(RequestError) -> AuthenticationRequest {
-        let policy: Policy
+        try self.authenticationRequest(
+            challenge: challenge, policy: self.policy(of: factors), credentials: credentials, transaction: transaction,
+            serverData: serverData)
+    }
+
+    /// As ``authenticationRequest(challenge:factors:credentials:transaction:serverData:)``, by a policy for everybody.
+    public func authenticationRequest(
+        challenge: Challenge, policy general: Policy, credentials: [RegisteredCredential]?,
+        transaction: [Transaction] = [], serverData: String?
+    ) throws(RequestError) -> AuthenticationRequest {
+        var policy = general
         if let credentials {
-            policy = Policy(accepted: self.alternatives(factors, credentials))
+            policy = Policy(accepted: self.alternatives(general, credentials))
             guard !policy.accepted.isEmpty else { throw RequestError(code: .noSuitableCredential) }
-        } else {
-            policy = Policy(accepted: factors.map { $0.map { MatchCriteria(aaid: self.models(of: $0)) } })
         }
         try self.check(policy)
         if !transaction.isEmpty {
@@ -90,6 +103,31 @@ public struct RequestBuilder: Sendable {
     public func deregistrationRequest(_ keys: [DeregisterAuthenticator]) throws(RequestError) -> DeregistrationRequest {
         guard !keys.isEmpty else { throw RequestError(code: .emptyPolicy) }
         return DeregistrationRequest(header: try self.header(.deregistration, nil), authenticators: keys)
+    }
+
+    /// The policy that takes these factors, by any of their models.
+    public func policy(of factors: FactorMatrix) -> Policy {
+        Policy(accepted: factors.map { $0.map { MatchCriteria(aaid: self.models(of: $0)) } })
+    }
+
+    /// Refuses a policy of an operator's, beside what ``check(_:)`` refuses: criteria against the rule for who writes
+    /// them, criteria that name keys, and criteria that no known model meets.
+    public func checkNamed(_ policy: Policy) throws(RequestError) {
+        for criterion in policy.accepted.flatMap({ $0 }) + policy.disallowed {
+            do { try criterion.checkCombination() } catch { throw RequestError(code: .criteriaCombination) }
+            guard criterion.keyIDs == nil else { throw RequestError(code: .namedKeys) }
+        }
+        try self.check(policy)
+        for criterion in policy.accepted.flatMap({ $0 }) where self.models(meeting: criterion, in: policy).isEmpty {
+            throw RequestError(code: .unmetCriterion)
+        }
+    }
+
+    /// The models that a criterion of a policy takes, in the order of their names.
+    public func models(meeting criterion: MatchCriteria, in policy: Policy) -> [AAID] {
+        let matcher = PolicyMatcher(policy)
+        return self.infos(meeting: criterion).filter { matcher.allows(PolicyCandidate(info: $0)) }
+            .map(\.aaid).sorted { $0.text < $1.text }
     }
 
     /// Refuses a policy that is empty, that names models without metadata, or that silent authenticators could meet
@@ -141,24 +179,30 @@ public struct RequestBuilder: Sendable {
     }
 
     /// For each device, the alternatives that its keys can meet, each criterion with the keys (§8.3 step 1).
-    private func alternatives(_ factors: FactorMatrix, _ credentials: [RegisteredCredential]) -> [[MatchCriteria]] {
-        var devices: [String] = []
-        for credential in credentials where !devices.contains(credential.deviceRegistration) {
-            devices.append(credential.deviceRegistration)
+    private func alternatives(_ policy: Policy, _ credentials: [RegisteredCredential]) -> [[MatchCriteria]] {
+        var devices: [(name: String, candidates: [(credential: RegisteredCredential, candidate: PolicyCandidate)])] = []
+        let matcher = PolicyMatcher(policy)
+        for credential in credentials {
+            guard let info = self.metadata.info(credential.id.aaid) else { continue }
+            let candidate = PolicyCandidate(info: info, keyIDs: [credential.id.keyID])
+            guard matcher.allows(candidate) else { continue }
+            if let index = devices.firstIndex(where: { $0.name == credential.deviceRegistration }) {
+                devices[index].candidates.append((credential, candidate))
+            } else {
+                devices.append((credential.deviceRegistration, [(credential, candidate)]))
+            }
         }
         var alternatives: [[MatchCriteria]] = []
-        for factors in factors {
-            for device in devices {
-                let criteria = factors.compactMap { factor in
-                    let keys = credentials.filter {
-                        $0.deviceRegistration == device && AuthenticatorModel(aaid: $0.id.aaid)?.factor == factor
-                    }
-                    return keys.isEmpty
-                        ? nil
-                        : MatchCriteria(
-                            aaid: keys.map(\.id.aaid).withoutRepetition, keyIDs: keys.map(\.id.keyID).withoutRepetition)
-                }
-                if criteria.count == factors.count { alternatives.append(criteria) }
+        for criteria in policy.accepted {
+            let matcher = PolicyMatcher(Policy(accepted: [criteria]))
+            for device in devices
+            where !matcher.selections(among: device.candidates.map(\.candidate), limit: 1).isEmpty {
+                alternatives.append(
+                    criteria.map { criterion in
+                        let keys = device.candidates.filter { criterion.matches($0.candidate) }.map(\.credential.id)
+                        return MatchCriteria(
+                            aaid: keys.map(\.aaid).withoutRepetition, keyIDs: keys.map(\.keyID).withoutRepetition)
+                    })
             }
         }
         return alternatives

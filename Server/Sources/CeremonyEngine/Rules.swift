@@ -1,0 +1,83 @@
+import Store
+import Synchronization
+public import UAF
+public import UAFRelyingParty
+import _Primitives
+
+/// What an engine makes requests and judges answers by: the models, the policies, and what follows from them. It is
+/// replaced as a whole.
+struct Rules: Sendable {
+    let metadata: MetadataCatalog
+    let policies: PolicyCatalog
+    let requests: RequestBuilder
+    let relyingParty: RelyingPartyConfiguration
+    /// The policy of an authentication that names none.
+    let authenticationPolicy: Policy
+    let registrationPolicy: Policy
+
+    /// Throws `RequestError` where the configured factors make no policy of the models.
+    init(
+        _ configuration: CeremonyEngine.Configuration, metadata: MetadataCatalog, policies: PolicyCatalog,
+        random: RandomSource
+    ) throws {
+        self.metadata = metadata
+        self.policies = policies
+        var readings = configuration.lenientReadings
+        readings.section14AnyText = true
+        self.requests = RequestBuilder(
+            metadata: metadata, appID: configuration.appID, lenientReadings: readings)
+        self.relyingParty = RelyingPartyConfiguration(
+            metadata: metadata, trustedFacets: Set(configuration.trustedFacets),
+            knownExtensions: configuration.knownExtensions, lenientReadings: readings)
+        // Answers are held against the general policies: a key of another account is refused by the account itself.
+        let challenge = Challenge(random: random)
+        self.authenticationPolicy = try self.requests.authenticationRequest(
+            challenge: challenge, factors: configuration.factors, credentials: nil, serverData: nil
+        ).policy
+        self.registrationPolicy = try self.requests.registrationRequest(
+            challenge: challenge, username: "-", factors: configuration.enrolmentFactors, serverData: nil
+        ).policy
+    }
+}
+
+/// The rules that an engine goes by now.
+final class CurrentRules: Sendable {
+    private let rules: Mutex<Rules>
+
+    init(_ rules: Rules) { self.rules = Mutex(rules) }
+
+    var value: Rules { self.rules.withLock { $0 } }
+
+    func replace(by rules: Rules) { self.rules.withLock { $0 = rules } }
+}
+
+extension CeremonyEngine {
+    var requests: RequestBuilder { self.rules.value.requests }
+    var relyingParty: RelyingPartyConfiguration { self.rules.value.relyingParty }
+    var authenticationPolicy: Policy { self.rules.value.authenticationPolicy }
+    var registrationPolicy: Policy { self.rules.value.registrationPolicy }
+
+    /// The models that take part now.
+    public var metadata: MetadataCatalog { self.rules.value.metadata }
+    /// The protocol versions that are spoken, the lowest first.
+    public var versions: [Version] { self.relyingParty.versions.sorted() }
+    /// The policies that can be named now.
+    public var policies: PolicyCatalog { self.rules.value.policies }
+
+    /// Goes by other models and policies from now on, for every request and answer that comes after. Throws
+    /// `RequestError`, and changes nothing, where the configured factors make no policy of the models.
+    public func replaceRules(metadata: MetadataCatalog, policies: PolicyCatalog) throws {
+        self.rules.replace(
+            by: try Rules(self.configuration, metadata: metadata, policies: policies, random: self.random))
+    }
+
+    /// The policy of that name, or the default one. Throws `invalidRequest` for a name that is not known (any more).
+    func authenticationPolicy(named name: String?) throws(CeremonyError) -> Policy {
+        let rules = self.rules.value
+        guard let name else { return rules.authenticationPolicy }
+        guard let policy = rules.policies[name] else {
+            throw CeremonyError(.invalidRequest, "a policy that is not known")
+        }
+        return policy
+    }
+}

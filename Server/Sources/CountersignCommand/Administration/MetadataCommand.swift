@@ -1,0 +1,43 @@
+import ArgumentParser
+import _Primitives
+
+/// `countersign admin metadata`: the models and policies that a running server goes by.
+struct MetadataCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "metadata",
+        abstract: "The models of authenticators and the policies that a running server goes by.",
+        subcommands: [Show.self, Reload.self]
+    )
+
+    /// Models and policies as two lines.
+    static func text(_ answer: JSONObject) throws -> String {
+        let policies = try answer.strings("policies") ?? []
+        return "models    \((try answer.strings("models") ?? []).joined(separator: " "))\n"
+            + "policies  \(policies.isEmpty ? "none but the default one" : policies.joined(separator: " "))"
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show the models and the names of the policies.")
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection { try await $0.call("GET", "/metadata") }
+            try self.options.show(answer, MetadataCommand.text)
+        }
+    }
+
+    struct Reload: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Read metadata, revocations and policies again, as SIGHUP does.",
+            discussion: "A file that cannot be used changes nothing: the server keeps what it had, and says which file."
+        )
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection { try await $0.call("POST", "/metadata/reload") }
+            try self.options.show(answer, MetadataCommand.text)
+        }
+    }
+}

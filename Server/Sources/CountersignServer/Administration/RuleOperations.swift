@@ -1,0 +1,49 @@
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import Logging
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+/// The models of authenticators and the policies that the server goes by.
+struct RuleOperations: Sendable {
+    let assembly: ServerAssembly
+
+    private static let rules: [AdminOperation.Field] = [
+        .required("models", .strings, "The AAIDs that have a statement."),
+        .required("policies", .strings, "The names that relying parties may use."),
+    ]
+
+    var operations: [AdminOperation] {
+        [
+            AdminOperation(
+                method: .get, path: "/metadata", id: "showMetadata",
+                summary: "Show which models and policies the server goes by.", answer: Self.rules,
+                handler: { _ in Self.json(self.assembly.ceremonies.metadata, self.assembly.ceremonies.policies) }),
+            AdminOperation(
+                method: .post, path: "/metadata/reload", id: "reloadMetadata",
+                summary: "Read metadata, revocations and policies again; a bad file changes nothing.",
+                answer: Self.rules, refusals: [(422, "A file cannot be used; the detail names it.")],
+                handler: self.reload),
+        ]
+    }
+
+    private static func json(_ metadata: MetadataCatalog, _ policies: PolicyCatalog) -> JSONObject {
+        [
+            "models": .array(metadata.aaids.map(\.text).sorted().map(JSON.string)),
+            "policies": .array(policies.names.map(JSON.string)),
+        ]
+    }
+
+    @Sendable private func reload(_ call: AdminOperation.Call) async throws -> JSONObject {
+        do {
+            var logger = Logger(label: "countersign")
+            logger[metadataKey: "operator"] = "\(call.actor)"
+            let rules = try self.assembly.reloadRules(logger: logger)
+            return Self.json(rules.metadata, rules.policies)
+        } catch {
+            throw Problem(.unprocessableContent, "unusable-rules", "Nothing was changed: \(error)")
+        }
+    }
+}
