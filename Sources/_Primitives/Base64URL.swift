@@ -20,20 +20,28 @@ public enum Base64URL {
 
     // Not generic: what another module calls by a generic parameter costs a look-up for every byte.
     private static func encode(contiguous bytes: UnsafeBufferPointer<UInt8>) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count * 4 + 2) / 3)
-        var buffer: UInt32 = 0
-        var bits = 0
-        for byte in bytes {
-            buffer = (buffer << 8) | UInt32(byte)
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                text.append(self.alphabet[Int((buffer >> UInt32(bits)) & 0x3F)])
+        let count = (bytes.count * 4 + 2) / 3
+        return self.alphabet.withUnsafeBufferPointer { alphabet in
+            String(unsafeUninitializedCapacity: count) { text in
+                var buffer: UInt32 = 0
+                var bits: UInt32 = 0
+                var written = 0
+                for byte in bytes {
+                    buffer = (buffer << 8) | UInt32(byte)
+                    bits += 8
+                    while bits >= 6 {
+                        bits -= 6
+                        text[written] = alphabet[Int((buffer >> bits) & 0x3F)]
+                        written += 1
+                    }
+                }
+                if bits > 0 {
+                    text[written] = alphabet[Int((buffer << (6 - bits)) & 0x3F)]
+                    written += 1
+                }
+                return written
             }
         }
-        if bits > 0 { text.append(self.alphabet[Int((buffer << UInt32(6 - bits)) & 0x3F)]) }
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// The bytes of `text`, or `nil` where it is not the one unpadded spelling of some bytes.
@@ -49,21 +57,28 @@ public enum Base64URL {
 
     private static func decode(contiguous letters: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard letters.count % 4 != 1 else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(letters.count * 3 / 4)
-        var buffer: UInt32 = 0
-        var bits = 0
-        for letter in letters {
-            let value = self.values[Int(letter)]
-            guard value != 0xFF else { return nil }
-            buffer = (buffer << 6) | UInt32(value)
-            bits += 6
-            if bits >= 8 {
-                bits -= 8
-                bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
+        var isValid = true
+        let bytes = self.values.withUnsafeBufferPointer { values in
+            [UInt8](unsafeUninitializedCapacity: letters.count * 3 / 4) { bytes, written in
+                var buffer: UInt32 = 0
+                var bits: UInt32 = 0
+                for letter in letters {
+                    let value = values[Int(letter)]
+                    guard value != 0xFF else {
+                        isValid = false
+                        return
+                    }
+                    buffer = (buffer << 6) | UInt32(value)
+                    bits += 6
+                    if bits >= 8 {
+                        bits -= 8
+                        bytes[written] = UInt8(truncatingIfNeeded: buffer >> bits)
+                        written += 1
+                    }
+                }
+                isValid = buffer & ((1 << bits) - 1) == 0
             }
         }
-        guard buffer & ((1 << UInt32(bits)) - 1) == 0 else { return nil }
-        return bytes
+        return isValid ? bytes : nil
     }
 }

@@ -203,34 +203,39 @@ private struct JSONReader {
 
     private mutating func readString() throws(JSONError) -> String {
         self.position += 1
-        let start = self.position
-        // Most strings are ASCII without an escape and are taken as they stand.
-        while self.position < self.bytes.count {
-            let byte = self.bytes[self.position]
-            if byte == UInt8(ascii: "\"") {
-                let string = self.bytes.withUnsafeBufferPointer {
-                    String(decoding: UnsafeBufferPointer(rebasing: $0[start..<self.position]), as: UTF8.self)
-                }
-                self.position += 1
-                return string
-            }
-            if byte == UInt8(ascii: "\\") || byte < 0x20 || byte >= 0x80 { break }
-            self.position += 1
-        }
-        var text = Array(self.bytes[start..<self.position])
-        while self.position < self.bytes.count {
-            let byte = self.bytes[self.position]
-            self.position += 1
-            switch byte {
+        var text: [UInt8] = []
+        while true {
+            let run = self.position..<self.endOfRun()
+            guard run.upperBound < self.bytes.count else { throw self.malformed("a string does not end") }
+            self.position = run.upperBound + 1
+            switch self.bytes[run.upperBound] {
             case UInt8(ascii: "\""):
-                guard let string = String(validating: text, as: UTF8.self) else { throw self.malformed("not UTF-8") }
+                // Most strings have no escape and are taken as they stand.
+                if !text.isEmpty { text += self.bytes[run] }
+                let string =
+                    text.isEmpty
+                    ? String(validating: self.bytes[run], as: UTF8.self) : String(validating: text, as: UTF8.self)
+                guard let string else { throw self.malformed("not UTF-8") }
                 return string
-            case UInt8(ascii: "\\"): try self.readEscape(into: &text)
-            case 0..<0x20: throw self.malformed("a control character in a string")
-            default: text.append(byte)
+            case UInt8(ascii: "\\"):
+                text += self.bytes[run]
+                try self.readEscape(into: &text)
+            default: throw self.malformed("a control character in a string")
             }
         }
-        throw self.malformed("a string does not end")
+    }
+
+    /// Where the letters that stand for themselves end: at a quotation mark, an escape, a control character or the end.
+    private func endOfRun() -> Int {
+        self.bytes.withUnsafeBufferPointer { bytes in
+            var end = self.position
+            while end < bytes.count, bytes[end] >= 0x20, bytes[end] != UInt8(ascii: "\""),
+                bytes[end] != UInt8(ascii: "\\")
+            {
+                end += 1
+            }
+            return end
+        }
     }
 
     private mutating func readEscape(into text: inout [UInt8]) throws(JSONError) {
