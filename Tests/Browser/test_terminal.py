@@ -86,7 +86,7 @@ def test_enrolment_by_hand(deployment, tmp_path):
     terminal.expect("Choose a PIN:").type("123\r").expect("And once more:").type("123\r")
     terminal.expect("A PIN has 6 digits.")
     terminal.expect("Choose a PIN:").type(PIN + "\r").expect("And once more:").type("258037\r")
-    terminal.expect("two different PINs")
+    terminal.expect("two different ones")
     terminal.expect("Choose a PIN:").type(PIN + "\r").expect("And once more:").type(PIN + "\r")
     terminal.expect("store for development").expect("Type this number where the link was made")
     terminal.expect("This phone is enrolled")
