@@ -100,8 +100,7 @@ public struct CeremonyEngine: Sendable {
         self.random = random
         self.subjects = subjects
         self.rules = CurrentRules(
-            try Rules(
-                configuration, metadata: configuration.metadata, policies: configuration.policies, random: random))
+            try Rules(configuration, metadata: configuration.metadata, policies: configuration.policies))
         self.hub = CeremonyHub(watchersPerCeremony: configuration.limits.watchersPerCeremony)
         self.budget = ChallengeBudget(configuration.limits)
     }
@@ -138,6 +137,7 @@ extension AuditEvent.Kind {
     static let deviceDeleted = Self(rawValue: "device-deleted")
     static let deregistered = Self(rawValue: "deregistered")
     static let deviceAdded = Self(rawValue: "device-added")
+    static let authenticatorAdded = Self(rawValue: "authenticator-added")
     static let activationCreated = Self(rawValue: "activation-created")
     static let dispatched = Self(rawValue: "dispatched")
     static let signInBegun = Self(rawValue: "sign-in-begun")

@@ -13,13 +13,11 @@ struct Rules: Sendable {
     let relyingParty: RelyingPartyConfiguration
     /// The policy of an authentication that names none.
     let authenticationPolicy: Policy
+    /// The policy of a registration that names none.
     let registrationPolicy: Policy
 
     /// Throws `RequestError` where the configured factors make no policy of the models.
-    init(
-        _ configuration: CeremonyEngine.Configuration, metadata: MetadataCatalog, policies: PolicyCatalog,
-        random: RandomSource
-    ) throws {
+    init(_ configuration: CeremonyEngine.Configuration, metadata: MetadataCatalog, policies: PolicyCatalog) throws {
         self.metadata = metadata
         self.policies = policies
         var readings = configuration.lenientReadings
@@ -30,13 +28,22 @@ struct Rules: Sendable {
             metadata: metadata, trustedFacets: Set(configuration.trustedFacets),
             knownExtensions: configuration.knownExtensions, lenientReadings: readings)
         // Answers are held against the general policies: a key of another account is refused by the account itself.
-        let challenge = Challenge(random: random)
-        self.authenticationPolicy = try self.requests.authenticationRequest(
-            challenge: challenge, factors: configuration.factors, credentials: nil, serverData: nil
-        ).policy
-        self.registrationPolicy = try self.requests.registrationRequest(
-            challenge: challenge, username: "-", factors: configuration.enrolmentFactors, serverData: nil
-        ).policy
+        self.authenticationPolicy = self.requests.policy(of: configuration.factors)
+        self.registrationPolicy = self.requests.policy(of: configuration.enrolmentFactors)
+        try self.requests.check(self.authenticationPolicy)
+        try self.requests.check(self.registrationPolicy)
+    }
+
+    /// The policy of that name, or the operation's default one: the one place where a policy is chosen. Throws
+    /// `invalidRequest` for a name that is not known (any more).
+    func policy(named name: String?, for operation: UAF.Operation) throws(CeremonyError) -> Policy {
+        guard let name else {
+            return operation == .registration ? self.registrationPolicy : self.authenticationPolicy
+        }
+        guard let policy = self.policies[name] else {
+            throw CeremonyError(.invalidRequest, "a policy that is not known")
+        }
+        return policy
     }
 }
 
@@ -54,8 +61,6 @@ final class CurrentRules: Sendable {
 extension CeremonyEngine {
     var requests: RequestBuilder { self.rules.value.requests }
     var relyingParty: RelyingPartyConfiguration { self.rules.value.relyingParty }
-    var authenticationPolicy: Policy { self.rules.value.authenticationPolicy }
-    var registrationPolicy: Policy { self.rules.value.registrationPolicy }
 
     /// The models that take part now.
     public var metadata: MetadataCatalog { self.rules.value.metadata }
@@ -68,16 +73,14 @@ extension CeremonyEngine {
     /// `RequestError`, and changes nothing, where the configured factors make no policy of the models.
     public func replaceRules(metadata: MetadataCatalog, policies: PolicyCatalog) throws {
         self.rules.replace(
-            by: try Rules(self.configuration, metadata: metadata, policies: policies, random: self.random))
+            by: try Rules(self.configuration, metadata: metadata, policies: policies))
     }
 
-    /// The policy of that name, or the default one. Throws `invalidRequest` for a name that is not known (any more).
-    func authenticationPolicy(named name: String?) throws(CeremonyError) -> Policy {
-        let rules = self.rules.value
-        guard let name else { return rules.authenticationPolicy }
-        guard let policy = rules.policies[name] else {
-            throw CeremonyError(.invalidRequest, "a policy that is not known")
+    /// The policy by which a request was made, for its answer. Throws 1491 where it is not known any more: nobody can say
+    /// then what the answer should have met.
+    func policy(ofRequest name: String?, for operation: UAF.Operation) throws -> Policy {
+        do { return try self.rules.value.policy(named: name, for: operation) } catch {
+            throw Answered(.invalidRequest)
         }
-        return policy
     }
 }

@@ -212,6 +212,50 @@ public enum CeremonyConformance {
             try expect(isFirst, "the challenge was not used up")
             try expect(try await store.auditEntries(after: 0, limit: 99).count == trail, "the trail is as before")
         },
+        ConformanceCheck("new keys join an active device, in place of its keys of the same models") { store in
+            try await enrol(store)
+            func join(_ key: CredentialRecord, _ byte: UInt8) async throws -> Bool {
+                var change = CeremonyChange()
+                change.newCredentials = [key]
+                return try await store.answer(
+                    AnsweredChallenge(digest: [byte], expiresAt: .start + .seconds(9)), change: change, at: .start)
+            }
+            var other = sampleRegistration("other").credentials[0]
+            other.deviceID = "device-phone-alice"
+            other.aaid = "C516#0003"
+            try expect(try await join(other, 1), "a key of another model")
+            var credentials = try await store.credentials(accountID: "account-alice")
+            try expect(credentials.map(\.aaid) == ["C516#0001", "C516#0003"] && credentials[1] == other, "joins it")
+            var replacing = sampleRegistration("replacing").credentials[0]
+            replacing.deviceID = "device-phone-alice"
+            try expect(try await join(replacing, 2), "a key of the same model")
+            credentials = try await store.credentials(accountID: "account-alice")
+            try expect(credentials == [other, replacing], "takes the earlier one's place")
+            try expect(try await store.devices(accountID: "account-alice").count == 1, "and the device stays one")
+
+            try await enrol(store, "bob", isActive: false)
+            for (device, account) in [
+                ("device-none", "account-alice"), ("device-phone-alice", "account-bob"),
+                ("device-phone-bob", "account-bob"),
+            ] {
+                var key = sampleRegistration("refused").credentials[0]
+                (key.deviceID, key.accountID) = (device, account)
+                let refused = key
+                try await expectError(StoreError(.notFound, "")) { _ = try await join(refused, 3) }
+            }
+            var taken = sampleRegistration("phone-bob").credentials[0]
+            taken.deviceID = "device-phone-alice"
+            let conflicting = taken
+            try await expectError(StoreError(.conflict, "")) { _ = try await join(conflicting, 3) }
+            _ = try await store.setAccountLocked(true, id: "account-alice", audit: sampleAudit())
+            var late = sampleRegistration("late").credentials[0]
+            late.deviceID = "device-phone-alice"
+            let locked = late
+            try await expectError(StoreError(.forbidden, "")) { _ = try await join(locked, 3) }
+            try expect(
+                try await store.credentials(accountID: "account-alice") == [other, replacing],
+                "a step that is refused leaves everything as it was")
+        },
         ConformanceCheck("a pending device is activated or discarded with its ceremony's step") { store in
             for fate in [CeremonyChange.DeviceFate.activate, .discard] {
                 let name = fate == .activate ? "alice" : "bob"

@@ -152,7 +152,7 @@ struct AnswerTests {
         let forged = try await server.engine.answerAuthentication(
             try phone.authenticate(open, counter: 3, fault: .signature))
         #expect(forged.response.statusCode == .unacceptableContent)
-        #expect(try await server.engine.registrationRequest(accountID: account.id).statusCode == .forbidden)
+        #expect(try await server.engine.registrationRequest(of: server.device(of: account)).statusCode == .forbidden)
 
         _ = try await server.directory.setLocked(false, username: "alice", by: "operator")
         let again = try await server.engine.answerAuthentication(

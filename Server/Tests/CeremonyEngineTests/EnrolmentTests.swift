@@ -186,14 +186,15 @@ struct EnrolmentTests {
         #expect(name.unicodeScalars.count <= 129)
     }
 
-    @Test func anAppThatAuthenticatedAddsADeviceAtOnceAndTheOthersAreTold() async throws {
+    @Test func anAppThatAuthenticatedAddsAKeyToItsDeviceAtOnceAndTheOthersAreTold() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
-        let request = try await server.engine.registrationRequest(accountID: account.id)
+        let device = try await server.device(of: account)
+        let request = try await server.engine.registrationRequest(of: device)
         let message = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
         #expect(message.policy.disallowed.flatMap { $0.keyIDs ?? [] } == [phone.keyID])
         let second = try TestPhone(factor: .fingerprint)
-        let answer = try second.register(request, name: "Tablet")
+        let answer = try second.register(request, name: "Another name")
         #expect(try await server.engine.answerRegistration(answer).statusCode == .ok)
         #expect(try await server.engine.answerRegistration(answer).statusCode == .invalidRequest, "the same again")
         let again = try await server.engine.answerRegistration(try TestPhone().register(request))
@@ -203,9 +204,87 @@ struct EnrolmentTests {
         #expect(signIn.response.statusCode == .ok)
         let outcome = try await server.engine.consumeSignIn(reference: "request", browser: server.browser)
         #expect(outcome?.amr == ["fpt", "swk", "mfa"])
+        let notices = try await server.database.notices(accountID: account.id, limit: 9)
+        #expect(notices.contains { $0.kind == .authenticatorAdded && $0.subject == "Alice's phone" })
+        // One phone is one device.
+        let devices = try await server.directory.devices(username: "alice")
+        #expect(devices.map(\.name) == ["Alice's phone"])
         #expect(
-            try await server.database.notices(accountID: account.id, limit: 9).map(\.subject).contains("Tablet"))
-        #expect(try await server.engine.registrationRequest(accountID: "nobody").statusCode == .unauthorized)
+            try await server.database.credentials(accountID: account.id).allSatisfy { $0.deviceID == device.deviceID })
+        #expect(
+            try await server.database.auditEntries(after: 0, limit: 99).contains {
+                $0.event.kind.rawValue == "authenticator-added" && $0.event.detail == device.deviceID
+            })
+        let nobody = AuthenticatedDevice(accountID: "nobody", deviceID: device.deviceID)
+        #expect(try await server.engine.registrationRequest(of: nobody).statusCode == .unauthorized)
+    }
+
+    @Test func aKeyOfAModelThatTheDeviceHasTakesTheEarlierOnesPlaceWhenItIsAccepted() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let other = try await server.addPhone(to: "alice", name: "Tablet")
+        let device = try await server.device(of: account)
+        let request = try await server.engine.registrationRequest(of: device)
+        let again = try TestPhone()
+        // What is refused, given up or never answered leaves the earlier key as it is.
+        let refused = try await server.engine.registrationRequest(of: device)
+        let answer = try await server.engine.answerRegistration(try again.register(refused, fault: .signature))
+        #expect(answer.statusCode == .unacceptableAttestation)
+        #expect(
+            try await server.engine.answerRegistration(try again.giveUp(refused, clientErrorCode: 3)).statusCode == .ok)
+        #expect(
+            try await server.database.credentials(accountID: account.id).map(\.keyID)
+                == [phone, other].map(\.keyID.bytes))
+        #expect(try await server.engine.answerRegistration(try again.register(request)).statusCode == .ok)
+        let keys = try await server.database.credentials(accountID: account.id)
+        #expect(keys.map(\.keyID) == [other, again].map(\.keyID.bytes), "another device's key of that model stays")
+        let open = try await server.engine.authenticationRequest(username: "alice", source: "a")
+        let old = try await server.engine.answerAuthentication(try phone.authenticate(open, counter: 2))
+        #expect(old.response.statusCode == .unknownKeyID && old.response.newUAFRequest != nil)
+        let new = try await server.engine.answerAuthentication(
+            try again.authenticate(
+                try await server.engine.authenticationRequest(username: "alice", source: "a"), counter: 2))
+        #expect(new.authenticated == device)
+    }
+
+    @Test func anEnrolmentOfAModelThatThePersonHasTakesNothingAwayConfirmedOrNot() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let again = try TestPhone()
+        let (activation, number) = try await self.pending(server, again)
+        let wrong = number == "000000" ? "000001" : "000000"
+        await #expect(throws: CeremonyError(.wrongNumber)) {
+            try await server.engine.confirmActivation(id: activation.id, number: wrong, by: "operator")
+        }
+        #expect(try await server.database.credentials(accountID: account.id).map(\.keyID) == [phone.keyID.bytes])
+        let answer = try await server.engine.answerAuthentication(
+            try phone.authenticate(try await server.claimSignIn(), counter: 2))
+        #expect(answer.response.statusCode == .ok)
+    }
+
+    @Test func aDeviceThatGoesBeforeItsAnswerGetsNoFurtherKey() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        let tablet = try await server.addPhone(to: "alice", name: "Tablet")
+        let device = try await server.device(of: account)
+        let request = try await server.engine.registrationRequest(of: device)
+        try await server.directory.deleteDevice(id: device.deviceID, by: "operator")
+        let answer = try await server.engine.answerRegistration(try TestPhone(factor: .fingerprint).register(request))
+        #expect(answer.statusCode == .unauthorized)
+        #expect(try await server.database.credentials(accountID: account.id).map(\.keyID) == [tablet.keyID.bytes])
+        // Nor does a device of somebody else's, or one that still waits for its number.
+        let (bob, _) = try await server.enrol("bob")
+        let mixed = AuthenticatedDevice(accountID: account.id, deviceID: try await server.device(of: bob).deviceID)
+        let foreign = try await server.engine.registrationRequest(of: mixed)
+        let refused = try await server.engine.answerRegistration(try TestPhone(factor: .fingerprint).register(foreign))
+        #expect(refused.statusCode == .unauthorized)
+        #expect(try await server.database.credentials(accountID: bob.id).count == 1)
+        _ = try await self.pending(server, try TestPhone(factor: .face), name: "Pending")
+        let pending = try #require(try await server.directory.devices(username: "alice").first { !$0.isActive })
+        let early = try await server.engine.registrationRequest(
+            of: AuthenticatedDevice(accountID: account.id, deviceID: pending.id))
+        let waiting = try await server.engine.answerRegistration(try TestPhone(factor: .fingerprint).register(early))
+        #expect(waiting.statusCode == .unauthorized)
     }
 }
 

@@ -113,3 +113,186 @@ struct NamedPolicyTests {
         #expect(revoked.response.statusCode == .revokedAuthenticator)
     }
 }
+
+@Suite("Policies by name for registrations (§8.1) and for relying parties that ask in an app's place (decision 20)")
+struct NamedPolicyRequestTests {
+    private static let pin = AuthenticatorModel(factor: .pin, keyStore: .file).aaid
+    private static let finger = AuthenticatorModel(factor: .fingerprint, keyStore: .file).aaid
+
+    private static func server() throws -> TestServer {
+        var policies = PolicyCatalog()
+        let metadata = try MetadataCatalog.builtIn()
+        for (name, aaid) in [("finger", Self.finger), ("pin", Self.pin)] {
+            try policies.add(
+                Policy(accepted: [[MatchCriteria(aaid: [aaid])]], disallowed: [MatchCriteria(aaid: [Names.face])]),
+                named: name, metadata: metadata)
+        }
+        let named = policies
+        return try TestServer { $0.policies = named }
+    }
+
+    private enum Names {
+        static let face = AuthenticatorModel(factor: .face, keyStore: .file).aaid
+    }
+
+    private static func forget(_ server: TestServer) throws {
+        try server.engine.replaceRules(metadata: .builtIn(), policies: PolicyCatalog())
+    }
+
+    private static func activation(_ server: TestServer, policy: String?) async throws -> Activation {
+        _ = try? await server.directory.create(username: "alice", displayName: nil, by: "test")
+        return try await server.engine.createActivation(username: "alice", policy: policy, by: "operator")
+    }
+
+    private static func redeem(_ server: TestServer, _ activation: Activation) async throws -> ReturnUAFRequest {
+        try await server.engine.redeem(token: try TestPhone.token(activation.link), operation: .registration)
+    }
+
+    @Test("An enrolment must meet the policy that its link was made with", arguments: ["finger", nil])
+    func activation(policy: String?) async throws {
+        let server = try Self.server()
+        for factor in [AuthenticatorModel.Factor.pin, .fingerprint] {
+            let activation = try await Self.activation(server, policy: policy)
+            let request = try await Self.redeem(server, activation)
+            let message = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
+            #expect((message.policy.accepted == [[MatchCriteria(aaid: [Self.finger])]]) == (policy != nil))
+            #expect(message.policy.disallowed.contains(MatchCriteria(aaid: [Names.face])) == (policy != nil))
+            let answer = try await server.engine.answerRegistration(try TestPhone(factor: factor).register(request))
+            let isWanted = policy == nil || factor == .fingerprint
+            #expect(answer.statusCode == (isWanted ? .accepted : .unacceptableAuthenticator))
+            #expect(
+                try await server.engine.activation(id: activation.id).state
+                    == (isWanted ? .pendingConfirmation : .failed))
+        }
+    }
+
+    @Test("The account's keys are kept out beside what the policy itself keeps out")
+    func existingKeys() async throws {
+        let server = try Self.server()
+        let (_, phone) = try await server.enrol()
+        let request = try await Self.redeem(server, try await Self.activation(server, policy: "finger"))
+        let message = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
+        #expect(
+            message.policy.disallowed == [
+                MatchCriteria(aaid: [Names.face]), MatchCriteria(aaid: [Self.pin], keyIDs: [phone.keyID]),
+            ])
+    }
+
+    @Test("A name that is not known makes no link", arguments: ["", "Finger", "default", "open", "finger "])
+    func unknownActivation(policy: String) async throws {
+        let server = try Self.server()
+        let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        await #expect(throws: CeremonyError(.invalidRequest)) {
+            try await server.engine.createActivation(username: "alice", policy: policy, by: "operator")
+        }
+        let trail = try await server.database.auditEntries(after: 0, limit: 9).map(\.event)
+        #expect(!trail.contains { $0.kind.rawValue == "activation-created" && $0.accountID == account.id })
+    }
+
+    @Test("A policy that went before the link was redeemed is told as 1492, before the answer as 1491")
+    func goneActivation() async throws {
+        let server = try Self.server()
+        let unread = try await Self.activation(server, policy: "finger")
+        let read = try await Self.activation(server, policy: "finger")
+        let request = try await Self.redeem(server, read)
+        try Self.forget(server)
+        let late = try await Self.redeem(server, unread)
+        #expect(late.statusCode == .unacceptableAuthenticator && late.uafRequest == nil)
+        let answer = try await server.engine.answerRegistration(try TestPhone(factor: .fingerprint).register(request))
+        #expect(answer.statusCode == .invalidRequest)
+        #expect(try await server.engine.activation(id: read.id).state == .failed)
+        #expect(try await server.directory.devices(username: "alice").isEmpty)
+    }
+
+    @Test("A phone that registers in its app names a policy, and must meet it", arguments: ["finger", nil])
+    func inApp(policy: String?) async throws {
+        let server = try Self.server()
+        let (account, _) = try await server.enrol()
+        let device = try await server.device(of: account)
+        for factor in [AuthenticatorModel.Factor.password, .fingerprint] {
+            let request = try await server.engine.registrationRequest(of: device, policy: policy)
+            let answer = try await server.engine.answerRegistration(try TestPhone(factor: factor).register(request))
+            let isWanted = policy == nil || factor == .fingerprint
+            #expect(answer.statusCode == (isWanted ? .ok : .unacceptableAuthenticator))
+        }
+        let request = try await server.engine.registrationRequest(of: device, policy: "finger")
+        try Self.forget(server)
+        let late = try await server.engine.answerRegistration(try TestPhone(factor: .fingerprint).register(request))
+        #expect(late.statusCode == .invalidRequest)
+    }
+
+    @Test("In the app and for a relying party a name that is not known is 1400", arguments: ["", "Finger", "default"])
+    func unknown(policy: String) async throws {
+        let server = try Self.server()
+        let (account, _) = try await server.enrol()
+        let registration = try await server.engine.registrationRequest(
+            of: try await server.device(of: account), policy: policy)
+        #expect(registration.statusCode == .badRequest && registration.uafRequest == nil)
+        let authentication = try await server.engine.authenticationRequest(username: "alice", policy: policy)
+        #expect(authentication.statusCode == .badRequest && authentication.uafRequest == nil)
+    }
+
+    @Test("A relying party names a policy for a person or for anybody, and the answer must meet it")
+    func relyingParty() async throws {
+        let server = try Self.server()
+        let (_, phone) = try await server.enrol()
+        for username in ["alice", nil] {
+            let request = try await server.engine.authenticationRequest(username: username, policy: "pin")
+            let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
+            #expect(
+                message.policy.accepted == [
+                    [MatchCriteria(aaid: [Self.pin], keyIDs: username.map { _ in [phone.keyID] })]
+                ])
+            let counter: UInt32 = username == nil ? 3 : 2
+            let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: counter))
+            #expect(answer.response.statusCode == .ok && answer.authenticated != nil)
+        }
+        let other = try await server.engine.authenticationRequest(username: nil, policy: "finger")
+        let refused = try await server.engine.answerAuthentication(try phone.authenticate(other, counter: 4))
+        #expect(refused.response.statusCode == .unacceptableAuthenticator && refused.authenticated == nil)
+        let request = try await server.engine.authenticationRequest(username: "alice", policy: "pin")
+        try Self.forget(server)
+        let late = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 4))
+        #expect(late.response.statusCode == .invalidRequest)
+    }
+
+    @Test("Whether a name exists, and with which keys, shows by no policy: the invented keys fit each, one a model")
+    func invented() async throws {
+        let server = try Self.server()
+        try await server.enrol()
+        func criteria(_ username: String, _ policy: String?) async throws -> [MatchCriteria] {
+            let request = try await server.engine.authenticationRequest(username: username, policy: policy)
+            #expect(request.statusCode == .ok)
+            return try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8).policy.accepted.flatMap { $0 }
+        }
+        // Alice has no finger registered, nobody nothing.
+        for username in ["alice", "nobody"] {
+            let first = try await criteria(username, "finger")
+            #expect(first.map(\.aaid) == [[Self.finger]] && first[0].keyIDs?.count == 1)
+            #expect(try await criteria(username, "finger") == first)
+        }
+        for username in ["nobody", "n1", "n2", "n3", "n4", "n5"] {
+            let byDefault = try await criteria(username, nil)
+            #expect(byDefault.count == 1)
+            for (policy, model) in [("finger", Self.finger), ("pin", Self.pin)] where byDefault[0].aaid == [model] {
+                #expect(try await criteria(username, policy) == byDefault)
+            }
+        }
+    }
+
+    @Test("A relying party that proved who it is has no budget of challenges, whoever else has used up theirs")
+    func budget() async throws {
+        let server = try Self.server()
+        for _ in 0..<30 { _ = try await server.engine.authenticationRequest(username: nil, source: "a") }
+        await #expect(throws: CeremonyError(.tooManyRequests)) {
+            try await server.engine.authenticationRequest(username: nil, source: "a")
+        }
+        for _ in 0..<40 {
+            let request = try await server.engine.authenticationRequest(username: nil, policy: nil)
+            #expect(request.statusCode == .ok)
+        }
+        await #expect(throws: CeremonyError(.invalidRequest)) {
+            try await server.engine.authenticationRequest(username: "", policy: "pin")
+        }
+    }
+}

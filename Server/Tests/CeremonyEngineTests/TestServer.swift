@@ -67,6 +67,12 @@ final class TestServer: Sendable {
         return phone
     }
 
+    /// The account's first device, as it stands in a token.
+    func device(of account: AccountRecord) async throws -> AuthenticatedDevice {
+        let devices = try await self.database.devices(accountID: account.id)
+        return AuthenticatedDevice(accountID: account.id, deviceID: devices.first?.id ?? "none")
+    }
+
     let requester = SignInRequester(
         service: "Demo Bank", origin: "http://127.0.0.1:8081", address: "192.0.2.1", browser: "Chrome on Linux")
 

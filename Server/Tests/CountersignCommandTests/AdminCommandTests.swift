@@ -89,8 +89,22 @@ struct AdminCommandTests {
         await self.expect(.notFound) { try await place.run("device", "revoke", "never") }
         await self.expect(.notFound) { try await place.run("device", "list", "nobody") }
         await self.expect(.notFound) { try await place.run("activation", "create", "nobody") }
-        try await place.run("metadata", "show")
-        try await place.run("metadata", "reload", "--json")
+    }
+
+    @Test("what only a server knows is asked of a server that runs: exit code 5 where none does, and nothing changes")
+    func withoutServer() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        try await place.run("account", "add", "alice")
+        await self.expect(.unreachable) { try await place.run("metadata", "show") }
+        await self.expect(.unreachable) { try await place.run("metadata", "reload", "--json") }
+        await self.expect(.unreachable) { try await place.run("activation", "create", "alice", "--policy", "finger") }
+        try await place.run("activation", "create", "alice")
+        await self.expect(.notFound) {
+            _ = try await AdminOptions.parse(["--data", place.folder + "/none"]).withConnection(toServer: true) {
+                try await $0.call("GET", "/metadata")
+            }
+        }
     }
 
     @Test("a folder without data, a wrong key and a server that does not answer")

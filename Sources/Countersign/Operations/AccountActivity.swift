@@ -16,6 +16,8 @@ public struct AccountNotice: Hashable, Sendable, Identifiable {
         public static let signedIn = Self(rawValue: "signed-in")
         /// A device was added to the account; the subject is its name.
         public static let deviceAdded = Self(rawValue: "device-added")
+        /// A device has another authenticator to answer with; the subject is the device's name.
+        public static let authenticatorAdded = Self(rawValue: "authenticator-added")
         /// The server's word.
         public var description: String { self.rawValue }
     }

@@ -15,6 +15,7 @@ extension NoticeRecord.Kind {
         switch self {
         case .signedIn: "signed-in"
         case .deviceAdded: "device-added"
+        case .authenticatorAdded: "authenticator-added"
         }
     }
 }

@@ -43,9 +43,9 @@ extension CeremonyEngine {
                     id, .fail, statusCode: answered.statusCode, audit: answered.audit, context: context, at: now)
                 throw answered
             }
-        case .open:
+        case .open(let policy):
             guard !response.isClientFailure else { return AuthenticationAnswer(response: ServerResponse(.ok)) }
-            return try await self.answerOpenChallenge(response, data, at: now)
+            return try await self.answerOpenChallenge(response, data, policyName: policy, at: now)
         }
     }
 
@@ -59,8 +59,8 @@ extension CeremonyEngine {
             response,
             expected: ExpectedAuthentication(
                 challenge: data.challenge, appID: self.configuration.appID,
-                policy: try self.policy(of: ceremony), transaction: ceremony.transaction,
-                serverData: response.serverData, account: ceremony.accountID),
+                policy: try self.policy(ofRequest: ceremony.detail.policy, for: .authentication),
+                transaction: ceremony.transaction, serverData: response.serverData, account: ceremony.accountID),
             credentials: credentials)
         let continuation = self.random.token()
         let accepted: CeremonyRecord?
@@ -99,8 +99,9 @@ extension CeremonyEngine {
     }
 
     private func answerOpenChallenge(
-        _ response: UnverifiedAuthentication, _ data: SealedServerData, at now: Timestamp
+        _ response: UnverifiedAuthentication, _ data: SealedServerData, policyName: String?, at now: Timestamp
     ) async throws -> AuthenticationAnswer {
+        let policy = try self.policy(ofRequest: policyName, for: .authentication)
         let digest = Sealing.digest(ofSecret: data.challenge.text)
         // Before the counter is judged, which the accepted answer to the same challenge has moved on.
         let material = try await self.store.verificationMaterial(
@@ -109,7 +110,7 @@ extension CeremonyEngine {
         let verified = try self.verify(
             response,
             expected: ExpectedAuthentication(
-                challenge: data.challenge, appID: self.configuration.appID, policy: self.authenticationPolicy,
+                challenge: data.challenge, appID: self.configuration.appID, policy: policy,
                 serverData: response.serverData, account: data.username),
             credentials: credentials)
         var change = CeremonyChange()
@@ -148,13 +149,6 @@ extension CeremonyEngine {
             throw Answered(.forbidden)
         }
         return verified
-    }
-
-    /// The policy that a request was made by. Throws 1491 where it is not known any more.
-    private func policy(of ceremony: CeremonyRecord) throws -> Policy {
-        do { return try self.authenticationPolicy(named: ceremony.detail.policy) } catch {
-            throw Answered(.invalidRequest)
-        }
     }
 
     /// What has become of a key or its account since it was read. Rethrows what is the store's own trouble.

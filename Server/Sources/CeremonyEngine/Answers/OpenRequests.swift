@@ -10,11 +10,27 @@ extension CeremonyEngine {
     /// account that cannot authenticate, keys are invented, the same for the same name each time, so that the answer
     /// does not tell who has an account. Throws `tooManyRequests` and `invalidRequest` (a name beyond its limits).
     public func authenticationRequest(username: String?, source: String) async throws -> ReturnUAFRequest {
-        let now = self.time.now()
-        try self.budget.take(source: source, at: now)
-        guard let username else {
-            return try self.openRequest(account: nil, credentials: nil, at: now)
+        try self.budget.take(source: source, at: self.time.now())
+        return try await self.authenticationRequest(username: username, policy: nil)
+    }
+
+    /// The same for a caller who has proved to be a relying party (decision 20): by a policy that it may name, and
+    /// without a budget. A policy that is not known is answered with 1400.
+    public func authenticationRequest(username: String?, policy name: String?) async throws -> ReturnUAFRequest {
+        let rules = self.rules.value
+        guard let policy = try? rules.policy(named: name, for: .authentication) else {
+            return ReturnUAFRequest(statusCode: .badRequest, operation: .authentication)
         }
+        func request(_ account: String?, _ credentials: [RegisteredCredential]?) throws -> ReturnUAFRequest {
+            try self.openRequest(
+                .authentication, account: account, policy: name
+            ) { challenge, serverData in
+                try rules.requests.authenticationRequest(
+                    challenge: challenge, policy: policy, credentials: credentials, serverData: serverData
+                ).serialized
+            }
+        }
+        guard let username else { return try request(nil, nil) }
         guard (1...self.limits.usernameCharacters).contains(username.unicodeScalars.count) else {
             throw CeremonyError(.invalidRequest, "a user name of no possible length")
         }
@@ -27,69 +43,74 @@ extension CeremonyEngine {
                     named: CredentialID(aaid: aaid, keyID: keyID), account: known.accountID, device: key.deviceID)
             }
             do {
-                return try self.openRequest(account: known.accountID, credentials: keys, at: now)
+                return try request(known.accountID, keys)
             } catch let error as RequestError where error.code == .noSuitableCredential {
                 // As for a name that does not exist.
             }
         }
-        return try self.openRequest(account: "-", credentials: self.inventedKeys(username), at: now)
+        return try request("-", self.inventedKeys(username, for: policy, rules))
     }
 
-    private func openRequest(account: String?, credentials: [RegisteredCredential]?, at now: Timestamp) throws
+    /// A request for further keys of a device that has just authenticated, by a policy that it may name.
+    ///
+    /// An account that is gone or locked is answered with 1401 or 1403, a policy that is not known with 1400.
+    public func registrationRequest(of device: AuthenticatedDevice, policy name: String? = nil) async throws
         -> ReturnUAFRequest
     {
-        let challenge = Challenge(random: self.random)
-        let serverData = try self.openServerData(.authentication, challenge, account: account, at: now)
-        let request = try self.requests.authenticationRequest(
-            challenge: challenge, factors: self.configuration.factors, credentials: credentials,
-            serverData: serverData)
-        return ReturnUAFRequest(
-            statusCode: .ok, operation: .authentication,
-            uafRequest: String(decoding: request.serialized, as: UTF8.self),
-            lifetimeMilliseconds: self.limits.challengeLifetime.milliseconds)
-    }
-
-    /// A request for further keys of an account whose app has just authenticated.
-    ///
-    /// An account that is gone or locked is answered with 1401 or 1403.
-    public func registrationRequest(accountID: String) async throws -> ReturnUAFRequest {
-        let now = self.time.now()
-        guard let account = try await self.store.account(id: accountID) else {
+        let rules = self.rules.value
+        guard let policy = try? rules.policy(named: name, for: .registration) else {
+            return ReturnUAFRequest(statusCode: .badRequest, operation: .registration)
+        }
+        guard let account = try await self.store.account(id: device.accountID) else {
             return ReturnUAFRequest(statusCode: .unauthorized, operation: .registration)
         }
         guard !account.isLocked else {
             return ReturnUAFRequest(statusCode: .forbidden, operation: .registration)
         }
+        let existing = try await self.store.credentials(accountID: account.id).map { try RegisteredCredential($0) }
+        return try self.openRequest(
+            .registration, account: account.id, device: device.deviceID, policy: name
+        ) { challenge, serverData in
+            try rules.requests.registrationRequest(
+                challenge: challenge, username: account.username, policy: policy, existing: existing,
+                serverData: serverData
+            ).serialized
+        }
+    }
+
+    /// A request whose state travels sealed.
+    private func openRequest(
+        _ operation: UAF.Operation, account: String?, device: String? = nil, policy: String?,
+        _ message: (Challenge, _ serverData: String) throws -> [UInt8]
+    ) throws -> ReturnUAFRequest {
         let challenge = Challenge(random: self.random)
-        let existing = try await self.store.credentials(accountID: accountID).map { try RegisteredCredential($0) }
-        let request = try self.requests.registrationRequest(
-            challenge: challenge, username: account.username, factors: self.configuration.enrolmentFactors,
-            existing: existing,
-            serverData: try self.openServerData(.registration, challenge, account: accountID, at: now))
+        let serverData = try SealedServerData(
+            operation: operation, challenge: challenge, username: account,
+            policy: ServerDataOrigin.open(policy: policy).text, device: device,
+            expiresAt: self.time.now() + self.limits.challengeLifetime
+        ).sealed(with: self.sealing.key(.serverData), random: self.random)
         return ReturnUAFRequest(
-            statusCode: .ok, operation: .registration, uafRequest: String(decoding: request.serialized, as: UTF8.self),
+            statusCode: .ok, operation: operation,
+            uafRequest: String(decoding: try message(challenge, serverData), as: UTF8.self),
             lifetimeMilliseconds: self.limits.challengeLifetime.milliseconds)
     }
 
-    private func openServerData(
-        _ operation: UAF.Operation, _ challenge: Challenge, account: String?, at now: Timestamp
-    ) throws -> String {
-        try SealedServerData(
-            operation: operation, challenge: challenge, username: account, policy: ServerDataOrigin.open.text,
-            expiresAt: now + self.limits.challengeLifetime
-        ).sealed(with: self.sealing.key(.serverData), random: self.random)
-    }
-
-    /// Keys that nobody has, for a name that nobody has: one device that meets the first alternative it is given.
-    private func inventedKeys(_ username: String) throws -> [RegisteredCredential] {
+    /// Keys that nobody has, for a name that nobody has: one device that meets one of the policy's alternatives. By
+    /// whichever policy it is asked, the name has one key of a model.
+    private func inventedKeys(_ username: String, for policy: Policy, _ rules: Rules) throws -> [RegisteredCredential] {
         let seed = self.sealing.code(username, purpose: .inventedKey)
-        let alternative = self.configuration.factors[Int(seed[0]) % self.configuration.factors.count]
-        return try alternative.enumerated().map { index, factor in
-            let name = self.sealing.code(seed + [UInt8(truncatingIfNeeded: index)], purpose: .inventedKey)
+        let alternative = policy.accepted[Int(seed[0]) % policy.accepted.count]
+        var models: [AAID] = []
+        return try alternative.map { criterion in
+            let known = rules.requests.models(meeting: criterion, in: policy)
+            guard !known.isEmpty else { throw CeremonyError(.invalidRequest, "a policy that nothing meets") }
+            let model = known[Int(seed[1]) % known.count]
+            let earlier = models.count { $0 == model }
+            models.append(model)
+            let name = self.sealing.code(
+                seed + Array(model.text.utf8) + [UInt8(truncatingIfNeeded: earlier)], purpose: .inventedKey)
             return RegisteredCredential(
-                named: CredentialID(
-                    aaid: AuthenticatorModel(factor: factor, keyStore: .file).aaid, keyID: try KeyID(name)),
-                account: "-", device: "-")
+                named: CredentialID(aaid: model, keyID: try KeyID(name)), account: "-", device: "-")
         }
     }
 }

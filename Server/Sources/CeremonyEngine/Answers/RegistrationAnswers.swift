@@ -7,9 +7,9 @@ import _Primitives
 extension CeremonyEngine {
     /// Judges a phone's registration response.
     ///
-    /// Out of band the keys stay pending, and the answer (1202) carries the number that the phone shows; in the app,
-    /// where a key of the account has just authenticated, they are active at once (1200). Refusals as in
-    /// ``answerAuthentication(_:)``.
+    /// Out of band the keys are a new device's and stay pending, and the answer (1202) carries the number that the phone
+    /// shows; in the app they join the device that has just authenticated, in place of its keys of the same models, and
+    /// are active at once (1200). Refusals as in ``answerAuthentication(_:)``.
     public func answerRegistration(_ message: SendUAFResponse) async throws -> ServerResponse {
         do {
             return try await self.judgeRegistration(message)
@@ -42,9 +42,9 @@ extension CeremonyEngine {
                     id, .fail, statusCode: answered.statusCode, audit: answered.audit, context: context, at: now)
                 throw answered
             }
-        case .open:
+        case .open(let policy):
             guard !response.isClientFailure else { return ServerResponse(.ok) }
-            return try await self.addDevice(response, data, context, at: now)
+            return try await self.addKeys(response, data, policyName: policy, at: now)
         }
     }
 
@@ -56,9 +56,9 @@ extension CeremonyEngine {
         let ceremony = try self.checkAnswerable(found, at: now)
         let existing = Self.existing(response, stored)
         guard let accountID = ceremony.accountID else { throw Answered(.invalidRequest) }
-        let verified = try self.verify(response, data, existing: existing, at: now)
-        let registration = self.registration(
-            verified, accountID: accountID, name: context.deviceName, isActive: false, at: now)
+        let policy = try self.policy(ofRequest: ceremony.detail.policy, for: .registration)
+        let verified = try self.verify(response, data, policy, existing: existing, at: now)
+        let registration = self.registration(verified, accountID: accountID, name: context.deviceName, at: now)
         let number = self.confirmationNumber()
         do {
             _ = try await self.store.change(.id(id)) { record in
@@ -88,36 +88,45 @@ extension CeremonyEngine {
         return answer
     }
 
-    private func addDevice(
-        _ response: UnverifiedRegistration, _ data: SealedServerData, _ context: ClientContext, at now: Timestamp
+    /// One phone is one device: further keys of it join the device whose token has asked for them.
+    private func addKeys(
+        _ response: UnverifiedRegistration, _ data: SealedServerData, policyName: String?, at now: Timestamp
     ) async throws -> ServerResponse {
-        guard let accountID = data.username, let account = try await self.store.account(id: accountID) else {
-            throw Answered(.invalidRequest)
-        }
+        guard let accountID = data.username, let deviceID = data.device,
+            let account = try await self.store.account(id: accountID)
+        else { throw Answered(.invalidRequest) }
+        let policy = try self.policy(ofRequest: policyName, for: .registration)
         let digest = Sealing.digest(ofSecret: data.challenge.text)
         let material = try await self.store.verificationMaterial(
             challengeDigest: digest, keys: Self.keys(of: response))
         guard let stored = material else { throw Answered(.invalidRequest) }
         let existing = Self.existing(response, stored)
-        let verified = try self.verify(response, data, existing: existing, at: now)
+        let verified = try self.verify(response, data, policy, existing: existing, at: now)
         guard !account.isLocked else { throw Answered(.forbidden) }
-        let registration = self.registration(
-            verified, accountID: accountID, name: context.deviceName, isActive: true, at: now)
+        guard let device = try await self.store.devices(accountID: accountID).first(where: { $0.id == deviceID }) else {
+            throw Answered(.unauthorized)
+        }
         var change = CeremonyChange()
-        change.registration = registration
-        change.audit = [AuditEvent(.deviceAdded, at: now, accountID: accountID, detail: registration.device.id)]
+        change.newCredentials = self.credentials(verified, of: device, at: now)
+        change.audit = [AuditEvent(.authenticatorAdded, at: now, accountID: accountID, detail: deviceID)]
         change.notices = [
             NoticeRecord(
-                id: self.newIdentifier(), accountID: accountID, kind: .deviceAdded, at: now,
-                subject: registration.device.name)
+                id: self.newIdentifier(), accountID: accountID, kind: .authenticatorAdded, at: now,
+                subject: device.name)
         ]
         let challenge = AnsweredChallenge(digest: digest, expiresAt: data.expiresAt)
         do {
             guard try await self.store.answer(challenge, change: change, at: now) else {
                 throw Answered(.invalidRequest)
             }
-        } catch let error as StoreError where error.code == .conflict {
-            throw Answered(.unacceptableKey)
+        } catch let error as StoreError {
+            switch error.code {
+            case .conflict: throw Answered(.unacceptableKey)
+            // What has become of the device or its account since they were read.
+            case .notFound: throw Answered(.unauthorized)
+            case .forbidden: throw Answered(.forbidden)
+            default: throw error
+            }
         }
         return ServerResponse(.ok)
     }
@@ -133,35 +142,42 @@ extension CeremonyEngine {
     }
 
     private func verify(
-        _ response: UnverifiedRegistration, _ data: SealedServerData, existing: Set<CredentialID>, at now: Timestamp
+        _ response: UnverifiedRegistration, _ data: SealedServerData, _ policy: Policy, existing: Set<CredentialID>,
+        at now: Timestamp
     ) throws -> VerifiedRegistration {
         do {
             return try RegistrationVerifier(self.relyingParty).verify(
                 response,
                 expected: ExpectedRegistration(
                     challenge: data.challenge, appID: self.configuration.appID, username: data.username ?? "",
-                    policy: self.registrationPolicy, serverData: response.serverData),
+                    policy: policy, serverData: response.serverData),
                 existing: existing, at: now)
         } catch { throw Answered(error) }
     }
 
     private func registration(
-        _ verified: VerifiedRegistration, accountID: String, name: String?, isActive: Bool, at now: Timestamp
+        _ verified: VerifiedRegistration, accountID: String, name: String?, at now: Timestamp
     ) -> DeviceRegistration {
         // The name goes to operators' terminals and to other devices: nothing in it may act there.
         let shown = DisplayText.line(name ?? "", maximumLength: self.limits.nameCharacters)
         let device = DeviceRecord(
-            id: self.newIdentifier(), accountID: accountID, name: shown.isEmpty ? "Phone" : shown, isActive: isActive,
+            id: self.newIdentifier(), accountID: accountID, name: shown.isEmpty ? "Phone" : shown, isActive: false,
             createdAt: now)
-        let credentials = verified.keys.map { key in
+        return DeviceRegistration(device: device, credentials: self.credentials(verified, of: device, at: now))
+    }
+
+    /// The rows of a device's new keys, which may be used when the device may.
+    private func credentials(_ verified: VerifiedRegistration, of device: DeviceRecord, at now: Timestamp)
+        -> [CredentialRecord]
+    {
+        verified.keys.map { key in
             CredentialRecord(
-                id: self.newIdentifier(), deviceID: device.id, accountID: accountID, aaid: key.id.aaid.text,
+                id: self.newIdentifier(), deviceID: device.id, accountID: device.accountID, aaid: key.id.aaid.text,
                 keyID: key.id.keyID.bytes, publicKey: key.publicKey, keyFormat: key.publicKeyFormat.rawValue,
                 algorithm: key.signatureAlgorithm.rawValue, counter: key.signCounter,
                 registrationCounter: key.registrationCounter, authenticatorVersion: key.authenticatorVersion,
-                isActive: isActive, createdAt: now)
+                isActive: device.isActive, createdAt: now)
         }
-        return DeviceRegistration(device: device, credentials: credentials)
     }
 
     private func confirmationNumber() -> String {

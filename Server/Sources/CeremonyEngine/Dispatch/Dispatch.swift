@@ -85,7 +85,7 @@ extension CeremonyEngine {
             throw CeremonyError(.invalidRequest, "only authentications and deregistrations are dispatched")
         }
         let context = try Context(request.context ?? [:], limits: self.limits)
-        _ = try self.authenticationPolicy(named: context.policy)
+        _ = try self.rules.value.policy(named: context.policy, for: .authentication)
         var accountID: String?
         if let subject = context.subject {
             guard let known = try await self.subjects.accountID(subject, client.id),

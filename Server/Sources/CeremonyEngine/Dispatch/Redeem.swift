@@ -41,6 +41,7 @@ extension CeremonyEngine {
             message.dispatchChannel = ceremony.channel?.wireName
             return message
         }
+        let rules = self.rules.value
         let challenge = Challenge(random: self.random)
         let isRegistration = ceremony.kind == .registration
         let operation: UAF.Operation = isRegistration ? .registration : .authentication
@@ -52,13 +53,14 @@ extension CeremonyEngine {
             let message: [UInt8]
             if isRegistration {
                 guard let account = redeemed.account else { throw CeremonyError(.tokenUnknown) }
-                message = try self.requests.registrationRequest(
-                    challenge: challenge, username: account.username, factors: self.configuration.enrolmentFactors,
+                message = try rules.requests.registrationRequest(
+                    challenge: challenge, username: account.username,
+                    policy: try rules.policy(named: ceremony.detail.policy, for: operation),
                     existing: try redeemed.credentials.map { try RegisteredCredential($0) },
                     serverData: serverData
                 ).serialized
             } else {
-                message = try self.authenticationRequest(redeemed, challenge: challenge, serverData: serverData)
+                message = try self.authenticationRequest(redeemed, rules, challenge: challenge, serverData: serverData)
                     .serialized
             }
             return ReturnUAFRequest(
@@ -69,7 +71,7 @@ extension CeremonyEngine {
             // The policy went between dispatch and redeem.
             return ReturnUAFRequest(statusCode: .unacceptableAuthenticator, operation: operation)
         } catch is RequestError {
-            // The account's last key went between dispatch and redeem.
+            // The account's last key, or a model that the policy needs, went between dispatch and redeem.
             return ReturnUAFRequest(statusCode: .unacceptableAuthenticator, operation: operation)
         }
     }
@@ -77,17 +79,17 @@ extension CeremonyEngine {
 
 extension CeremonyEngine {
     /// For a known person the keys are named; for anybody the policy goes as it is.
-    private func authenticationRequest(_ redeemed: RedeemedCeremony, challenge: Challenge, serverData: String) throws
-        -> AuthenticationRequest
-    {
-        let policy = try self.authenticationPolicy(named: redeemed.ceremony.detail.policy)
+    private func authenticationRequest(
+        _ redeemed: RedeemedCeremony, _ rules: Rules, challenge: Challenge, serverData: String
+    ) throws -> AuthenticationRequest {
+        let policy = try rules.policy(named: redeemed.ceremony.detail.policy, for: .authentication)
         guard redeemed.ceremony.accountID != nil else {
             return AuthenticationRequest(
                 header: OperationHeader(
                     operation: .authentication, appID: self.configuration.appID, serverData: serverData),
                 challenge: challenge, policy: policy)
         }
-        return try self.requests.authenticationRequest(
+        return try rules.requests.authenticationRequest(
             challenge: challenge, policy: policy,
             credentials: try redeemed.credentials.map { try RegisteredCredential($0) },
             transaction: redeemed.ceremony.transaction, serverData: serverData)
@@ -97,19 +99,22 @@ extension CeremonyEngine {
 /// For which request a sealed state was made: a ceremony's, or one that anybody may ask for.
 enum ServerDataOrigin: Equatable {
     case ceremony(String)
-    /// A challenge without a row.
-    case open
+    /// A challenge without a row, by a policy of that name or by the default one.
+    case open(policy: String?)
 
     var text: String {
         switch self {
         case .ceremony(let id): "ceremony \(id)"
-        case .open: "open"
+        case .open(nil): "open"
+        case .open(let name?): "open \(name)"
         }
     }
 
     init?(_ text: String) {
         if text == "open" {
-            self = .open
+            self = .open(policy: nil)
+        } else if text.hasPrefix("open ") {
+            self = .open(policy: String(text.dropFirst("open ".count)))
         } else if text.hasPrefix("ceremony ") {
             self = .ceremony(String(text.dropFirst("ceremony ".count)))
         } else {

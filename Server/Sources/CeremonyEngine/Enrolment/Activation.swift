@@ -1,4 +1,5 @@
 import Store
+import UAF
 public import _Primitives
 
 /// An invitation to enrol a device, as it is given out once.
@@ -33,15 +34,20 @@ public struct ActivationView: Sendable, Equatable {
 }
 
 extension CeremonyEngine {
-    /// Invites an account to enrol a device. `operator` is the name for the audit trail. Throws `notFound`.
-    public func createActivation(username: String, by operator: String) async throws -> Activation {
+    /// Invites an account to enrol a device, by a policy that has a name or by the default one. `operator` is the name
+    /// for the audit trail. Throws `notFound` for the account, `invalidRequest` for the policy.
+    public func createActivation(username: String, policy: String? = nil, by operator: String) async throws
+        -> Activation
+    {
         guard let account = try await self.store.account(username: username) else { throw CeremonyError(.notFound) }
+        _ = try self.rules.value.policy(named: policy, for: .registration)
         let now = self.time.now()
         let expiresAt = now + self.limits.activationLifetime
         let codes = DispatchCodes(expiresAt: expiresAt, random: self.random, limits: self.limits)
         let ceremony = CeremonyRecord(
             id: self.newIdentifier(), kind: .registration, accountID: account.id, createdAt: now, expiresAt: expiresAt,
-            detail: CeremonyDetail(service: self.configuration.serviceName, origin: self.configuration.issuer))
+            detail: CeremonyDetail(
+                service: self.configuration.serviceName, origin: self.configuration.issuer, policy: policy))
         try await self.store.createCeremony(
             ceremony, tokens: codes.records([.qrCode, .link], sealing: self.sealing),
             audit: AuditEvent(

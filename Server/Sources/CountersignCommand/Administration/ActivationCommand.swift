@@ -21,6 +21,9 @@ struct ActivationCommand: AsyncParsableCommand {
         @Argument(help: "The person's name.")
         var username: String
 
+        @Option(name: .long, help: "What the phone must enrol with: a policy of the running server, by its name.")
+        var policy: String?
+
         @Flag(name: .long, help: "Wait for the phone, then ask for the number that it shows.")
         var wait = false
 
@@ -30,8 +33,12 @@ struct ActivationCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            try await self.options.withConnection { connection in
-                let answer = try await connection.call("POST", "/activations", ["username": .string(self.username)])
+            var body: JSONObject = ["username": .string(self.username)]
+            body["policy"] = self.policy.map(JSON.string)
+            let asked = body
+            // Only the server has read the policies.
+            try await self.options.withConnection(toServer: self.policy != nil) { connection in
+                let answer = try await connection.call("POST", "/activations", asked)
                 guard case .object(let object) = answer else { return }
                 let link = try object.requiredString("link")
                 if let file = self.qrFile {

@@ -21,8 +21,10 @@ struct AdminOptions: ParsableArguments {
     var json = false
 
     /// Calls `body` with a connection, over the socket or the network.
+    ///
+    /// `toServer`: what is asked is about a server that runs, not about its database: without one it fails.
     func withConnection<Result: Sendable>(
-        _ body: (AdminConnection) async throws -> Result
+        toServer: Bool = false, _ body: (AdminConnection) async throws -> Result
     ) async throws -> Result {
         let environment = ProcessInfo.processInfo.environment
         if let address = environment["COUNTERSIGN_ADMIN_URL"], self.data == nil {
@@ -35,7 +37,8 @@ struct AdminOptions: ParsableArguments {
         }
         let folder = DataFolder(path: self.data ?? DataFolder.defaultPath(environment))
         let keyFile = KeyFile(path: self.keyFile ?? DataFolder.defaultKeyPath(environment))
-        return try await LocalAdministration(folder: folder, keyFile: keyFile).withConnection(body)
+        return try await LocalAdministration(folder: folder, keyFile: keyFile)
+            .withConnection(toServer: toServer, body)
     }
 
     /// Prints an answer: as JSON where that was asked for, else as `text` puts it.

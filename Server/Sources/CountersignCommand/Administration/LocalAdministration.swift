@@ -14,7 +14,7 @@ struct LocalAdministration {
     let keyFile: KeyFile
 
     func withConnection<Result: Sendable>(
-        _ body: (AdminConnection) async throws -> Result
+        toServer: Bool, _ body: (AdminConnection) async throws -> Result
     ) async throws -> Result {
         let connection = AdminConnection(place: .socket(path: self.folder.socketPath))
         if self.isServed { return try await body(connection) }
@@ -22,6 +22,12 @@ struct LocalAdministration {
             throw CommandFailure(
                 .notFound, "there is no server's data in \(self.folder.path)",
                 remedy: "Start one with `countersign serve`, or name its folder (--data).")
+        }
+        guard !toServer else {
+            throw CommandFailure(
+                .unreachable, "no server runs with the data in \(self.folder.path)",
+                remedy:
+                    "Start it with `countersign serve`: metadata and policies are read by the server, not kept here.")
         }
         let opened = try OpenStore(folder: self.folder, keyFile: self.keyFile, limits: Limits())
         let assembly = try await opened.assembly(

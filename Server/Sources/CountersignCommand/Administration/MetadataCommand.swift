@@ -22,7 +22,7 @@ struct MetadataCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection { try await $0.call("GET", "/metadata") }
+            let answer = try await self.options.withConnection(toServer: true) { try await $0.call("GET", "/metadata") }
             try self.options.show(answer, MetadataCommand.text)
         }
     }
@@ -36,7 +36,9 @@ struct MetadataCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection { try await $0.call("POST", "/metadata/reload") }
+            let answer = try await self.options.withConnection(toServer: true) {
+                try await $0.call("POST", "/metadata/reload")
+            }
             try self.options.show(answer, MetadataCommand.text)
         }
     }

@@ -23,6 +23,8 @@ struct ServerProcess {
     func run() async throws {
         var logger = Logger(label: "countersign")
         logger.logLevel = .info
+        // From the start: the signal's default would end a server that is not quite there yet.
+        let reloads = await UnixSignalsSequence(trapping: .sighup)
         let folder = DataFolder(path: self.configuration.dataFolder)
         let opened = try OpenStore(
             folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
@@ -37,7 +39,7 @@ struct ServerProcess {
                 assembly.operationsRouter(assertWritable: { try await database.assertWritable() }),
                 at: self.configuration.operationsBind, isPublic: false, logger),
             LocalAdministration.socketApplication(assembly, folder: folder, logger),
-            assembly.sweeper(logger: logger), RuleReloader(assembly: assembly, logger: logger),
+            assembly.sweeper(logger: logger), RuleReloader(assembly: assembly, signals: reloads, logger: logger),
         ]
         try await self.announceAdministratorLink(assembly, folder)
         let group = ServiceGroup(
@@ -150,10 +152,11 @@ struct ServerProcess {
 /// Reads metadata and policies again whenever the process gets SIGHUP.
 private struct RuleReloader: Service {
     let assembly: ServerAssembly
+    let signals: UnixSignalsSequence
     let logger: Logger
 
     func run() async throws {
-        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+        for await _ in self.signals.cancelOnGracefulShutdown() {
             // The log has said what was wrong.
             _ = try? self.assembly.reloadRules(logger: self.logger)
         }

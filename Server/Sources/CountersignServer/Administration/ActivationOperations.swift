@@ -24,12 +24,19 @@ struct ActivationOperations: Sendable {
             AdminOperation(
                 method: .post, path: "/activations", id: "createActivation",
                 summary: "Make a link that enrols a person's phone.",
-                body: [.required("username", "Whose phone it is.")],
+                body: [
+                    .required("username", "Whose phone it is."),
+                    .optional("policy", "The policy that the phone must meet; the default one where left out."),
+                ],
                 answer: [
                     .required("id", "The activation."), .required("link", "A secret: whoever opens it can answer it."),
                     .required("qrCodeSvg", "The link as a picture."), .required("expiresAt", "RFC 3339."),
                 ],
-                status: .created, refusals: [(404, "There is no such account."), (403, "The account is locked.")],
+                status: .created,
+                refusals: [
+                    (404, "There is no such account."), (403, "The account is locked."),
+                    (422, "There is no policy of that name."),
+                ],
                 handler: self.create),
             AdminOperation(
                 method: .get, path: "/activations/{id}", id: "showActivation",
@@ -64,8 +71,13 @@ struct ActivationOperations: Sendable {
     }
 
     @Sendable private func create(_ call: AdminOperation.Call) async throws -> JSONObject {
-        let activation = try await self.ceremonies.createActivation(
-            username: call.body.requiredString("username"), by: call.actor)
+        let (username, policy) = (try call.body.requiredString("username"), try call.body.string("policy"))
+        let activation: Activation
+        do {
+            activation = try await self.ceremonies.createActivation(username: username, policy: policy, by: call.actor)
+        } catch let error as CeremonyError where error.code == .invalidRequest {
+            throw Problem(.unprocessableContent, "unknown-policy", "There is no policy of that name.")
+        }
         self.trace?.record(.activationCreated, trace: TraceID())
         return [
             "id": .string(activation.id), "link": .string(activation.link),

@@ -32,36 +32,45 @@ struct UAFRoutes: Sendable {
 
     /// In-app registration of a further authenticator. The phone proves itself by the token of an authentication.
     @Sendable private func requestRegistration(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let account = try await self.devices.device(of: request).account.id
+        let device = try await self.devices.device(of: request).device
+        let policy: String?
         do {
             let message = try await self.read(request, GetUAFRequest.init(parsing:))
-            guard message.operation == nil || message.operation == .registration else {
-                return Self.message(ReturnUAFRequest(statusCode: .badRequest).serialized)
-            }
+            guard message.operation == nil || message.operation == .registration else { return Self.badRequest }
+            policy = try message.context?.string("policy")
         } catch is UAFError {
-            return Self.message(ReturnUAFRequest(statusCode: .badRequest).serialized)
+            return Self.badRequest
+        } catch is JSONError {
+            return Self.badRequest
         }
-        return Self.message(try await self.ceremonies.registrationRequest(accountID: account).serialized)
+        return Self.message(try await self.ceremonies.registrationRequest(of: device, policy: policy).serialized)
     }
 
-    /// In-app authentication. Anybody may ask; only text that the server itself has can be confirmed here (decision 20).
+    /// In-app authentication. Anybody may ask; a relying party that proves who it is may name a policy. Only text that
+    /// the server itself has can be confirmed here (decision 20).
     @Sendable private func requestAuthentication(_ request: Request, _ context: ServerContext) async throws
         -> Response
     {
-        let message: GetUAFRequest
+        let isClient = ClientAuthorization.isClaimed(by: request)
+        if isClient { _ = try await self.clients.client(of: request) }
+        let members: JSONObject
+        let (username, policy): (String?, String?)
         do {
-            message = try await self.read(request, GetUAFRequest.init(parsing:))
+            let message = try await self.read(request, GetUAFRequest.init(parsing:))
+            members = message.context ?? [:]
+            guard message.operation == nil || message.operation == .authentication, members["transaction"] == nil,
+                isClient || members["policy"] == nil
+            else { return Self.badRequest }
+            (username, policy) = (try members.string("username"), try members.string("policy"))
         } catch is UAFError {
-            return Self.message(ReturnUAFRequest(statusCode: .badRequest).serialized)
+            return Self.badRequest
+        } catch is JSONError {
+            return Self.badRequest
         }
-        let members = message.context ?? [:]
-        guard message.operation == nil || message.operation == .authentication,
-            members["policy"] == nil, members["transaction"] == nil,
-            let username = try? members.string("username")
-        else {
-            return Self.message(ReturnUAFRequest(statusCode: .badRequest).serialized)
-        }
-        let answer = try await self.ceremonies.authenticationRequest(username: username, source: context.clientAddress)
+        let answer =
+            isClient
+            ? try await self.ceremonies.authenticationRequest(username: username, policy: policy)
+            : try await self.ceremonies.authenticationRequest(username: username, source: context.clientAddress)
         return Self.message(answer.serialized)
     }
 
@@ -148,6 +157,8 @@ struct UAFRoutes: Sendable {
         let bytes = try await request.body(of: [.uaf], limit: self.limits.uafResponseBytes)
         return try parse(bytes.readableBytesView)
     }
+
+    private static var badRequest: Response { self.message(ReturnUAFRequest(statusCode: .badRequest).serialized) }
 
     private static func message(_ bytes: [UInt8]) -> Response {
         Response(

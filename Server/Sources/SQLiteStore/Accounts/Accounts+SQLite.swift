@@ -233,7 +233,28 @@ extension Database {
         try self.cachedStatement(
             sql: "INSERT INTO device (id, account_id, name, is_active, created_at) VALUES (?, ?, ?, ?, ?)"
         ).execute(arguments: [device.id, device.accountID, name.blob, device.isActive, device.createdAt.milliseconds])
-        for key in registration.credentials {
+        try self.insert(registration.credentials, sealing)
+    }
+
+    /// Adds keys to active devices of accounts that are not locked, in place of the devices' keys of the same models.
+    func join(_ credentials: [CredentialRecord], _ sealing: Sealing) throws {
+        for key in credentials {
+            let isLocked = try Bool.fetchOne(
+                self.cachedStatement(
+                    sql: """
+                        SELECT is_locked FROM device JOIN account ON account.id = account_id
+                        WHERE device.id = ? AND account_id = ? AND is_active = 1
+                        """), arguments: [key.deviceID, key.accountID])
+            guard let isLocked else { throw StoreError(.notFound, "the device is gone") }
+            guard !isLocked else { throw StoreError(.forbidden, "the account is locked") }
+            try self.cachedStatement(sql: "DELETE FROM credential WHERE device_id = ? AND aaid = ?")
+                .execute(arguments: [key.deviceID, key.aaid])
+        }
+        try self.insert(credentials, sealing)
+    }
+
+    private func insert(_ credentials: [CredentialRecord], _ sealing: Sealing) throws {
+        for key in credentials {
             let publicKey = try sealing.seal(key.publicKey, purpose: .publicKey, row: key.id)
             try self.cachedStatement(
                 sql: """

@@ -141,6 +141,7 @@ extension Database {
     {
         for advance in change.advances { try self.advance(advance, at: now) }
         if let registration = change.registration { try self.insert(registration, sealing) }
+        if !change.newCredentials.isEmpty { try self.join(change.newCredentials, sealing) }
         if let ceremony {
             switch change.deviceFate {
             case .keep: break

@@ -24,7 +24,7 @@ public struct AccountRecord: Sendable, Equatable {
     }
 }
 
-/// A device registration: the keys that one phone made in one registration.
+/// A device registration: the keys that one phone made for one account, in one registration or, in its app, in several.
 public struct DeviceRecord: Sendable, Equatable {
     /// Random, 16 bytes as base64url.
     public var id: String

@@ -83,6 +83,8 @@ public struct NoticeRecord: Sendable, Equatable {
         case signedIn = 1
         /// A device was added.
         case deviceAdded = 2
+        /// A device has another authenticator to answer with.
+        case authenticatorAdded = 3
     }
 
     /// Random, 16 bytes as base64url.
@@ -93,7 +95,7 @@ public struct NoticeRecord: Sendable, Equatable {
     public var kind: Kind
     /// When it happened.
     public var at: Timestamp
-    /// The service that was signed in to, or the new device's name. Sealed at rest.
+    /// The service that was signed in to, or the device's name. Sealed at rest.
     public var subject: String
 
     /// Describes a notice.

@@ -39,6 +39,8 @@ public struct CeremonyChange: Sendable, Equatable {
     public var advances: [CounterAdvance] = []
     /// A device and its keys to add.
     public var registration: DeviceRegistration?
+    /// Keys to add to a device that is there, in place of its keys of the same models.
+    public var newCredentials: [CredentialRecord] = []
     /// Keys of the ceremony's account to delete, as ``DeregistrationStore`` does.
     public var deregistration: CredentialSelection?
     /// What becomes of the device that the ceremony made.
@@ -123,7 +125,8 @@ public protocol CeremonyStore: Sendable {
     /// Finds a ceremony, lets `judge` decide, and writes the row and the change. `nil` where there is none.
     ///
     /// Throws `conflict` where a counter does not advance or a key with that model and name exists already, `forbidden`
-    /// where the account is locked or a key is not active, `notFound` where a key is gone.
+    /// where the account is locked or a key is not active, `notFound` where a key, or the device that a key is to join, is
+    /// gone or not active.
     func change(_ key: CeremonyKey, judge: @escaping CeremonyJudge) async throws -> CeremonyRecord?
 
     /// Accepts the answer to a challenge that had no row: notes the challenge and writes the change.

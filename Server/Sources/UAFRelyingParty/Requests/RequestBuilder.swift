@@ -58,9 +58,19 @@ public struct RequestBuilder: Sendable {
         challenge: Challenge, username: String, factors: FactorMatrix, existing: [RegisteredCredential] = [],
         serverData: String?
     ) throws(RequestError) -> RegistrationRequest {
+        try self.registrationRequest(
+            challenge: challenge, username: username, policy: self.policy(of: factors), existing: existing,
+            serverData: serverData)
+    }
+
+    /// As ``registrationRequest(challenge:username:factors:existing:serverData:)``, by a policy for everybody.
+    public func registrationRequest(
+        challenge: Challenge, username: String, policy general: Policy, existing: [RegisteredCredential] = [],
+        serverData: String?
+    ) throws(RequestError) -> RegistrationRequest {
         guard (1...128).contains(username.unicodeScalars.count) else { throw RequestError(code: .outOfRange) }
-        var policy = self.policy(of: factors)
-        policy.disallowed = self.disallowed(existing) + self.disallowedModels
+        var policy = general
+        policy.disallowed += self.disallowed(existing) + self.disallowedModels
         try self.check(policy)
         return RegistrationRequest(
             header: try self.header(.registration, serverData), challenge: challenge, username: username, policy: policy

@@ -15,6 +15,8 @@ public struct SealedServerData: Hashable, Sendable {
     public var username: String?
     /// Which of the server's policies the request was made by.
     public var policy: String
+    /// The device registration that has asked, where one has.
+    public var device: String?
     /// From when on an answer is too late.
     public var expiresAt: Timestamp
 
@@ -23,12 +25,14 @@ public struct SealedServerData: Hashable, Sendable {
 
     /// Keeps the state of an operation.
     public init(
-        operation: UAF.Operation, challenge: Challenge, username: String?, policy: String, expiresAt: Timestamp
+        operation: UAF.Operation, challenge: Challenge, username: String?, policy: String, device: String? = nil,
+        expiresAt: Timestamp
     ) {
         self.operation = operation
         self.challenge = challenge
         self.username = username
         self.policy = policy
+        self.device = device
         self.expiresAt = expiresAt
     }
 
@@ -41,6 +45,7 @@ public struct SealedServerData: Hashable, Sendable {
             "policy": .string(self.policy), "exp": .integer(self.expiresAt.milliseconds),
         ]
         object["user"] = self.username.map { .string($0) }
+        object["device"] = self.device.map { .string($0) }
         guard let nonce = try? AES.GCM.Nonce(data: random.bytes(12)),
             let box = try? AES.GCM.seal(
                 JSON.object(object).serialized, using: key, nonce: nonce, authenticating: Self.label),
@@ -63,6 +68,7 @@ public struct SealedServerData: Hashable, Sendable {
             self.challenge = try Challenge(try object.requiredString("challenge"))
             self.username = try object.string("user")
             self.policy = try object.requiredString("policy")
+            self.device = try object.string("device")
             self.expiresAt = Timestamp(milliseconds: try object.requiredInteger("exp"))
         } catch { throw UAFRefusal(.invalidRequest, .serverData, "not the state of an operation") }
         guard now < self.expiresAt else { throw UAFRefusal(.invalidRequest, .serverData, "too late") }

@@ -53,6 +53,7 @@ struct InAppRegistrationTests {
                 as RegistrationResult
             let account = try await server.assembly.directory.account(username: "alice")
             #expect(try await server.database.credentials(accountID: account.id).count == 2)
+            #expect(try await server.database.devices(accountID: account.id).count == 1, "one phone is one device")
             #expect(await phone.client.localData.accounts.map(\.username) == ["alice"])
             phone.sensor.feel(.match)
             phone.person.script.kind = .fingerprint

@@ -1,0 +1,145 @@
+import ArgumentParser
+import Foundation
+import Synchronization
+import Testing
+import _Primitives
+
+@testable import CountersignCommand
+
+/// The program itself with its own folders, as an operator runs it.
+private final class RunningServer {
+    let folder = "/tmp/countersign-\(UUID().uuidString.prefix(8))"
+    private let process = Process()
+    private var lines: AsyncStream<String>.Iterator
+
+    init() throws {
+        for name in ["metadata", "policies"] {
+            try FileManager.default.createDirectory(
+                atPath: "\(self.folder)/\(name)", withIntermediateDirectories: true)
+        }
+        let tests = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
+        self.process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("countersign")
+        self.process.arguments = [
+            "serve", "--data", self.folder + "/data", "--key-file", self.folder + "/key", "--bind", "127.0.0.1:0",
+            "--operations-bind", "127.0.0.1:0", "--metadata", self.folder + "/metadata", "--policies",
+            self.folder + "/policies",
+        ]
+        let output = Pipe()
+        self.process.standardOutput = output
+        self.process.standardError = output
+        self.lines = Self.lines(of: output.fileHandleForReading).makeAsyncIterator()
+        try self.process.run()
+    }
+
+    private static func lines(of file: FileHandle) -> AsyncStream<String> {
+        let (stream, continuation) = AsyncStream.makeStream(of: String.self)
+        let rest = Mutex("")
+        file.readabilityHandler = { file in
+            let data = file.availableData
+            guard !data.isEmpty else {
+                file.readabilityHandler = nil
+                continuation.finish()
+                return
+            }
+            rest.withLock { rest in
+                var lines = (rest + String(decoding: data, as: UTF8.self)).split(
+                    separator: "\n", omittingEmptySubsequences: false)
+                rest = lines.popLast().map(String.init) ?? ""
+                for line in lines { continuation.yield(String(line)) }
+            }
+        }
+        return stream
+    }
+
+    deinit {
+        if self.process.isRunning { kill(self.process.processIdentifier, SIGKILL) }
+        try? FileManager.default.removeItem(atPath: self.folder)
+    }
+
+    /// Reads the log up to a line with these words; `nil` where it ends before.
+    func line(with words: String) async -> String? {
+        while let line = await self.lines.next() {
+            if line.contains(words) { return line }
+        }
+        return nil
+    }
+
+    func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: "\(self.folder)/\(name)"))
+    }
+
+    func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: "\(self.folder)/\(name)") }
+
+    func reload() { kill(self.process.processIdentifier, SIGHUP) }
+
+    /// Ends the server as a service manager does; returns its exit code.
+    func stop() async -> Int32 {
+        kill(self.process.processIdentifier, SIGTERM)
+        while await self.lines.next() != nil {}
+        self.process.waitUntilExit()
+        return self.process.terminationStatus
+    }
+
+    func policies() async throws -> [String]? {
+        let answer = try await AdminOptions.parse(["--data", self.folder + "/data"])
+            .withConnection(toServer: true) { try await $0.call("GET", "/metadata") }
+        guard case .object(let object) = answer else { return nil }
+        return try object.strings("policies")
+    }
+
+    func run(_ arguments: String...) async throws {
+        let all = ["admin"] + arguments + ["--data", self.folder + "/data"]
+        var command = try #require(try Countersign.parseAsRoot(all) as? any AsyncParsableCommand)
+        try await command.run()
+    }
+}
+
+@Suite("countersign serve: SIGHUP has metadata and policies read again, all or nothing")
+struct ReloadSignalTests {
+    private static let finger = #"{"accepted":[[{"aaid":["C516#0003"]}]]}"#
+
+    @Test("A file that cannot be used changes nothing, and the log names it", .timeLimit(.minutes(2)))
+    func reload() async throws {
+        let server = try RunningServer()
+        _ = try #require(await server.line(with: "Countersign is ready"))
+        try server.write(Self.finger, to: "policies/finger.json")
+        #expect(try await server.policies() == [])
+
+        server.reload()
+        _ = try #require(await server.line(with: "Metadata and policies were reloaded"))
+        #expect(try await server.policies() == ["finger"])
+
+        try server.write(Self.finger, to: "policies/second.json")
+        for (name, text) in [
+            ("policies/broken.json", #"{"accepted":[[{"aaid":["C516#0006"]}]]}"#), ("metadata/broken.json", "{}"),
+        ] {
+            try server.write(text, to: name)
+            server.reload()
+            let line = try #require(await server.line(with: "Metadata and policies stay as they were"))
+            #expect(line.contains("error") && line.contains("broken.json"), "\(line)")
+            #expect(try await server.policies() == ["finger"])
+            await #expect(throws: CommandFailure.self) { try await server.run("metadata", "reload") }
+            _ = try #require(await server.line(with: "Metadata and policies stay as they were"))
+            try server.remove(name)
+        }
+        server.reload()
+        _ = try #require(await server.line(with: "Metadata and policies were reloaded"))
+        #expect(try await server.policies() == ["finger", "second"])
+        #expect(await server.stop() == 0)
+    }
+
+    @Test("Links are made by the policies that the server has read", .timeLimit(.minutes(2)))
+    func activation() async throws {
+        let server = try RunningServer()
+        _ = try #require(await server.line(with: "Countersign is ready"))
+        try server.write(Self.finger, to: "policies/finger.json")
+        try await server.run("account", "add", "alice")
+        let early = await #expect(throws: CommandFailure.self) {
+            try await server.run("activation", "create", "alice", "--policy", "finger")
+        }
+        #expect(early?.status == .failed && early?.problem.contains("no policy of that name") == true)
+        try await server.run("metadata", "reload")
+        try await server.run("activation", "create", "alice", "--policy", "finger")
+        #expect(await server.stop() == 0)
+    }
+}
