@@ -5,8 +5,6 @@ SHELL := /bin/bash
 
 # One build folder for both packages: what the server shares with the SDK is compiled once.
 SERVER_BUILD := cd Server && swift build --scratch-path ../.build
-# What `make build` and `make bench` make: optimised, with the Swift runtime inside.
-RELEASE := -c release --static-swift-stdlib --scratch-path ../.build-release
 PROGRAMS := countersign countersign-phone bank
 
 .PHONY: help demo test check bench build parity parity-mutate docs fuzz vectors format packages test-packages
@@ -28,7 +26,8 @@ bench: packages ## release build, then a table of measured numbers
 	@scripts/bench
 
 build: packages ## leave optimised programs in bin/
-	@for program in $(PROGRAMS); do ( cd Server && swift build $(RELEASE) --product $$program ) || exit 1; done
+	@scripts/install-packages release
+	@for program in $(PROGRAMS); do scripts/release-build Server $$program || exit 1; done
 	@mkdir -p bin
 	@cp $(PROGRAMS:%=.build-release/release/%) bin/
 	@if command -v strip >/dev/null; then strip $(PROGRAMS:%=bin/%); fi

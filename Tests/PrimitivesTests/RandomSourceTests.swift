@@ -40,7 +40,16 @@ struct RandomSourceTests {
     }
 
     @Test func theSystemGivesAsManyBytesAsAsked() {
-        for count in 0...40 { #expect(RandomSource.system.bytes(count).count == count) }
+        for count in Array(0...40) + [255, 256, 257, 512, 513, 1000] {
+            #expect(RandomSource.system.bytes(count).count == count)
+        }
+    }
+
+    @Test func everyPartOfManyBytesIsRandom() {
+        let bytes = RandomSource.system.bytes(1000)
+        let parts = stride(from: 0, to: 1000, by: 20).map { Array(bytes[$0..<($0 + 20)]) }
+        #expect(Set(parts).count == 50)
+        #expect(!parts.contains([UInt8](repeating: 0, count: 20)))
     }
 
     @Test func theSystemDoesNotRepeatItself() {

@@ -71,7 +71,11 @@ private struct MediaTypeHeader {
         self.isUTF8 = isUTF8
     }
 
+    /// Without white space around it, in lower case.
     private static func trimmed(_ text: Substring) -> String {
-        text.lowercased().split(whereSeparator: { $0 == " " || $0 == "\t" }).joined(separator: " ")
+        func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        let start = text.utf8.drop(while: isSpace).startIndex
+        let end = text.utf8[start...].lastIndex { !isSpace($0) }.map(text.utf8.index(after:)) ?? start
+        return text[start..<end].lowercased()
     }
 }

@@ -66,13 +66,18 @@ extension SQLiteDatabase: CeremonyStore {
         }
     }
 
-    public func answer(_ challenge: AnsweredChallenge, change: CeremonyChange, at now: Timestamp) async throws -> Bool {
+    public func answer<Result: Sendable>(
+        _ challenge: AnsweredChallenge, keys: [(aaid: String, keyID: [UInt8])], at now: Timestamp,
+        judge: @escaping @Sendable ([StoredCredential?]) throws -> (CeremonyChange, Result)
+    ) async throws -> Result? {
         try await self.step { [sealing] db in
             try db.cachedStatement(sql: "INSERT INTO answered_challenge VALUES (?, ?) ON CONFLICT DO NOTHING")
                 .execute(arguments: [challenge.digest.blob, challenge.expiresAt.milliseconds])
-            guard db.changesCount == 1 else { return false }
+            guard db.changesCount == 1 else { return nil }
+            let (change, result) = try judge(
+                keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) })
             try db.apply(change, to: nil, at: now, sealing)
-            return true
+            return result
         }
     }
 

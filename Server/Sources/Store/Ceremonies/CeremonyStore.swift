@@ -129,11 +129,16 @@ public protocol CeremonyStore: Sendable {
     /// gone or not active.
     func change(_ key: CeremonyKey, judge: @escaping CeremonyJudge) async throws -> CeremonyRecord?
 
-    /// Accepts the answer to a challenge that had no row: notes the challenge and writes the change.
+    /// Accepts the answer to a challenge that had no row: notes the challenge, lets `judge` decide with what is stored
+    /// of each of the keys, in their order, and writes the change that it gives. Answers what else it gives.
     ///
-    /// `false`, and nothing written, where the challenge was answered before: of many concurrent calls for one
-    /// challenge one succeeds. Throws as ``change(_:judge:)``.
-    func answer(_ challenge: AnsweredChallenge, change: CeremonyChange, at now: Timestamp) async throws -> Bool
+    /// `nil`, and nothing judged or written, where the challenge was answered before: of many concurrent calls for one
+    /// challenge one succeeds. What `judge` throws reaches the caller, and the challenge stays as it was. It runs
+    /// inside the step: the check of a signature may be its work, waiting may not. Throws as ``change(_:judge:)``.
+    func answer<Result: Sendable>(
+        _ challenge: AnsweredChallenge, keys: [(aaid: String, keyID: [UInt8])], at now: Timestamp,
+        judge: @escaping @Sendable ([StoredCredential?]) throws -> (CeremonyChange, Result)
+    ) async throws -> Result?
 
     /// A ceremony as it is; `nil` where there is none.
     func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord?
@@ -154,4 +159,13 @@ public protocol CeremonyStore: Sendable {
     /// Deletes what ended before `endedBefore`, and challenges that expired before `now`, at most `limit` rows of each.
     /// Returns how many.
     func deleteStale(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int
+}
+
+extension CeremonyStore {
+    /// Accepts the answer to a challenge that had no row where the change is known before.
+    ///
+    /// `false`, and nothing written, where the challenge was answered before. Throws as ``change(_:judge:)``.
+    public func answer(_ challenge: AnsweredChallenge, change: CeremonyChange, at now: Timestamp) async throws -> Bool {
+        try await self.answer(challenge, keys: [], at: now) { _ in (change, true) } ?? false
+    }
 }
