@@ -42,7 +42,8 @@ public struct RandomSource: Sendable {
                 // It fills 256 bytes at most, and fails only where the system has no generator at all.
                 while filled < count, let start = buffer.baseAddress {
                     let size = min(256, count - filled)
-                    guard getentropy(start + filled, size) == 0 else { fatalError("the system gives no randomness") }
+                    let status = getentropy(start + filled, size)
+                    precondition(status == 0, "the system gives no randomness")
                     filled += size
                 }
             }
