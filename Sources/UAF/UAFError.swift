@@ -6,6 +6,7 @@ public struct UAFError: Error, Hashable, Sendable, CustomStringConvertible {
             case malformedJSON, wrongArraySize, missingMember, wrongType, outOfRange, invalidValue, invalidBase64URL
             case wrongOperation, truncatedField, unexpectedTag, unknownCriticalTag, duplicateTag, missingTag
             case trailingBytes, invalidLength, unsupportedAlgorithm, invalidKey, invalidSignature, criteriaCombination
+            case malformedAssertion
         }
         private let base: Base
 
@@ -47,6 +48,8 @@ public struct UAFError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidSignature = Self(base: .invalidSignature)
         /// Match criteria whose members must not stand together, or lack one that must (§2.2).
         public static let criteriaCombination = Self(base: .criteriaCombination)
+        /// A response's `assertion` that is not base64url of 1 to 4096 bytes (§1, §8.2 step 5).
+        public static let malformedAssertion = Self(base: .malformedAssertion)
 
         public var description: String { self.base.rawValue }
     }

@@ -9,7 +9,10 @@ public struct MetadataCatalog: Sendable {
     private var modelsOfRoot: [[UInt8]: Set<AAID>] = [:]
     private var revocations = RevocationList()
 
-    /// The statuses of a model that refuse it with 1493, where its latest report has one.
+    /// The statuses that refuse a model with 1493, where any report has one.
+    ///
+    /// The standard has the latest report count (§16). Here none is lifted by a later one, nor by one of a day to come: that
+    /// an update is available mends no authenticator, and who finds a model good again takes the report out of its file.
     public var refusedStatuses: Set<AuthenticatorStatus> = AuthenticatorStatus.compromised
 
     /// A statement with what policies and attestations ask about it, made once: every response asks.
@@ -17,13 +20,20 @@ public struct MetadataCatalog: Sendable {
         let statement: MetadataStatement
         let info: AuthenticatorInfo
         let roots: [AttestationCertificate]
-        let status: AuthenticatorStatus?
+        let statuses: Set<AuthenticatorStatus>
 
-        init(_ statement: MetadataStatement, status: AuthenticatorStatus?) {
+        init(_ statement: MetadataStatement, statuses: Set<AuthenticatorStatus>) {
             self.statement = statement
             self.info = statement.info
             self.roots = statement.attestationRootCertificates.compactMap { try? AttestationCertificate($0) }
-            self.status = status
+            self.statuses = statuses
+        }
+
+        /// What a policy is held against: the metadata, except for the version, which an assertion tells (§2.2).
+        func candidate(version: UInt16, keyID: KeyID) -> PolicyCandidate {
+            var info = self.info
+            info.authenticatorVersion = version
+            return PolicyCandidate(info: info, keyIDs: [keyID])
         }
     }
 
@@ -74,14 +84,14 @@ public struct MetadataCatalog: Sendable {
     /// Adds a statement, in place of an earlier one for its AAID.
     ///
     /// A root certificate that cannot be read is no root: no attestation ends at it.
-    public mutating func add(_ statement: MetadataStatement) { self.add(Entry(statement, status: nil)) }
+    public mutating func add(_ statement: MetadataStatement) { self.add(Entry(statement, statuses: [])) }
 
-    /// Adds an entry's statement with its latest status, in place of an earlier one for its AAID.
+    /// Adds an entry's statement with the statuses of its reports, in place of an earlier one for its AAID.
     ///
     /// Throws ``UAF/UAFError/Code/invalidValue`` for a root certificate that cannot be read.
     public mutating func add(_ entry: MetadataEntry) throws(UAFError) {
         let statement = entry.statement
-        let new = Entry(statement, status: entry.latestStatus)
+        let new = Entry(statement, statuses: Set(entry.reports.map(\.status)))
         guard new.roots.count == statement.attestationRootCertificates.count else {
             throw UAFError(.invalidValue, "metadata: a root certificate")
         }
@@ -114,7 +124,7 @@ public struct MetadataCatalog: Sendable {
     /// Whether a model is refused, by a list or by its status.
     public func isRevoked(_ aaid: AAID) -> Bool {
         self.revocations.models.contains(aaid)
-            || self.entries[aaid]?.status.map(self.refusedStatuses.contains) ?? false
+            || !(self.entries[aaid]?.statuses.isDisjoint(with: self.refusedStatuses) ?? true)
     }
 
     /// Whether a certificate of the model's attestation is refused, itself or its key.

@@ -91,14 +91,15 @@ extension FacetID {
         guard hasHTTPSScheme(self.text) else { return self }
         var text = self.text.lowercased()
         if text.hasSuffix("/") { text.removeLast() }
+        guard host(ofAuthority: text.dropFirst("https://".count)) != nil else { return self }
         if text.hasSuffix(":443") { text.removeLast(4) }
         return (try? FacetID(text)) ?? self
     }
 
-    /// The host of a web origin; `nil` for another caller and for an address with a path.
+    /// The host of a web origin, `https://host` or `https://host:port` and not a letter more; `nil` for any other caller.
     var httpsHost: String? {
-        guard hasHTTPSScheme(self.text), !self.text.dropFirst("https://".count).contains("/") else { return nil }
-        return UAFRelyingParty.httpsHost(of: self.text)
+        guard hasHTTPSScheme(self.text) else { return nil }
+        return host(ofAuthority: self.text.dropFirst("https://".count))
     }
 }
 
@@ -112,9 +113,34 @@ private func hasHTTPSScheme(_ address: String) -> Bool {
 /// The host of an https address, in lower case; `nil` for anything else and for one with user information.
 private func httpsHost(of address: String) -> String? {
     guard hasHTTPSScheme(address) else { return nil }
-    let address = address.lowercased()
-    let authority = address.dropFirst("https://".count).prefix { !"/?#".contains($0) }
-    guard !authority.isEmpty, !authority.contains("@") else { return nil }
-    if authority.hasPrefix("[") { return authority.split(separator: "]").first.map { "\($0)]" } }
-    return authority.split(separator: ":", omittingEmptySubsequences: false).first.map(String.init)
+    return host(ofAuthority: address.dropFirst("https://".count).prefix { !"/?#".contains($0) })
+}
+
+/// The host of `host` or `host:port`, in lower case: letters, digits, dots and dashes, or an IPv6 address in brackets; the
+/// port is 1 to 65535. `nil` for anything else.
+private func host(ofAuthority text: Substring) -> String? {
+    let authority = text.lowercased()
+    let isLiteral = authority.hasPrefix("[")
+    let name = authority.prefix { isLiteral ? $0 != "]" : $0 != ":" }
+    let host = isLiteral ? authority.prefix(name.count + 1) : name
+    let letters = isLiteral ? name.dropFirst() : name
+    guard !isLiteral || host.hasSuffix("]"), !letters.isEmpty,
+        letters.utf8.allSatisfy({ letter in
+            switch letter {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+            case UInt8(ascii: "g")...UInt8(ascii: "z"): !isLiteral
+            default: letter == UInt8(ascii: ".") || letter == UInt8(ascii: isLiteral ? ":" : "-")
+            }
+        })
+    else { return nil }
+    let port = authority.dropFirst(host.count)
+    guard port.isEmpty || isPort(port) else { return nil }
+    return String(host)
+}
+
+/// Whether a text is a colon and a number from 1 to 65535, in digits alone and without leading zeros.
+private func isPort(_ text: Substring) -> Bool {
+    let digits = text.dropFirst()
+    guard text.hasPrefix(":"), let number = UInt16(digits), number > 0 else { return false }
+    return String(number) == digits
 }

@@ -87,7 +87,7 @@ struct LenientReadingTests {
             $0.fcParams = text
         },
         LenientReading(
-            "row 2: an assertion in standard base64", .badRequest, .message, on: { $0.row2Base64 = true }
+            "row 2: an assertion in standard base64", .unacceptableContent, .assertion, on: { $0.row2Base64 = true }
         ) { scene in
             scene.finish = { message in
                 let text = String(decoding: message, as: UTF8.self)

@@ -70,7 +70,7 @@ struct MessageRefusalTests {
         Refused("no assertion scheme", .badRequest, .message) {
             $0.finish = replacing("\"assertionScheme\"", "\"scheme\"")
         },
-        Refused("padded assertion", .badRequest, .message) {
+        Refused("padded assertion", .unacceptableContent, .assertion) {
             $0.finish = replacing("\"assertion\":\"", "\"assertion\":\"=")
         },
         Refused("server data over its limit", .badRequest, .message) {
@@ -183,6 +183,24 @@ struct MessageRefusalTests {
         Refused("a disallowed key", .unacceptableAuthenticator, .policy) {
             $0.policy.disallowed = [MatchCriteria(aaid: [Names.pin], keyIDs: [$0.keys[0].keyID])]
         },
+        Refused("a version that is disallowed", .unacceptableAuthenticator, .policy) { scene in
+            // By the metadata, of version 1, the ban would not mean it.
+            scene.keys[0].authenticatorVersion = 2
+            var ban = MatchCriteria(aaid: [Names.pin])
+            ban.authenticatorVersion = 2
+            scene.policy.disallowed = [ban]
+        },
+        Refused("a version below the criterion's", .unacceptableAuthenticator, .policy) { scene in
+            // By the metadata, of version 2, the criterion would be met.
+            scene.configuration.acceptsOutdatedAuthenticators = true
+            try scene.changeStatement { $0.authenticatorVersion = 2 }
+            scene.policy.accepted[0][0].authenticatorVersion = 2
+        },
+        Refused("a ban with an extension that must be understood", .unacceptableAuthenticator, .policy) {
+            var ban = MatchCriteria(aaid: [Names.fingerprint])
+            ban.extensions = [Extension(id: "x", data: "", failIfUnknown: true)]
+            $0.policy.disallowed = [ban]
+        },
         Refused("a policy that needs another one too", .unacceptableAuthenticator, .policy) {
             $0.policy.accepted[0].append(MatchCriteria(aaid: [Names.silent]))
         },
@@ -210,6 +228,19 @@ struct MessageRefusalTests {
         },
     ]
 
+    /// What a URL reader makes the AppID's own host of, and what is no origin (§7.1).
+    private static let malformedOrigins: [Refused] = [
+        "https://uaf.example?x", "https://uaf.example#frag", "https://uaf.example:port", "https://uaf.example:99999",
+        "https://uaf.example:", "https://uaf.example:0", "https://uaf.example:0443", "https://uaf.example:+443",
+        "https://uaf.example:8443:443", "https://uaf.example::443", "https://uaf.example//", "https://uaf.example/?",
+        "https://uaf.example\\@evil.example", "https://uaf.example ", "https://uaf.example\u{11}", "https://",
+        "https://[uaf.example]", "https://uaf.example:443/x",
+    ].map { origin in
+        Refused("a web origin that is none, \(origin)", .unacceptableContent, .facetID) {
+            $0.params.facetID = try FacetID(origin)
+        }
+    }
+
     @Test("A registration as made is accepted")
     func registrationIsAccepted() throws {
         let verified = try Scene.registration().verifyRegistration()
@@ -221,14 +252,14 @@ struct MessageRefusalTests {
         #expect(try Scene.authentication().verifyAuthentication().account == Names.account)
     }
 
-    @Test("A registration changed in one thing is refused", arguments: changes)
+    @Test("A registration changed in one thing is refused", arguments: changes + malformedOrigins)
     func registrationIsRefused(refused: Refused) throws {
         var scene = try Scene.registration()
         try refused.change(&scene)
         refused.expect { _ = try scene.verifyRegistration() }
     }
 
-    @Test("An authentication changed in one thing is refused", arguments: changes)
+    @Test("An authentication changed in one thing is refused", arguments: changes + malformedOrigins)
     func authenticationIsRefused(refused: Refused) throws {
         var scene = try Scene.authentication()
         // The store knows every key that signs here; an unknown one has a test of its own.
@@ -257,6 +288,23 @@ struct MessageRefusalTests {
             { $0.keys[0].signedExtensions = [AssertionExtension(id: "fido.uaf.uvm", data: [1], isCritical: true)] },
             { $0.keys[0].unsignedExtensions = [AssertionExtension(id: "x", data: [1], isCritical: false)] },
             { $0.keys[0].authenticatorVersion = 2 },
+            // A criterion asks the assertion, not the metadata, which is of version 1.
+            {
+                $0.keys[0].authenticatorVersion = 2
+                $0.policy.accepted[0][0].authenticatorVersion = 2
+            },
+            {
+                var ban = MatchCriteria(aaid: [Names.pin])
+                ban.authenticatorVersion = 2
+                $0.policy.disallowed = [ban]
+            },
+            { $0.params.facetID = try FacetID("https://uaf.example:65535") },
+            {
+                $0.appID = "https://[2001:db8::1]:8443/facets"
+                $0.header.appID = $0.appID
+                $0.params.appID = $0.appID
+                $0.params.facetID = try FacetID("https://[2001:DB8::1]")
+            },
             { $0.params.channelBinding = ChannelBinding(tlsUnique: "AAAA") },
             { $0.params.facetID = try FacetID("https://uaf.example") },
             { $0.params.facetID = try FacetID("https://UAF.example:443/") },

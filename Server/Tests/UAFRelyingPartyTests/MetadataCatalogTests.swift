@@ -114,6 +114,31 @@ struct MetadataCatalogTests {
         } throws: { error in (error as? MetadataFolderError)?.file == "revoked.json" }
     }
 
+    @Test(
+        "What a report says against a model no other report lifts, of whatever day",
+        arguments: [
+            "[{\"status\":\"REVOKED\"},{\"status\":\"UPDATE_AVAILABLE\"}]",
+            "[{\"status\":\"REVOKED\",\"effectiveDate\":\"2024-02-01\"},"
+                + "{\"status\":\"FIDO_CERTIFIED\",\"effectiveDate\":\"2024-03-01\"}]",
+            "[{\"status\":\"FIDO_CERTIFIED\",\"effectiveDate\":\"2999-01-01\"},"
+                + "{\"status\":\"USER_VERIFICATION_BYPASS\",\"effectiveDate\":\"2024-02-01\"}]",
+            "[{\"status\":\"ATTESTATION_KEY_COMPROMISE\"},{\"status\":\"LATER\"}]",
+            "[{\"status\":\"USER_KEY_PHYSICAL_COMPROMISE\",\"effectiveDate\":\"2999-01-01\"}]",
+        ])
+    func lastingReports(reports: String) throws {
+        var scene = try Scene.authentication()
+        let text = { (reports: String) in
+            Self.statement.replacing("\"authenticatorVersion\":7", with: "\"authenticatorVersion\":1")
+                .replacing("\"authenticationAlgorithm\":2", with: "\"authenticationAlgorithm\":1")
+                .replacing("{\"aaid\"", with: "{\"statusReports\":\(reports),\"aaid\"")
+        }
+        try scene.configuration.metadata.add(
+            MetadataEntry(parsing: text("[{\"status\":\"UPDATE_AVAILABLE\"},{\"status\":\"LATER\"}]").utf8))
+        #expect(throws: Never.self) { try scene.verifyAuthentication() }
+        try scene.configuration.metadata.add(MetadataEntry(parsing: text(reports).utf8))
+        Refused("reports", .revokedAuthenticator, .revocation) { _ in }.expect { _ = try scene.verifyAuthentication() }
+    }
+
     @Test("A list of revocations is read as it is meant, or not at all")
     func revocationList() throws {
         let key = String(repeating: "0aF", count: 21) + "7"

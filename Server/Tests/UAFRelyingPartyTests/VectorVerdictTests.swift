@@ -80,19 +80,19 @@ struct VectorVerdictTests {
         .accepted("ebay-full-auth-DAB8-8011", after: 0) { $0.row2Base64 = true },
 
         // Line breaks; behind them, private critical tags in what is signed.
-        .refused("unipi-reg-EBA0-0001", .badRequest, .message),
+        .refused("unipi-reg-EBA0-0001", .unacceptableContent, .assertion),
         .refused("unipi-reg-EBA0-0001", .unacceptableContent, .assertion) { $0.row2Base64 = true },
-        .refused("unipi-reg-EBA0-0001", .badRequest, .message) { $0.row21VendorTags = vendorTags },
+        .refused("unipi-reg-EBA0-0001", .unacceptableContent, .assertion) { $0.row21VendorTags = vendorTags },
         .accepted("unipi-reg-EBA0-0001") {
             $0.row2Base64 = true
             $0.row21VendorTags = vendorTags
         },
-        .refused("unipi-auth-EBA0-0001", after: 0, .badRequest, .message),
+        .refused("unipi-auth-EBA0-0001", after: 0, .unacceptableContent, .assertion),
         .accepted("unipi-auth-EBA0-0001", after: 0) { $0.row2Base64 = true },
 
         // Line breaks and standard letters; behind them, an empty facet and no channel binding, which the dictionary does
         // not allow. So a strict server refuses what §20 accepts; each of the three readings is needed.
-        .refused("recred-reg-EBA0-0001", .badRequest, .message),
+        .refused("recred-reg-EBA0-0001", .unacceptableContent, .assertion),
         .refused("recred-reg-EBA0-0001", .unacceptableContent, .finalChallengeParams) { $0.row2Base64 = true },
         .refused("recred-reg-EBA0-0001", .unacceptableContent, .finalChallengeParams) {
             $0.row2Base64 = true
@@ -103,7 +103,7 @@ struct VectorVerdictTests {
             $0.section2NoChannelBinding = true
             $0.section7EmptyFacetID = true
         },
-        .refused("recred-auth-EBA0-0001", after: 65536, .badRequest, .message),
+        .refused("recred-auth-EBA0-0001", after: 65536, .unacceptableContent, .assertion),
         .refused("recred-auth-EBA0-0001", after: 65536, .unacceptableContent, .signCounter) {
             $0.row2Base64 = true
             $0.section2NoChannelBinding = true

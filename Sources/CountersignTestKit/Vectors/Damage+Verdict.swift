@@ -5,7 +5,7 @@ extension Damage {
     public var status: UAFStatusCode {
         switch self {
         case .noDictionary, .twoDictionaries, .otherOperation, .noHeader, .noParameters, .noAssertionsMember,
-            .noScheme, .nullMember, .paddedAssertion:
+            .noScheme, .nullMember:
             .badRequest
         case .foreignServerData, .lostServerData, .otherChallenge: .invalidRequest
         case .otherChannel: .channelBindingRefused
@@ -38,7 +38,8 @@ extension Damage {
         case .untrustedFacet: "facetID"
         case .otherChannel: "channelBinding"
         case .otherChallenge: "challenge"
-        case .noAssertion, .truncatedAssertion, .trailingByte, .swappedAssertion, .duplicateTag, .missingTag,
+        case .noAssertion, .paddedAssertion, .truncatedAssertion, .trailingByte, .swappedAssertion, .duplicateTag,
+            .missingTag,
             .longCounters, .unknownCriticalTag, .shortNonce, .signatureFirst:
             "assertion"
         case .unknownAAID: "metadata"

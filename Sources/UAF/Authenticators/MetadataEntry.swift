@@ -11,7 +11,7 @@ public struct MetadataEntry: Hashable, Sendable {
     public struct StatusReport: Hashable, Sendable {
         /// `status`
         public var status: AuthenticatorStatus
-        /// `effectiveDate`, as `YYYY-MM-DD`; `nil`: as long as the report is there.
+        /// `effectiveDate`, as `YYYY-MM-DD`. A report counts from when it is there, whatever its date.
         public var effectiveDate: String?
 
         /// Makes a report.
@@ -23,6 +23,27 @@ public struct MetadataEntry: Hashable, Sendable {
         init(_ members: MemberReader) throws(UAFError) {
             self.status = AuthenticatorStatus(rawValue: try members.requiredString("status"))
             self.effectiveDate = try members.string("effectiveDate")
+            guard self.effectiveDate.map(Self.isDay) ?? true else {
+                throw UAFError(.invalidValue, "\(members.place).effectiveDate")
+            }
+        }
+
+        /// Whether a text is a day of the calendar, `YYYY-MM-DD`. Who writes another form has said something that is not
+        /// understood here, and a status report is no place to guess.
+        private static func isDay(_ text: String) -> Bool {
+            let letters = Array(text.utf8)
+            let dash = UInt8(ascii: "-")
+            guard letters.count == 10, letters[4] == dash, letters[7] == dash else { return false }
+            var numbers: [Int] = []
+            for range in [0..<4, 5..<7, 8..<10] {
+                let digits = letters[range]
+                guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return false }
+                numbers.append(digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) })
+            }
+            let (year, month, day) = (numbers[0], numbers[1], numbers[2])
+            let isLeap = year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
+            let days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+            return days.indices.contains(month - 1) && (1...days[month - 1]).contains(day)
         }
     }
 
@@ -46,25 +67,13 @@ public struct MetadataEntry: Hashable, Sendable {
                 == self.statement.aaid
         else { throw UAFError(.invalidValue, "metadata: an entry of another model than its statement") }
     }
-
-    /// The status of the latest report that has one of the standard; of two of one day the later in the list. A report
-    /// without a date is later than all others.
-    public var latestStatus: AuthenticatorStatus? {
-        var latest: StatusReport?
-        for report in self.reports where AuthenticatorStatus.known.contains(report.status) {
-            // Dates of this form are in the order of their letters.
-            guard report.effectiveDate ?? "~" >= latest?.effectiveDate ?? (latest == nil ? "" : "~") else { continue }
-            latest = report
-        }
-        return latest?.status
-    }
 }
 
 /// What a metadata service reports of a model: AuthenticatorStatus (§16).
 public struct AuthenticatorStatus: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The name on the wire.
     public let rawValue: String
-    /// Any name decodes; one that is not of the standard does not count.
+    /// Any name decodes.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The user's verification can be got around.
@@ -77,22 +86,12 @@ public struct AuthenticatorStatus: RawRepresentable, Hashable, Sendable, CustomS
     public static let userKeyPhysicalCompromise = Self(rawValue: "USER_KEY_PHYSICAL_COMPROMISE")
     /// Not to be trusted any more.
     public static let revoked = Self(rawValue: "REVOKED")
-    /// A newer version of the firmware is there.
-    public static let updateAvailable = Self(rawValue: "UPDATE_AVAILABLE")
 
     /// Those that say that a model must not be trusted.
     public static let compromised: Set<Self> = [
         .userVerificationBypass, .attestationKeyCompromise, .userKeyRemoteCompromise, .userKeyPhysicalCompromise,
         .revoked,
     ]
-
-    /// All of the standard.
-    static let known: Set<Self> = Self.compromised.union(
-        [
-            "UPDATE_AVAILABLE", "NOT_FIDO_CERTIFIED", "FIDO_CERTIFIED", "SELF_ASSERTION_SUBMITTED",
-            "FIDO_SECURITY_CERTIFIED_L1", "FIDO_SECURITY_CERTIFIED_L2", "FIDO_SECURITY_CERTIFIED_L3",
-            "FIDO_SECURITY_CERTIFIED_L4",
-        ].map(Self.init(rawValue:)))
 
     public var description: String { self.rawValue }
 }

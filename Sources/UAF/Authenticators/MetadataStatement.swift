@@ -114,13 +114,16 @@ public struct MetadataStatement: Hashable, Sendable {
         return details[0].reduce(into: .all) { $0.formUnion($1) }
     }
 
-    /// What a policy asks. Mixed methods appear as all of them at once, which no criterion but the AAID should rely on.
+    /// What a policy asks. Mixed methods appear as all of them at once, which no criterion but the AAID should rely on;
+    /// where one of the alternatives verifies nobody, the model is silent, mixed or not.
     public var info: AuthenticatorInfo {
-        AuthenticatorInfo(
+        let isSilent = self.userVerificationDetails.joined().contains(where: \.isSilent)
+        return AuthenticatorInfo(
             aaid: self.aaid, authenticatorVersion: self.authenticatorVersion, assertionScheme: self.assertionScheme,
             authenticationAlgorithm: self.authenticationAlgorithm, attestationTypes: self.attestationTypes,
-            userVerification: self.userVerification ?? .all, keyProtection: self.keyProtection,
-            matcherProtection: self.matcherProtection, attachmentHint: self.attachmentHint, tcDisplay: self.tcDisplay,
+            userVerification: self.userVerification ?? (isSilent ? [.all, .none] : .all),
+            keyProtection: self.keyProtection, matcherProtection: self.matcherProtection,
+            attachmentHint: self.attachmentHint, tcDisplay: self.tcDisplay,
             tcDisplayContentType: self.tcDisplayContentType, isSecondFactorOnly: self.isSecondFactorOnly)
     }
 

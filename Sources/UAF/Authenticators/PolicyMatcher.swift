@@ -29,8 +29,11 @@ public struct PolicyMatcher: Sendable {
     }
 
     /// Whether a candidate may take part at all: it matches nothing that is disallowed.
+    ///
+    /// A disallowed criterion with an extension that must be understood matches everything: whom it means is not known
+    /// here, and a ban must not be lifted by what makes it unreadable.
     public func allows(_ candidate: PolicyCandidate) -> Bool {
-        !self.policy.disallowed.contains { $0.matches(candidate) }
+        !self.policy.disallowed.contains { $0.hasExtensionToUnderstand || $0.matches(candidate) }
     }
 
     /// All ways to meet the policy, alternatives in their order, at most `limit`; empty where it cannot be met.
@@ -55,17 +58,23 @@ public struct PolicyMatcher: Sendable {
 
     /// The first way to meet the policy that needs exactly these candidates, none to spare; `nil` where there is none.
     ///
-    /// For who verifies: every authenticator of a response must be allowed and needed.
-    public func selection(needing candidates: [PolicyCandidate]) -> Selection? {
+    /// For who verifies: every authenticator of a response must be allowed and needed. `isMet` has the last word on whether
+    /// a criterion that matches a candidate, given by its index, is met.
+    public func selection(
+        needing candidates: [PolicyCandidate], where isMet: (MatchCriteria, Int) -> Bool = { _, _ in true }
+    ) -> Selection? {
         guard candidates.allSatisfy({ self.allows($0) }) else { return nil }
+        func fits(_ index: Int, _ criterion: MatchCriteria) -> Bool {
+            criterion.matches(candidates[index]) && isMet(criterion, index)
+        }
         for (index, criteria) in self.policy.accepted.enumerated() where criteria.count == candidates.count {
             // Most responses have one assertion: nothing is to be searched.
             if candidates.count == 1 {
-                if criteria[0].matches(candidates[0]) { return Selection(alternative: index, candidates: [0]) }
+                if fits(0, criteria[0]) { return Selection(alternative: index, candidates: [0]) }
                 continue
             }
             guard (1...8).contains(criteria.count) else { continue }
-            let fitting = criteria.map { criterion in candidates.indices.filter { criterion.matches(candidates[$0]) } }
+            let fitting = criteria.map { criterion in candidates.indices.filter { fits($0, criterion) } }
             var search = CombinationSearch(fitting: fitting, limit: 1)
             if let choice = search.run().first { return Selection(alternative: index, candidates: choice) }
         }
@@ -110,7 +119,11 @@ extension MatchCriteria {
         self.attestationTypes?.first { info.attestationTypes.contains($0) } ?? info.attestationTypes.first
     }
 
-    /// Whether every member that is there matches (§2.2). An extension that must be understood matches nothing.
+    /// Whether an extension says that it must be understood: none is.
+    fileprivate var hasExtensionToUnderstand: Bool { self.extensions.contains(where: \.failIfUnknown) }
+
+    /// Whether every member that is there matches (§2.2). An extension that must be understood matches nothing: that is
+    /// the safe answer where the criterion accepts. What is disallowed asks ``PolicyMatcher/allows(_:)``.
     public func matches(_ candidate: PolicyCandidate) -> Bool {
         let info = candidate.info
         func one<Value: Equatable>(_ accepted: [Value]?, _ value: Value) -> Bool { accepted?.contains(value) ?? true }
@@ -129,6 +142,6 @@ extension MatchCriteria {
             && one(self.assertionSchemes, info.assertionScheme)
             && (self.attestationTypes?.contains { info.attestationTypes.contains($0) } ?? true)
             && (self.authenticatorVersion.flatMap { low in info.authenticatorVersion.map { low <= $0 } } ?? true)
-            && !self.extensions.contains(where: \.failIfUnknown)
+            && !self.hasExtensionToUnderstand
     }
 }

@@ -95,7 +95,11 @@ public struct EncodedAssertion: Hashable, Sendable {
 
     init(_ members: MemberReader, _ reading: LenientReadings) throws(UAFError) {
         self.scheme = AssertionScheme(rawValue: try members.requiredString("assertionScheme"))
-        self.bytes = try members.requiredBytes("assertion", 1...4096, reading: reading)
+        let text = try members.requiredString("assertion")
+        guard let bytes = reading.base64URL(text), (1...4096).contains(bytes.count) else {
+            throw UAFError(.malformedAssertion, "\(members.place).assertion")
+        }
+        self.bytes = bytes
         self.extensions = try Extension.list(members)
         self.pngCharacteristics =
             try members.list("tcDisplayPNGCharacteristics") { (display) throws(UAFError) in

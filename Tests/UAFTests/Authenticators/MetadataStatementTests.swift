@@ -68,6 +68,20 @@ struct MetadataStatementTests {
         var criteria = MatchCriteria()
         criteria.userVerification = UserVerification(rawValue: 0x3FF)
         #expect(!criteria.matches(candidate))
+        #expect(!candidate.info.isSilent)
+    }
+
+    @Test(
+        "A model that may verify nobody is silent, however its methods are mixed",
+        arguments: [
+            "[[{\"userVerification\":2},{\"userVerification\":4}],[{\"userVerification\":512}]]",
+            "[[{\"userVerification\":512}],[{\"userVerification\":2},{\"userVerification\":4}]]",
+            "[[{\"userVerification\":512},{\"userVerification\":4}],[{\"userVerification\":2}]]",
+            "[[{\"userVerification\":2}],[{\"userVerification\":512}]]",
+        ])
+    func mixedSilence(text: String) throws {
+        let bytes = try Sample(Self.text).setting("userVerificationDetails", try JSON(parsing: text))
+        #expect(try MetadataStatement(parsing: bytes).info.isSilent)
     }
 
     @Test("Flags that are missing have the standard's defaults")
@@ -131,36 +145,23 @@ struct MetadataStatementTests {
             parsing: "{\"aaid\":\"ABCD#0001\",\"metadataStatement\":\(self.text),\"statusReports\":\(reports)}".utf8)
     }
 
+    @Test("Reports are told in their order, with any status and a day of the calendar")
+    func reports() throws {
+        let days = ["2024-02-29", "2000-02-29", "2026-12-31", "0001-01-01"]
+        let reports = days.map { "{\"status\":\"LATER\",\"effectiveDate\":\"\($0)\"}" }
+        #expect(try Self.entry("[\(reports.joined(separator: ","))]").reports.map(\.effectiveDate) == days)
+        #expect(try Self.entry("[]").reports.isEmpty)
+    }
+
     @Test(
-        "The latest report of a known status counts",
+        "A report of a day that is none is refused with its entry: it might hide what others report",
         arguments: [
-            ("[]", nil), ("[{\"status\":\"REVOKED\"}]", .revoked), ("[{\"status\":\"SOMETHING\"}]", nil),
-            (
-                """
-                [{"status":"UPDATE_AVAILABLE","effectiveDate":"2024-02-01"},
-                {"status":"REVOKED","effectiveDate":"2024-01-31"}]
-                """, .updateAvailable
-            ),
-            (
-                """
-                [{"status":"REVOKED","effectiveDate":"2024-02-01"},{"status":"LATER","effectiveDate":"2025-01-01"},
-                {"status":"UPDATE_AVAILABLE","effectiveDate":"2023-12-31"}]
-                """, .revoked
-            ),
-            (
-                """
-                [{"status":"REVOKED"},{"status":"UPDATE_AVAILABLE","effectiveDate":"2025-01-01"}]
-                """, .revoked
-            ),
-            (
-                """
-                [{"status":"UPDATE_AVAILABLE","effectiveDate":"2024-02-01"},
-                {"status":"USER_VERIFICATION_BYPASS","effectiveDate":"2024-02-01"}]
-                """, .userVerificationBypass
-            ),
-        ] as [(String, AuthenticatorStatus?)])
-    func reports(text: String, status: AuthenticatorStatus?) throws {
-        #expect(try Self.entry(text).latestStatus == status)
+            "2026-02-29", "1900-02-29", "2026-00-10", "2026-13-10", "2026-04-31", "2026-01-00", "2026-1-1", "20260101",
+            "2026-01-01T00:00:00Z", "2026/01/01", "+026-01-01", "zzzz-zz-zz", "~", "9999", "2026-01-0\u{664}",
+        ])
+    func badDays(day: String) throws {
+        let report = "{\"status\":\"UPDATE_AVAILABLE\",\"effectiveDate\":\"\(day)\"}"
+        #expect(throws: UAFError(.invalidValue)) { try Self.entry("[{\"status\":\"REVOKED\"},\(report)]") }
     }
 
     @Test("An entry is a statement with reports, or a statement alone, of one model")

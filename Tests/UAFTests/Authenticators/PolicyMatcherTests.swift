@@ -116,6 +116,21 @@ struct PolicyMatcherTests {
         #expect(PolicyMatcher(policy).selection(needing: [candidates[0]])?.alternative == nil)
     }
 
+    @Test("A ban that is not understood bans everything; what is accepted and not understood matches nothing")
+    func unreadableBan() {
+        var ban = Self.criteria(Self.fingerprint)
+        var policy = Policy(accepted: [[Self.criteria(Self.pin)]], disallowed: [ban])
+        let candidate = Self.candidate(Self.pin)
+        #expect(PolicyMatcher(policy).allows(candidate))
+        ban.extensions = [Extension(id: "x", data: "", failIfUnknown: true)]
+        policy.disallowed = [ban]
+        #expect(!PolicyMatcher(policy).allows(candidate))
+        #expect(PolicyMatcher(policy).selections(among: [candidate]).isEmpty)
+        ban.extensions = [Extension(id: "x", data: "", failIfUnknown: false)]
+        policy.disallowed = [ban]
+        #expect(PolicyMatcher(policy).allows(candidate))
+    }
+
     @Test("An authenticator that holds a registered key is not offered again")
     func alreadyRegistered() throws {
         let key = try KeyID(bytes(32, 1))

@@ -79,9 +79,9 @@ struct RegistrationTests {
             BadChange("0.assertions.0.assertionScheme", .string(""), .outOfRange),
             BadChange("0.assertions.0.assertion", nil, .missingMember),
             BadChange("0.assertions.0.assertion", .string(""), .outOfRange),
-            BadChange("0.assertions.0.assertion", .string("AT4AA"), .invalidBase64URL),
-            BadChange("0.assertions.0.assertion", .string("AT4AAA=="), .invalidBase64URL),
-            BadChange("0.assertions.0.assertion", .string(Base64URL.encode(bytes(4097))), .outOfRange),
+            BadChange("0.assertions.0.assertion", .string("AT4AA"), .malformedAssertion),
+            BadChange("0.assertions.0.assertion", .string("AT4AAA=="), .malformedAssertion),
+            BadChange("0.assertions.0.assertion", .string(Base64URL.encode(bytes(4097))), .malformedAssertion),
             BadChange("0.assertions.0.exts", .array([]), .outOfRange),
         ])
     func refusesResponse(change: BadChange) throws {

@@ -135,7 +135,7 @@ public struct AuthenticationVerifier: Sendable {
             let model = try self.configuration.model(of: data.aaid, scheme: encoded.scheme)
             // 2: the authenticator's version.
             try self.configuration.check(version: data.authenticatorVersion, of: model.statement)
-            candidates.append(PolicyCandidate(info: model.info, keyIDs: [data.keyID]))
+            candidates.append(model.candidate(version: data.authenticatorVersion, keyID: data.keyID))
         }
 
         // 3 and 4: the keys, of one account and one device.

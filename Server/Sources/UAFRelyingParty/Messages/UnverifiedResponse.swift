@@ -15,7 +15,7 @@ public struct UnverifiedRegistration: Hashable, Sendable {
     {
         let response: RegistrationResponse
         do { response = try RegistrationResponse(parsing: bytes, reading: reading) } catch {
-            throw UAFRefusal(.badRequest, .message, error.description)
+            throw UAFRefusal(unreadable: error)
         }
         self.envelope = try ResponseEnvelope(
             header: response.header, fcParams: response.fcParams, assertions: response.assertions, reading)
@@ -56,7 +56,7 @@ public struct UnverifiedAuthentication: Hashable, Sendable {
     {
         let response: AuthenticationResponse
         do { response = try AuthenticationResponse(parsing: bytes, reading: reading) } catch {
-            throw UAFRefusal(.badRequest, .message, error.description)
+            throw UAFRefusal(unreadable: error)
         }
         self.envelope = try ResponseEnvelope(
             header: response.header, fcParams: response.fcParams, assertions: response.assertions, reading)
@@ -103,6 +103,17 @@ struct ResponseEnvelope: Hashable, Sendable {
         }
         do { self.finalChallenge = try FinalChallengeParams(encoded: fcParams, reading: reading) } catch {
             throw UAFRefusal(.unacceptableContent, .finalChallengeParams, error.description)
+        }
+    }
+}
+
+extension UAFRefusal {
+    /// What is refused where a response cannot be read: the message (§8.2 step 1), or an assertion in it (step 5).
+    fileprivate init(unreadable error: UAFError) {
+        if error.code == .malformedAssertion {
+            self.init(.unacceptableContent, .assertion, error.description)
+        } else {
+            self.init(.badRequest, .message, error.description)
         }
     }
 }

@@ -119,11 +119,16 @@ struct AttestationCertificate: Sendable {
     }
 
     /// Whether an extension must be understood that these rules do not know (RFC 5280 §4.2).
+    ///
+    /// Name constraints count as critical whatever they say of themselves: RFC 5280 §4.2.1.10 has them so, and an issuer
+    /// that wrote them meant to be bound.
     var hasUnknownCriticalExtension: Bool {
         let known: [ASN1ObjectIdentifier] = [
             .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, Self.aaidExtension,
         ]
-        return self.extensions.contains { $0.critical && !known.contains($0.oid) }
+        return self.extensions.contains {
+            ($0.critical || $0.oid == .X509ExtensionID.nameConstraints) && !known.contains($0.oid)
+        }
     }
 
     /// What the certificate says of the model, `nil` where it says nothing.

@@ -5,8 +5,9 @@ import _Primitives
 
 /// The certificates of a basic full attestation (§13), leaf first.
 ///
-/// Each certificate must be issued by the next. The path ends at the first that is a root of the metadata, or at the
-/// root that issued the last; nothing is searched for, so the work is bounded by the number of certificates.
+/// Each certificate must be issued by the next. The path ends at the last, where that is a root of the metadata, or at the
+/// root that issued it; nothing is searched for, so the work is bounded by the number of certificates. None is left over:
+/// whatever was sent is held against the rules.
 struct AttestationChain {
     private let certificates: [AttestationCertificate]
 
@@ -46,10 +47,16 @@ struct AttestationChain {
             guard !certificate.hasUnknownCriticalExtension else {
                 throw Self.refusal("certificate \(index) has an unknown critical extension")
             }
+            // RFC 5280 §4.1.2.2; a list of revocations could not name a longer one.
+            guard certificate.serialNumber.count <= 20 else {
+                throw Self.refusal("certificate \(index) has too long a serial number")
+            }
             guard !catalog.isRevoked(certificate, of: entry.statement.aaid) else {
                 throw UAFRefusal(.revokedAuthenticator, .revocation, "certificate \(index)")
             }
         }
+        // A listed leaf is a root of its own (§18, row 19); any other must not be one that could make leaves.
+        if !entry.roots.contains(where: { $0.der == path[0].der }) { try self.checkLeaf(path[0]) }
         try self.checkUsage(path, readings)
         try self.checkModel(entry.statement.aaid, isShared: catalog.isShared(root: path[path.count - 1].der))
     }
@@ -61,13 +68,20 @@ struct AttestationChain {
                 throw Self.refusal("certificate \(index) is not issued by the next")
             }
         }
-        if let end = self.certificates.firstIndex(where: { one in roots.contains { $0.der == one.der } }) {
-            return Array(self.certificates[...end])
-        }
-        guard let last = self.certificates.last, let root = roots.first(where: last.isIssued(by:)) else {
+        let last = self.certificates[self.certificates.count - 1]
+        if roots.contains(where: { $0.der == last.der }) { return self.certificates }
+        guard let root = roots.first(where: last.isIssued(by:)) else {
             throw Self.refusal("no root of the metadata issued the chain")
         }
         return self.certificates + [root]
+    }
+
+    /// That a leaf is no issuer: attestation keys sign keys, and one that could sign certificates would stand above others.
+    private func checkLeaf(_ leaf: AttestationCertificate) throws(UAFRefusal) {
+        do {
+            guard case .isCertificateAuthority = try leaf.extensions.basicConstraints else { return }
+        } catch { throw Self.refusal("a malformed extension") }
+        throw Self.refusal("a leaf that may issue")
     }
 
     /// Who may issue (RFC 5280 §6.1.4 k to n), and that the leaf may sign.

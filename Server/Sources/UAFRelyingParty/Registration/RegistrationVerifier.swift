@@ -113,19 +113,32 @@ public struct RegistrationVerifier: Sendable {
         }
 
         // 7: the policy, by metadata.
-        let candidates = zip(response.credentials, models).map {
-            PolicyCandidate(info: $1.info, keyIDs: [$0.keyID])
+        let candidates = zip(response.assertions, models).map { assertion, model in
+            let data = assertion.keyRegistrationData
+            return model.candidate(version: data.authenticatorVersion, keyID: data.keyID)
         }
-        let selection = try PolicyMatcher(expected.policy).selection(requiring: candidates)
+        let matcher = PolicyMatcher(expected.policy)
+        var selection = try matcher.selection(requiring: candidates)
+
+        // 9: attested as the criterion prefers. Any alternative may be the one that the client has met.
+        if !self.configuration.acceptsLessPreferredAttestation {
+            let preferring = matcher.selection(needing: candidates) { criterion, index in
+                guard let preferred = criterion.attestationTypes else { return true }
+                return preferred.first(where: models[index].statement.attestationTypes.contains)
+                    == response.assertions[index].attestation.type
+            }
+            guard let preferring else {
+                throw UAFRefusal(.unacceptableAttestation, .attestation, "not the preferred type")
+            }
+            selection = preferring
+        }
 
         // 8 to 15: each assertion.
         var keys: [VerifiedRegistration.Key] = []
         for (index, assertion) in response.assertions.enumerated() {
             let id = response.credentials[index]
             do {
-                try self.check(
-                    assertion, model: models[index], finalChallengeHash: hash, at: now,
-                    preferredAttestations: selection.criterion(of: index, in: expected.policy)?.attestationTypes)
+                try self.check(assertion, model: models[index], finalChallengeHash: hash, at: now)
             } catch { throw error.about(id) }
             let data = assertion.keyRegistrationData
             keys.append(
@@ -143,9 +156,7 @@ public struct RegistrationVerifier: Sendable {
     }
 
     private func check(
-        _ assertion: RegistrationAssertion, model: MetadataCatalog.Entry, finalChallengeHash: [UInt8],
-        at now: Timestamp,
-        preferredAttestations: [AttestationType]?
+        _ assertion: RegistrationAssertion, model: MetadataCatalog.Entry, finalChallengeHash: [UInt8], at now: Timestamp
     ) throws(UAFRefusal) {
         let data = assertion.keyRegistrationData
         let statement = model.statement
@@ -153,8 +164,11 @@ public struct RegistrationVerifier: Sendable {
         guard constantTimeEqual(data.finalChallengeHash, finalChallengeHash) else {
             throw UAFRefusal(.unacceptableContent, .finalChallengeHash, "another hash")
         }
-        // 9: the attestation that the criterion prefers.
-        try self.checkType(assertion.attestation.type, statement: statement, preferred: preferredAttestations)
+        // 9: an attestation that the model has and this server knows.
+        let type = assertion.attestation.type
+        guard [.basicFull, .basicSurrogate].contains(type), statement.attestationTypes.contains(type) else {
+            throw UAFRefusal(.unacceptableAttestation, .attestation, "\(type)")
+        }
         // 11: the authenticator's version.
         try self.configuration.check(version: data.authenticatorVersion, of: statement)
         // 13: mode, algorithm, key.
@@ -202,18 +216,6 @@ public struct RegistrationVerifier: Sendable {
             leaf.isValid(assertion.attestation.signature, over: data.signedBytes)
         else { throw UAFRefusal(.unacceptableAttestation, .attestation, "the signature is not the certificate's") }
     }
-
-    private func checkType(_ type: AttestationType, statement: MetadataStatement, preferred: [AttestationType]?)
-        throws(UAFRefusal)
-    {
-        guard [.basicFull, .basicSurrogate].contains(type), statement.attestationTypes.contains(type) else {
-            throw UAFRefusal(.unacceptableAttestation, .attestation, "\(type)")
-        }
-        guard let preferred, !self.configuration.acceptsLessPreferredAttestation else { return }
-        guard preferred.first(where: statement.attestationTypes.contains) == type else {
-            throw UAFRefusal(.unacceptableAttestation, .attestation, "\(type) is not the preferred one")
-        }
-    }
 }
 
 extension PolicyMatcher {
@@ -229,12 +231,5 @@ extension PolicyMatcher {
             throw UAFRefusal(.unacceptableAuthenticator, .policy, "silent authenticators alone")
         }
         return selection
-    }
-}
-
-extension PolicyMatcher.Selection {
-    /// The criterion that the candidate of this index meets.
-    func criterion(of candidate: Int, in policy: Policy) -> MatchCriteria? {
-        self.candidates.firstIndex(of: candidate).map { policy.accepted[self.alternative][$0] }
     }
 }

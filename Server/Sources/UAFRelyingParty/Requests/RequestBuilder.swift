@@ -96,12 +96,17 @@ public struct RequestBuilder: Sendable {
     ) throws(RequestError) -> AuthenticationRequest {
         var policy = general
         if let credentials {
-            policy = Policy(accepted: self.alternatives(general, credentials))
+            policy = Policy(
+                accepted: self.alternatives(general, credentials),
+                disallowed: general.disallowed.filter { $0.authenticatorVersion != nil })
             guard !policy.accepted.isEmpty else { throw RequestError(code: .noSuitableCredential) }
         }
         try self.check(policy)
         if !transaction.isEmpty {
-            try self.checkDisplay(policy)
+            policy.accepted =
+                credentials.map { self.alternatives(general, $0.filter { self.mayJoinConfirmation($0.id.aaid) }) }
+                ?? general.accepted.compactMap(self.confirming)
+            guard !policy.accepted.isEmpty else { throw RequestError(code: .noTransactionDisplay) }
             try self.check(transaction)
         }
         return AuthenticationRequest(
@@ -135,7 +140,7 @@ public struct RequestBuilder: Sendable {
 
     /// The models that a criterion of a policy takes, in the order of their names.
     public func models(meeting criterion: MatchCriteria, in policy: Policy) -> [AAID] {
-        let matcher = PolicyMatcher(policy)
+        let matcher = self.matcher(policy)
         return self.infos(meeting: criterion).filter { matcher.allows(PolicyCandidate(info: $0)) }
             .map(\.aaid).sorted { $0.text < $1.text }
     }
@@ -158,12 +163,31 @@ public struct RequestBuilder: Sendable {
         }
     }
 
-    private func checkDisplay(_ policy: Policy) throws(RequestError) {
-        for alternative in policy.accepted {
-            guard alternative.contains(where: { self.infos(meeting: $0).contains { !$0.tcDisplay.isEmpty } }) else {
-                throw RequestError(code: .noTransactionDisplay)
+    /// Whether a model is offered a transaction (§8.3 step 4): it can show it, or it is silent and only says that it is
+    /// there, beside one that confirms.
+    private func mayJoinConfirmation(_ aaid: AAID) -> Bool {
+        self.metadata.info(aaid).map { !$0.tcDisplay.isEmpty || $0.isSilent } ?? false
+    }
+
+    /// An alternative without the models that are not offered a transaction; `nil` where a criterion has no other.
+    private func confirming(_ alternative: [MatchCriteria]) -> [MatchCriteria]? {
+        var criteria: [MatchCriteria] = []
+        for criterion in alternative {
+            let models = self.infos(meeting: criterion).map(\.aaid)
+            let offered = models.filter(self.mayJoinConfirmation)
+            guard !offered.isEmpty else { return nil }
+            guard offered.count < models.count else {
+                criteria.append(criterion)
+                continue
             }
+            // With the members that may stand beside names (§2.2): what the others ask, the names already meet.
+            var named = MatchCriteria(aaid: offered, keyIDs: criterion.keyIDs)
+            named.attachmentHint = criterion.attachmentHint
+            named.authenticatorVersion = criterion.authenticatorVersion
+            named.extensions = criterion.extensions
+            criteria.append(named)
         }
+        return criteria
     }
 
     /// Text is ASCII of at most 200 characters, in all its renderings (§14).
@@ -176,12 +200,27 @@ public struct RequestBuilder: Sendable {
         }
     }
 
-    /// The models that can meet a criterion, whichever keys they hold.
+    /// The models that can meet a criterion, whichever keys they hold and of whichever version they are.
     private func infos(meeting criterion: MatchCriteria) -> [AuthenticatorInfo] {
         var criterion = criterion
         criterion.keyIDs = nil
-        return (criterion.aaid ?? Array(self.metadata.aaids)).compactMap(self.metadata.info)
+        return (criterion.aaid ?? self.metadata.aaids.sorted { $0.text < $1.text }).compactMap(self.info)
             .filter { criterion.matches(PolicyCandidate(info: $0)) }
+    }
+
+    /// What is known of a model before it signs: its version only an assertion tells (§2.2).
+    private func info(_ aaid: AAID) -> AuthenticatorInfo? {
+        var info = self.metadata.info(aaid)
+        info?.authenticatorVersion = nil
+        return info
+    }
+
+    /// Matches by a policy as far as it can be decided before an assertion: what it disallows from a version on, the
+    /// verifier decides.
+    private func matcher(_ policy: Policy) -> PolicyMatcher {
+        var policy = policy
+        policy.disallowed.removeAll { $0.authenticatorVersion != nil }
+        return PolicyMatcher(policy)
     }
 
     private func models(of factor: AuthenticatorModel.Factor) -> [AAID] {
@@ -191,9 +230,9 @@ public struct RequestBuilder: Sendable {
     /// For each device, the alternatives that its keys can meet, each criterion with the keys (§8.3 step 1).
     private func alternatives(_ policy: Policy, _ credentials: [RegisteredCredential]) -> [[MatchCriteria]] {
         var devices: [(name: String, candidates: [(credential: RegisteredCredential, candidate: PolicyCandidate)])] = []
-        let matcher = PolicyMatcher(policy)
+        let matcher = self.matcher(policy)
         for credential in credentials {
-            guard let info = self.metadata.info(credential.id.aaid) else { continue }
+            guard let info = self.info(credential.id.aaid) else { continue }
             let candidate = PolicyCandidate(info: info, keyIDs: [credential.id.keyID])
             guard matcher.allows(candidate) else { continue }
             if let index = devices.firstIndex(where: { $0.name == credential.deviceRegistration }) {
@@ -210,8 +249,11 @@ public struct RequestBuilder: Sendable {
                 alternatives.append(
                     criteria.map { criterion in
                         let keys = device.candidates.filter { criterion.matches($0.candidate) }.map(\.credential.id)
-                        return MatchCriteria(
+                        var named = MatchCriteria(
                             aaid: keys.map(\.aaid).withoutRepetition, keyIDs: keys.map(\.keyID).withoutRepetition)
+                        // What only the assertion will show.
+                        named.authenticatorVersion = criterion.authenticatorVersion
+                        return named
                     })
             }
         }

@@ -43,11 +43,26 @@ struct FullAttestationTests {
         var (scene, chain) = try Scene.fullAttestation()
         scene.keys[0].certificates.append(try chain[0].der)
         #expect(throws: Never.self) { try scene.verifyRegistration() }
-        for listed in [try chain[1].der, try chain[2].der] {
+        // What stands behind the certificate that is listed is surplus.
+        for (index, listed) in [try chain[2].der, try chain[1].der].enumerated() {
             try scene.changeStatement { $0.attestationRootCertificates = [bytes(9), listed] }
+            scene.keys[0].certificates = try [chain[2].der, chain[1].der, chain[0].der]
+            Self.expectRefusal(scene)
+            scene.keys[0].certificates.removeLast(2 - index)
             #expect(throws: Never.self) { try scene.verifyRegistration() }
         }
-        scene.keys[0].certificates = [try chain[2].der]
+    }
+
+    @Test("A leaf that may issue is taken where it is listed itself, and never below a root (§18, row 19)")
+    func issuingLeaf() throws {
+        var draft = AttestationDraft()
+        draft.leaf.constraints = .isCertificateAuthority(maxPathLength: 0)
+        draft.leaf.usage = KeyUsage(digitalSignature: true, keyCertSign: true)
+        var (scene, chain) = try Scene.fullAttestation(draft)
+        Self.expectRefusal(scene)
+        let leaf = try chain[2].der
+        try scene.changeStatement { $0.attestationRootCertificates = [leaf] }
+        scene.keys[0].certificates = [leaf]
         #expect(throws: Never.self) { try scene.verifyRegistration() }
     }
 
@@ -82,6 +97,17 @@ struct FullAttestationTests {
             $0.intermediate.others = [
                 Certificate.Extension(oid: .X509ExtensionID.nameConstraints, critical: true, value: [0x30, 0])
             ]
+        },
+        ChainChange("name constraints that do not say that they are critical") {
+            $0.intermediate.others = [
+                Certificate.Extension(oid: .X509ExtensionID.nameConstraints, critical: false, value: [0x30, 0])
+            ]
+        },
+        ChainChange("a leaf with a serial number of 21 bytes") {
+            $0.leaf.serialNumber = Certificate.SerialNumber(bytes: bytes(21))
+        },
+        ChainChange("an intermediate with a serial number of 21 bytes") {
+            $0.intermediate.serialNumber = Certificate.SerialNumber(bytes: bytes(21))
         },
         ChainChange("constraints that are no DER") {
             $0.intermediate.constraints = nil
@@ -120,6 +146,7 @@ struct FullAttestationTests {
             { $0.root.constraints = .isCertificateAuthority(maxPathLength: 1) },
             { $0.intermediate.constraints = .isCertificateAuthority(maxPathLength: 0) },
             { $0.leaf.usage = nil },
+            { $0.leaf.serialNumber = Certificate.SerialNumber(bytes: bytes(20, 0x80)) },
             { $0.leaf.constraints = nil },
             {
                 $0.leaf.version = .v1

@@ -182,10 +182,31 @@ struct RegistrationVerifierTests {
         #expect(throws: Never.self) { try scene.verifyRegistration() }
     }
 
+    @Test("Attested as a later alternative prefers is attested as preferred (step 9)")
+    func preferredOfLaterAlternative() throws {
+        var scene = try Self.scene { $0.attestationTypes = [.basicSurrogate, .basicFull] }
+        scene.policy.accepted = [AttestationType.basicFull, .basicSurrogate].map { type in
+            var criteria = MatchCriteria()
+            criteria.authenticationAlgorithms = [.p256Raw]
+            criteria.assertionSchemes = [.uafV1TLV]
+            criteria.attestationTypes = [type]
+            return [criteria]
+        }
+        #expect(try scene.verifyRegistration().alternative == 1)
+        scene.policy.accepted.removeLast()
+        Refused("preferred", .unacceptableAttestation, .attestation) { _ in }.expect {
+            _ = try scene.verifyRegistration()
+        }
+    }
+
     @Test("Metadata decides, not what the assertion claims: a model that is silent by metadata stays so")
     func metadataDecides() throws {
-        let scene = try Self.scene { $0.userVerificationDetails = [[.none]] }
-        Refused("silent", .unacceptableAuthenticator, .policy) { _ in }.expect { _ = try scene.verifyRegistration() }
+        for details: [[UserVerification]] in [[[.none]], [[.fingerprint, .passcode], [.none]]] {
+            let scene = try Self.scene { $0.userVerificationDetails = details }
+            Refused("silent", .unacceptableAuthenticator, .policy) { _ in }.expect {
+                _ = try scene.verifyRegistration()
+            }
+        }
     }
 
     @Test(

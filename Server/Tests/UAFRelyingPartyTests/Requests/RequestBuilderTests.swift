@@ -138,23 +138,113 @@ struct RequestBuilderTests {
         Self.expect(.emptyPolicy) { _ = try builder.deregistrationRequest([]) }
     }
 
-    @Test("A transaction needs an authenticator in each alternative that can show it")
-    func transactionDisplay() throws {
+    /// A builder to which the PIN authenticator has no display.
+    private static func blindBuilder() throws -> RequestBuilder {
         var metadata = try MetadataCatalog.builtIn()
         var blind = try #require(metadata[Names.pin])
         blind.tcDisplay = []
         metadata.add(blind)
-        let builder = RequestBuilder(metadata: metadata, appID: "")
+        return RequestBuilder(metadata: metadata, appID: "")
+    }
+
+    @Test("A transaction is offered to those alone that can show it, and to silent ones beside them (§8.3 step 4)")
+    func transactionDisplay() throws {
+        let builder = try Self.blindBuilder()
         let transaction = [Transaction(content: [1])]
-        Self.expect(.noTransactionDisplay) {
-            _ = try builder.authenticationRequest(
-                challenge: Self.challenge(), factors: [[.fingerprint], [.pin]], credentials: nil,
-                transaction: transaction, serverData: nil)
+        func accepted(_ factors: FactorMatrix, _ transaction: [Transaction]) throws -> [[MatchCriteria]] {
+            try builder.authenticationRequest(
+                challenge: Self.challenge(), factors: factors, credentials: nil, transaction: transaction,
+                serverData: nil
+            ).policy.accepted
         }
+        for factors: FactorMatrix in [[[.pin]], [[.pin, .devicePossession]]] {
+            Self.expect(.noTransactionDisplay) { _ = try accepted(factors, transaction) }
+            #expect(try accepted(factors, []).count == 1)
+        }
+        #expect(
+            try accepted([[.pin, .devicePossession], [.fingerprint, .devicePossession]], transaction) == [
+                [MatchCriteria(aaid: [Names.fingerprint]), MatchCriteria(aaid: [Names.silent])]
+            ])
+        var named = MatchCriteria(aaid: [Names.pin, Names.fingerprint])
+        named.authenticatorVersion = 1
+        named.attachmentHint = .internal
+        var open = MatchCriteria()
+        open.authenticationAlgorithms = [.p256Raw]
+        open.assertionSchemes = [.uafV1TLV]
+        open.userVerification = [.passcode, .fingerprint]
         let request = try builder.authenticationRequest(
-            challenge: Self.challenge(), factors: [[.fingerprint, .devicePossession]], credentials: nil,
+            challenge: Self.challenge(), policy: Policy(accepted: [[named], [open]]), credentials: nil,
             transaction: transaction, serverData: nil)
+        named.aaid = [Names.fingerprint]
+        #expect(request.policy.accepted.first == [named])
+        let others = AuthenticatorModel.allCases
+            .filter { !$0.info.userVerification.isDisjoint(with: [.passcode, .fingerprint]) && $0.aaid != Names.pin }
+        #expect(request.policy.accepted.last == [MatchCriteria(aaid: others.map(\.aaid).sorted { $0.text < $1.text })])
         #expect(request.transaction == transaction && request.header.appID.isEmpty)
+        for criterion in request.policy.accepted.joined() { try criterion.checkCombination() }
+    }
+
+    @Test("A transaction names the keys of an account that can show it, and no others (§8.3 step 4)")
+    func transactionKeys() throws {
+        let builder = try Self.blindBuilder()
+        let credentials = [
+            try Self.credential(Names.pin, 1), try Self.credential(Names.fingerprint, 2),
+            try Self.credential(Names.silent, 3), try Self.credential(Names.pin, 4, device: "device-2"),
+            try Self.credential(Names.silent, 5, device: "device-2"),
+        ]
+        let general = Policy(accepted: [
+            [MatchCriteria(aaid: [Names.pin, Names.fingerprint]), MatchCriteria(aaid: [Names.silent])]
+        ])
+        func accepted(_ credentials: [RegisteredCredential]) throws -> [[MatchCriteria]] {
+            try builder.authenticationRequest(
+                challenge: Self.challenge(), policy: general, credentials: credentials,
+                transaction: [Transaction(content: [1])], serverData: nil
+            ).policy.accepted
+        }
+        #expect(
+            try accepted(credentials) == [
+                [
+                    MatchCriteria(aaid: [Names.fingerprint], keyIDs: [try KeyID(bytes(32, 2))]),
+                    MatchCriteria(aaid: [Names.silent], keyIDs: [try KeyID(bytes(32, 3))]),
+                ]
+            ])
+        Self.expect(.noTransactionDisplay) { _ = try accepted(Array(credentials[3...])) }
+    }
+
+    @Test("What a policy asks of a version reaches the verifier, since only an assertion tells it (§2.2)")
+    func versions() throws {
+        let builder = try Self.builder()
+        var needed = MatchCriteria(aaid: [Names.pin])
+        needed.authenticatorVersion = 7
+        var banned = needed
+        banned.authenticatorVersion = 9
+        let general = Policy(
+            accepted: [[needed]], disallowed: [banned, MatchCriteria(aaid: [Names.fingerprint])])
+        #expect(throws: Never.self) { try builder.checkNamed(general) }
+        #expect(builder.models(meeting: needed, in: general) == [Names.pin])
+        let request = try builder.authenticationRequest(
+            challenge: Self.challenge(), policy: general, credentials: [try Self.credential(Names.pin, 1)],
+            serverData: nil)
+        needed.keyIDs = [try KeyID(bytes(32, 1))]
+        #expect(request.policy == Policy(accepted: [[needed]], disallowed: [banned]))
+        // A version that nobody has yet is no way around the rule on silent authenticators.
+        var silent = MatchCriteria(aaid: [Names.silent])
+        silent.authenticatorVersion = 9
+        Self.expect(.silentPolicy) { try builder.check(Policy(accepted: [[silent]])) }
+    }
+
+    @Test("A ban that is not understood leaves an account no key and a named policy no model")
+    func unreadableBan() throws {
+        var ban = MatchCriteria(aaid: [Names.fingerprint])
+        ban.extensions = [Extension(id: "x", data: "", failIfUnknown: true)]
+        let general = Policy(accepted: [[MatchCriteria(aaid: [Names.pin])]], disallowed: [ban])
+        let builder = try Self.builder()
+        Self.expect(.unmetCriterion) { try builder.checkNamed(general) }
+        Self.expect(.noSuitableCredential) {
+            _ = try builder.authenticationRequest(
+                challenge: Self.challenge(), policy: general, credentials: [try Self.credential(Names.pin, 1)],
+                serverData: nil)
+        }
     }
 
     @Test("Limits of the wire are kept when a request is made")
