@@ -131,14 +131,14 @@ let package = Package(
             ]),
         .testTarget(
             name: "BankCommandTests",
-            dependencies: ["BankCommand", hummingbird, hummingbirdTesting, httpTypes, nio, crypto]),
+            dependencies: ["BankCommand", hummingbird, hummingbirdTesting, httpTypes, arguments, log, nio, crypto]),
         .testTarget(
             name: "PhoneCommandTests", dependencies: ["PhoneCommand", sdk("Countersign"), protocols, arguments]),
         .testTarget(
             name: "CountersignCommandTests",
             dependencies: [
-                "CountersignCommand", "CountersignServer", "SQLiteStore", "UAFRelyingParty", "Store", protocols,
-                sdk("CountersignTestKit"), arguments,
+                "CountersignCommand", "CountersignServer", "CeremonyEngine", "SQLiteStore", "UAFRelyingParty", "Store",
+                protocols, sdk("CountersignTestKit"), arguments, hummingbird, hummingbirdTesting, httpTypes,
             ]),
         // The fuzz targets' code for what the server alone judges.
         .testTarget(

@@ -19,6 +19,8 @@ import zlib
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARIES = pathlib.Path(os.environ.get("COUNTERSIGN_BINARIES", ROOT / ".build" / "debug"))
 START_SECONDS = 60
+# What is set for a server of one's own is not meant for these.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
 PIN = "258036"
 
 
@@ -49,7 +51,7 @@ class Process:
             stdin=subprocess.DEVNULL,
             stdout=self._file,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **(environment or {})},
+            env={**ENVIRONMENT, **(environment or {})},
         )
 
     def wait_until(self, is_ready):
@@ -84,7 +86,7 @@ def run(name, *arguments, stdin="", environment=None, seconds=90):
         capture_output=True,
         text=True,
         timeout=seconds,
-        env={**os.environ, "NO_COLOR": "1", **(environment or {})},
+        env={**ENVIRONMENT, "NO_COLOR": "1", **(environment or {})},
     )
     return done.returncode, done.stdout, done.stderr
 

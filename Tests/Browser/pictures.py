@@ -1,4 +1,4 @@
-"""Takes the pictures in docs/images: `.build-venv/bin/python Tests/Browser/pictures.py docs/images`."""
+"""Takes the pictures in docs/images, which the guides show: `.build-venv/bin/python Tests/Browser/pictures.py docs/images`."""
 
 import pathlib
 import sys

@@ -4,6 +4,7 @@ import Foundation
 import Hummingbird
 import HummingbirdTLS
 import Logging
+import NIOCore
 import NIOSSL
 
 /// The program `bank`: an example of a service that lets people sign in, and confirm transfers, with their phone.
@@ -19,7 +20,26 @@ struct BankCommand: AsyncParsableCommand {
         discussion: """
             The client secret is read from BANK_CLIENT_SECRET or from the file that --client-secret-file names; it is \
             never an argument.
+
+            Exit codes: 0 ended by a signal, 1 failed, 2 usage.
             """)
+
+    static func main() async {
+        do {
+            var command = try Self.parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            let isMisuse = Self.exitCode(for: error) == .validationFailure
+            guard isMisuse || error is BankFailure else { Self.exit(withError: error) }
+            let text = isMisuse ? Self.fullMessage(for: error) : "Error: \(error)"
+            FileHandle.standardError.write(Data("\(text)\n".utf8))
+            Foundation.exit(isMisuse ? 2 : 1)
+        }
+    }
 
     @Option(help: "Address of the OpenID provider, whose discovery document is read.")
     var issuer = "http://localhost:8080"
@@ -53,6 +73,26 @@ struct BankCommand: AsyncParsableCommand {
         guard (self.tlsCertificate == nil) == (self.tlsKey == nil) else {
             throw ValidationError("--tls-certificate and --tls-key go together.")
         }
+        guard Self.isProtected(self.issuer) else {
+            throw ValidationError("--issuer takes an https address; http is for a provider on this machine alone.")
+        }
+        guard self.origin.map(Self.isProtected) ?? true else {
+            throw ValidationError("--origin takes an https address; http is for browsers on this machine alone.")
+        }
+    }
+
+    /// Whether an address, of scheme, host and port alone, is https or of this machine: over anything else the client
+    /// secret and people's tokens would go for everybody to read.
+    static func isProtected(_ address: String) -> Bool {
+        guard let parts = URLComponents(string: address), let host = parts.host, !host.isEmpty, parts.user == nil,
+            ["", "/"].contains(parts.path), parts.query == nil, parts.fragment == nil
+        else { return false }
+        if parts.scheme == "https" { return true }
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isLoopback =
+            ["localhost", "::1", "[::1]"].contains(host)
+            || numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
+        return parts.scheme == "http" && isLoopback
     }
 
     private var listenAddress: (host: String, port: Int)? {
@@ -65,8 +105,13 @@ struct BankCommand: AsyncParsableCommand {
 
     private func clientSecret() throws -> String {
         if let file = self.clientSecretFile {
-            let text = try String(contentsOfFile: file, encoding: .utf8)
-            if let line = text.split(whereSeparator: \.isNewline).first { return String(line) }
+            guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
+                throw BankFailure("the client secret's file \(file) cannot be read")
+            }
+            guard let line = text.split(whereSeparator: \.isNewline).first else {
+                throw BankFailure("the client secret's file \(file) is empty")
+            }
+            return String(line)
         } else if let secret = ProcessInfo.processInfo.environment["BANK_CLIENT_SECRET"], !secret.isEmpty {
             return secret
         }
@@ -77,36 +122,52 @@ struct BankCommand: AsyncParsableCommand {
         guard let address = self.listenAddress else { return }
         let isTLS = self.tlsCertificate != nil
         let origin = self.origin ?? "\(isTLS ? "https" : "http")://\(self.bind)"
-        let trace = try self.trace.map { try TraceFile(path: $0) }
-        let calls = try ProviderCalls(
-            issuer: self.issuer, clientID: self.clientID, clientSecret: self.clientSecret(), caFile: self.caFile)
-        let bank = Bank(
-            origin: origin,
-            provider: OpenIDProvider(calls: calls, redirectURI: "\(origin)/callback"),
-            confirmations: Confirmations(calls: calls),
-            sessions: SessionTable(),
-            ledger: Ledger(),
-            trace: trace)
-
         var logger = Logger(label: "bank")
         logger.logLevel = .notice
+        let trace = try self.trace.map { path in
+            try Self.reading("the trace file \(path) cannot be written") { try TraceFile(path: path) }
+        }
+        let secret = try self.clientSecret()
+        let tls = try Self.reading("--tls-certificate and --tls-key are no certificate and its key in PEM") {
+            try self.tlsConfiguration()
+        }
+        let calls = try Self.reading("--ca-file \(self.caFile ?? "") is no certificate in PEM") {
+            try ProviderCalls(
+                issuer: self.issuer, clientID: self.clientID, clientSecret: secret, caFile: self.caFile)
+        }
+        let (provider, confirmations) = (
+            OpenIDProvider(calls: calls, redirectURI: "\(origin)/callback"), Confirmations(calls: calls)
+        )
+        let ledger = Ledger()
+        let settlement = Settlement(
+            confirmations: confirmations, provider: provider, ledger: ledger, logger: logger)
+        let (begun, continuation) = AsyncStream.makeStream(of: Transfer.self)
+        let bank = Bank(
+            origin: origin, provider: provider, confirmations: confirmations, sessions: SessionTable(),
+            ledger: ledger, settlement: settlement, trace: trace, begun: continuation)
         let router = Router()
         bank.addRoutes(to: router)
-        let app = Application(
-            router: router,
-            server: try self.tlsConfiguration().map { try .tls(.http1(), tlsConfiguration: $0) } ?? .http1(),
+        var app = Application(
+            router: router, server: try tls.map { try .tls(.http1(), tlsConfiguration: $0) } ?? .http1(),
             configuration: .init(address: .hostname(address.host, port: address.port), serverName: "bank"),
             onServerRunning: { _ in
                 FileHandle.standardOutput.write(Data("The bank is open at \(origin)\n".utf8))
             },
             logger: logger)
+        app.addServices(Follower(settlement: settlement, begun: begun))
         do {
             try await app.runService()
         } catch {
             try? await calls.shutDown()
-            throw error
+            guard error is IOError else { throw error }
+            throw BankFailure("the bank cannot listen at \(self.bind): \(error)")
         }
         try await calls.shutDown()
+    }
+
+    /// What `body` gives; whatever is wrong there is told by one sentence.
+    private static func reading<Value>(_ problem: String, _ body: () throws -> Value) throws -> Value {
+        do { return try body() } catch { throw BankFailure(problem) }
     }
 
     /// The bank's own certificate; `nil` where it serves http.
@@ -116,4 +177,11 @@ struct BankCommand: AsyncParsableCommand {
         return TLSConfiguration.makeServerConfiguration(
             certificateChain: chain, privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
     }
+}
+
+/// Why the program ends, as one sentence.
+struct BankFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
 }

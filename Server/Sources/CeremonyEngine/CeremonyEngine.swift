@@ -154,4 +154,6 @@ extension AuditEvent.Kind {
     static let signedIn = Self(rawValue: "signed-in")
     static let administratorLinkCreated = Self(rawValue: "administrator-link-created")
     static let administratorAdded = Self(rawValue: "administrator-added")
+    static let administratorRevoked = Self(rawValue: "administrator-revoked")
+    static let administratorTokenRotated = Self(rawValue: "administrator-token-rotated")
 }

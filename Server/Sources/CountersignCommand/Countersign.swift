@@ -17,7 +17,9 @@ struct Countersign: AsyncParsableCommand {
             Exit codes: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 locked out, 5 unreachable.
             """,
         version: "0.1.0",
-        subcommands: [ServeCommand.self, AdminCommand.self, TraceCommand.self, UAFCommand.self]
+        subcommands: [
+            ServeCommand.self, AdminCommand.self, AuditCommand.self, TraceCommand.self, UAFCommand.self,
+        ]
     )
 
     static func main() async {

@@ -9,6 +9,11 @@ enum Terminal {
     /// Whether a person can be asked.
     static var canAsk: Bool { isatty(0) == 1 && isatty(2) == 1 }
 
+    /// Prints a line at once: what reads a pipe or a file waits for it as a person does.
+    static func standardOutput(_ text: String, terminator: String = "\n") {
+        try? FileHandle.standardOutput.write(contentsOf: Data((text + terminator).utf8))
+    }
+
     static func standardError(_ text: String) {
         FileHandle.standardError.write(Data((text + "\n").utf8))
     }

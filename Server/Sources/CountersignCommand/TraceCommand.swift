@@ -44,7 +44,7 @@ struct TraceCommand: ParsableCommand {
                 return String(decoding: data, as: UTF8.self)
             }
             do {
-                print(try SequenceDiagram(files: texts).mermaid(labels: names), terminator: "")
+                Terminal.standardOutput(try SequenceDiagram(files: texts).mermaid(labels: names), terminator: "")
             } catch {
                 throw CommandFailure(error.code == .unknownParticipant ? .usage : .failed, error.reason)
             }

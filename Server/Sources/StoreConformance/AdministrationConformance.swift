@@ -47,7 +47,41 @@ public enum AdministrationConformance {
             try expect(
                 try await store.administrator(tokenDigest: [7], at: record.expiresAt) == nil, "nor an expired one")
         },
+        ConformanceCheck("tokens are listed until they expire, and one that is taken away is worth nothing") { store in
+            let record = try await add(7, to: store)
+            try expect(try await store.administrators(at: .start, limit: 9) == [record], "it is listed")
+            try expect(try await store.administrators(at: record.expiresAt, limit: 9).isEmpty, "not once expired")
+            try expect(
+                try await store.deleteAdministrator(id: "nobody", audit: sampleAudit()) == false, "nobody is not there")
+            try expect(try await store.deleteAdministrator(id: record.id, audit: sampleAudit()), "it is taken away")
+            try expect(try await store.administrator(tokenDigest: [7], at: .start) == nil, "and not valid any more")
+            try expect(
+                try await store.deleteAdministrator(id: record.id, audit: sampleAudit()) == false, "once only")
+        },
+        ConformanceCheck("a token that replaces another leaves it worth nothing") { store in
+            let old = try await add(7, to: store)
+            var new = old
+            (new.tokenDigest, new.expiresAt) = ([8], old.expiresAt + .seconds(1))
+            try expect(
+                try await store.replaceAdministrator(new, at: old.expiresAt, audit: sampleAudit()) == false,
+                "not an expired one")
+            try expect(try await store.replaceAdministrator(new, at: .start, audit: sampleAudit()), "replaced")
+            try expect(
+                try await store.administrator(tokenDigest: [7], at: .start) == nil, "the old one is worth nothing")
+            try expect(try await store.administrator(tokenDigest: [8], at: .start) == new, "the new one is valid")
+            try expect(
+                try await store.replaceAdministrator(administrator(9), at: .start, audit: sampleAudit()) == false,
+                "nobody is not there")
+        },
     ]
+
+    private static func add(_ byte: UInt8, to store: any AdministrationStore) async throws -> AdministratorRecord {
+        let record = self.administrator(byte)
+        _ = try await store.createAdministratorLink(digest: [1], expiresAt: .start + .seconds(1), audit: sampleAudit())
+        _ = try await store.redeemAdministratorLink(
+            digest: [1], at: .start, administrator: record, audit: sampleAudit())
+        return record
+    }
 
     private static func administrator(_ byte: UInt8) -> AdministratorRecord {
         AdministratorRecord(

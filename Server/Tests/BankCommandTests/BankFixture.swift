@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import NIOCore
 import Synchronization
 import Testing
@@ -13,6 +14,7 @@ struct BankFixture: Sendable {
     let provider: LyingProvider
     let issuer: String
     private let browser: any TestClientProtocol
+    private let follower: Follower
     private let cookie = Cookie()
 
     /// The browser's cookie.
@@ -48,15 +50,21 @@ struct BankFixture: Sendable {
         try await Application(router: provider.router()).test(.live) { server in
             let issuer = "http://localhost:\(try #require(server.port))"
             let calls = try ProviderCalls(issuer: issuer, clientID: "bank", clientSecret: "p:w d", caFile: nil)
+            let openID = OpenIDProvider(calls: calls, redirectURI: "http://127.0.0.1:8081/callback")
+            let (confirmations, ledger) = (Confirmations(calls: calls), Ledger())
+            let settlement = Settlement(
+                confirmations: confirmations, provider: openID, ledger: ledger, logger: Logger(label: "bank"))
+            let (begun, continuation) = AsyncStream.makeStream(of: Transfer.self)
+            let follower = Follower(settlement: settlement, begun: begun, pause: .zero)
             let bank = Bank(
-                origin: "http://127.0.0.1:8081",
-                provider: OpenIDProvider(calls: calls, redirectURI: "http://127.0.0.1:8081/callback"),
-                confirmations: Confirmations(calls: calls), sessions: SessionTable(), ledger: Ledger(), trace: nil)
+                origin: "http://127.0.0.1:8081", provider: openID, confirmations: confirmations,
+                sessions: SessionTable(), ledger: ledger, settlement: settlement, trace: nil, begun: continuation)
             let router = Router()
             bank.addRoutes(to: router)
             do {
                 try await Application(router: router).test(.router) { browser in
-                    try await test(BankFixture(provider: provider, issuer: issuer, browser: browser))
+                    try await test(
+                        BankFixture(provider: provider, issuer: issuer, browser: browser, follower: follower))
                 }
             } catch {
                 try await calls.shutDown()
@@ -67,10 +75,18 @@ struct BankFixture: Sendable {
     }
 
     /// The same bank, for another browser.
-    func otherBrowser() -> Self { Self(provider: self.provider, issuer: self.issuer, browser: self.browser) }
+    func otherBrowser() -> Self {
+        Self(provider: self.provider, issuer: self.issuer, browser: self.browser, follower: self.follower)
+    }
 
-    private init(provider: LyingProvider, issuer: String, browser: any TestClientProtocol) {
-        (self.provider, self.issuer, self.browser) = (provider, issuer, browser)
+    private init(provider: LyingProvider, issuer: String, browser: any TestClientProtocol, follower: Follower) {
+        (self.provider, self.issuer, self.browser, self.follower) = (provider, issuer, browser, follower)
+    }
+
+    /// Follows the next transfer to its end, as the program does beside its pages.
+    func follow() async throws {
+        let next = await self.follower.begun.first { _ in true }
+        await self.follower.follow(try #require(next))
     }
 
     func get(_ path: String) async throws -> Page { try await self.send(.get, path, nil) }

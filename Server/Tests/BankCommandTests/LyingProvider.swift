@@ -28,6 +28,9 @@ final class LyingProvider: Sendable {
         /// What `/status` says of the confirmation.
         var status: [String: String] = ["status": "tokenCreated"]
         var clientErrorCode: Int?
+        /// How often `/status` was asked, and the first times at which it fails.
+        var statusCalls = 0
+        var failingStatusCalls = 0
         /// What the bank sent.
         var tokenForm: [String: String] = [:]
         var dispatched: [String: String] = [:]
@@ -123,7 +126,12 @@ final class LyingProvider: Sendable {
             ])
         }
         router.post("/status") { request, _ in
-            Self.json(try self.status(Self.issuer(request)))
+            let isFailing = self.state.withLock { state in
+                state.statusCalls += 1
+                return state.statusCalls <= state.failingStatusCalls
+            }
+            guard !isFailing else { return Response(status: .serviceUnavailable) }
+            return Self.json(try self.status(Self.issuer(request)))
         }
         router.get("/status/:session/events") { request, context in
             guard context.parameters.get("session") == "session%2F1" || context.parameters.get("session") == "session/1"

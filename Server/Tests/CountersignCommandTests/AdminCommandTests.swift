@@ -1,4 +1,6 @@
 import ArgumentParser
+import CeremonyEngine
+import CountersignServer
 import Foundation
 import SQLiteStore
 import Store
@@ -22,6 +24,17 @@ struct AdminCommandTests {
         }
 
         func remove() { try? FileManager.default.removeItem(atPath: self.folder) }
+
+        /// The parts of a server over the same folder.
+        func withAssembly<Result: Sendable>(_ body: (ServerAssembly) async throws -> Result) async throws -> Result {
+            let store = try OpenStore(
+                folder: DataFolder(path: self.folder + "/data"), keyFile: KeyFile(path: self.folder + "/key"),
+                limits: .init())
+            let result = try await body(
+                try await store.assembly(.init(issuer: "http://localhost:8080", facets: [])))
+            await store.database.close()
+            return result
+        }
 
         var options: AdminOptions {
             get throws {
@@ -122,9 +135,101 @@ struct AdminCommandTests {
             _ = try await AdminOptions.parse(["--data", place.folder + "/data", "--key-file", otherKey])
                 .withConnection { try await $0.call("GET", "/accounts") }
         }
+        let server = try #require(ServerOrigin("http://127.0.0.1:1"))
+        let start = ContinuousClock.now
         await self.expect(.unreachable) {
-            _ = try await AdminConnection(place: .network(address: "http://127.0.0.1:1", token: "t"))
-                .call("GET", "/accounts")
+            _ = try await AdminConnection(place: .network(server, token: "t")).call("GET", "/accounts")
+        }
+        #expect(ContinuousClock.now - start < .seconds(10), "nobody waits for a server that is not there")
+    }
+
+    @Test("tokens are listed, rotated into a file and revoked")
+    func tokens() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        try await place.run("token", "list")
+        #expect(try await place.call("GET", "/tokens")["tokens"] == .array([]))
+        let id = try await place.withAssembly { assembly in
+            let secret = try #require(try await assembly.administrators.makeLinkIfNone())
+            let token = try await assembly.administrators.redeem(secret: secret)
+            return try #require(try await assembly.administrators.administrator(token: token))
+        }
+        let file = place.folder + "/token"
+        try await place.run("token", "rotate", id, "--token-file", file)
+        let token = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines)
+        #expect(
+            try await place.withAssembly { try await $0.administrators.administrator(token: token) } == id,
+            "the file holds the new token")
+        // The file is there: the token that it holds stays valid.
+        await self.expect(.failed) { try await place.run("token", "rotate", id, "--token-file", file) }
+        #expect(try await place.withAssembly { try await $0.administrators.administrator(token: token) } == id)
+        await self.expect(.notFound) {
+            try await place.run("token", "rotate", "nobody", "--token-file", place.folder + "/other")
+        }
+        #expect(!FileManager.default.fileExists(atPath: place.folder + "/other"))
+        try await place.run("token", "revoke", id)
+        #expect(try await place.withAssembly { try await $0.administrators.administrator(token: token) } == nil)
+        await self.expect(.notFound) { try await place.run("token", "revoke", id) }
+        try await place.run("key", "rotate")
+    }
+
+    @Test("the audit trail is exported between two moments and after a number, and verified")
+    func audit() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        for name in ["alice", "bob"] { try await place.run("account", "add", name) }
+        func export(_ arguments: String...) async throws -> [JSONObject] {
+            var entries: [JSONObject] = []
+            let folder = ["--data", place.folder + "/data", "--key-file", place.folder + "/key"]
+            try await AuditCommand.Export.parse(arguments + folder).export {
+                if case .object(let entry) = $0 { entries.append(entry) }
+            }
+            return entries
+        }
+        let all = try await export()
+        let numbers = try all.map { try $0.requiredInteger("number", as: Int.self) }
+        #expect(numbers == Array(1...numbers.count))
+        let added = try all.filter { try $0.requiredString("kind") == "account-created" }
+        #expect(added.count == 2)
+        let (first, second) = (try added[0].requiredString("at"), try added[1].requiredString("at"))
+        #expect(try await export("--since", second).map { try $0.requiredString("at") }.allSatisfy { $0 >= second })
+        #expect(try await export("--until", first).allSatisfy { try $0.requiredString("at") < first })
+        #expect(try await export("--since", first).contains(added[0]), "since is included")
+        #expect(try await !export("--until", second).contains(added[1]), "until is not")
+        #expect(try await export("--since", "2999-01-01T00:00:00Z").isEmpty)
+        #expect(try await export("--after", String(numbers.count - 1)).count == 1)
+        for wrong in [["--since", "yesterday"], ["--after=-1"]] {
+            await self.expect(.usage) {
+                try await AuditCommand.Export.parse(wrong + ["--data", place.folder + "/data"]).export { _ in }
+            }
+        }
+        let verify = try AuditCommand.Verify.parse([
+            "--json", "--data", place.folder + "/data", "--key-file", place.folder + "/key",
+        ])
+        try await verify.run()
+        await self.expect(.failed) { try verify.report(.object(["intact": .bool(false), "brokenAt": .integer(2)])) }
+    }
+
+    @Test("the socket is gone before the folder is let go, so that it is never another command's")
+    func socketBeforeLock() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        let data = place.folder + "/data"
+        for _ in 0..<5 {
+            let next = try await place.options.withConnection { _ in
+                #expect(FileManager.default.fileExists(atPath: data + "/admin.sock"))
+                // Whoever waits for the folder.
+                let (isFree, continuation) = AsyncStream.makeStream(of: Bool.self)
+                Thread {
+                    let lock = open(data + "/lock", O_RDWR | O_CLOEXEC)
+                    flock(lock, LOCK_EX)
+                    continuation.yield(!FileManager.default.fileExists(atPath: data + "/admin.sock"))
+                    close(lock)
+                    continuation.finish()
+                }.start()
+                return isFree
+            }
+            for await isFree in next { #expect(isFree) }
         }
     }
 

@@ -61,7 +61,10 @@ struct ServeConfigurationTests {
         arguments: [
             ["bind": "8080"], ["bind": "localhost:70000"], ["bind": ":1"], ["operationsBind": "x"],
             ["issuer": "ftp://localhost"], ["issuer": "sign-in.example.com"], ["issuer": "https://a.example/path"],
-            ["issuer": "http://sign-in.example.com"], ["tlsKey": "k.pem"], ["tlsCertificate": "c.pem"],
+            ["issuer": "http://sign-in.example.com"], ["issuer": "https://user:pass@a.example"],
+            ["issuer": "https://user@a.example"], ["issuer": "https://a.example?q=1"],
+            ["issuer": "https://a.example#f"], ["issuer": "https://"], ["issuer": "http://127.0.0.1.example.com"],
+            ["bind": "127.example.com:80"], ["tlsKey": "k.pem"], ["tlsCertificate": "c.pem"],
             ["bind": "0.0.0.0:8080"], ["limits": "code"], ["limits": "code=0"], ["limits": "code=a"],
             ["traceBeyondLoopback": "yes"], ["lenient": "row1"], ["lenient": "row21VendorTag:xyz"],
             ["lenient": "row2Base64,section14AnyText"],
@@ -70,6 +73,7 @@ struct ServeConfigurationTests {
     func refusals(flags: [String: String]) async throws {
         let failure = await #expect(throws: CommandFailure.self) { try await self.load(flags) }
         #expect(failure?.status == .usage)
+        #expect(failure?.description.contains("pass") == false, "a password is not repeated")
     }
 
     @Test("metadata, policies, lenient readings and extensions are settings like the others, and shown")
@@ -120,6 +124,60 @@ struct ServeConfigurationTests {
         }
     }
 
+    /// Writes a configuration file for one test.
+    private func withFile(_ text: String, _ body: (String) async throws -> Void) async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).yaml")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(text.utf8).write(to: file)
+        try await body(file.path)
+    }
+
+    @Test(
+        "a setting of the file that is none, or of another shape, is refused by its name",
+        arguments: [
+            ("bnd: 127.0.0.1:1", "bind"), ("trustedProxy: 10.0.0.0/8", "trustedProxies"), ("key-file: /k", "keyFile"),
+            ("colour: red", "There are:"), ("bind: 127.0.0.1:1\nDATA: /d", "DATA"), ("facets: [a, b]", "commas"),
+            ("limits:\n  dispatchLifetime: 5", "limits"),
+        ])
+    func unknownSettings(text: String, words: String) async throws {
+        try await self.withFile(text) { file in
+            let failure = await #expect(throws: CommandFailure.self) { try await self.load(file: file) }
+            #expect(failure?.status == .usage)
+            #expect(failure?.description.contains(words) == true, "\(failure?.description ?? "")")
+        }
+    }
+
+    @Test(
+        "a variable that no command knows is refused, with the nearest one that there is",
+        arguments: [
+            ("COUNTERSIGN_BND", "COUNTERSIGN_BIND"), ("COUNTERSIGN_KEYFILE", "COUNTERSIGN_KEY_FILE"),
+            ("COUNTERSIGN_TRUSTED_PROXY", "COUNTERSIGN_TRUSTED_PROXIES"), ("COUNTERSIGN_", "There are:"),
+        ])
+    func unknownVariables(name: String, words: String) async throws {
+        let failure = await #expect(throws: CommandFailure.self) {
+            try await self.load(environment: ["HOME": "/home/op", name: "secret-value"])
+        }
+        #expect(failure?.status == .usage)
+        #expect(failure?.description.contains(words) == true, "\(failure?.description ?? "")")
+        #expect(failure?.description.contains("secret-value") == false)
+    }
+
+    @Test("variables of other commands, and an orchestrator's of a service of this name, are let be")
+    func foreignVariables() async throws {
+        let configuration = try await self.load(environment: [
+            "HOME": "/home/op", "COUNTERSIGN_ADMIN_URL": "https://a.example", "COUNTERSIGN_ADMIN_TOKEN": "t",
+            "COUNTERSIGN_PORT": "tcp://10.0.0.1:80", "COUNTERSIGN_SERVICE_HOST": "10.0.0.1",
+            "COUNTERSIGN_PORT_80_TCP_ADDR": "10.0.0.1", "COUNTERSIGNED": "x", "COUNTERSIGN_BIND": "127.0.0.1:2",
+        ])
+        #expect(configuration.bind.port == 2)
+    }
+
+    @Test("without any app that may answer it starts, but says so")
+    func emptyFacets() async throws {
+        #expect(try await self.load(["facets": " , "]).warnings.count == 1)
+        #expect(try await self.load().warnings.isEmpty)
+    }
+
     @Test("a file that is not there is named")
     func missingFile() async throws {
         let failure = await #expect(throws: CommandFailure.self) { try await self.load(file: "/none/at.yaml") }
@@ -161,6 +219,59 @@ struct KeyFileTests {
         }
     }
 
+    @Test("many starts at once make one key, and nobody reads half of it", arguments: 0..<10)
+    func makesOneAtOnce(round: Int) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("keys-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let keys = try await withThrowingTaskGroup(of: SecretBytes.self) { group in
+            for _ in 0..<16 {
+                group.addTask {
+                    try KeyFile(path: folder + "/a.key").key(mayCreate: true, dataFolder: folder + "/data")
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(keys.allSatisfy { $0 == keys[0] })
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a.key"], "nothing else is left")
+    }
+
+    @Test("is refused as a link that leads into the data folder")
+    func refusesALinkedFile() throws {
+        try self.withFolder { folder in
+            try FileManager.default.createDirectory(atPath: folder + "/data", withIntermediateDirectories: true)
+            let key = KeyFile(path: folder + "/data/a.key")
+            _ = try key.key(mayCreate: true, dataFolder: folder + "/elsewhere")
+            try FileManager.default.createSymbolicLink(
+                atPath: folder + "/b.key", withDestinationPath: folder + "/data/a.key")
+            let failure = #expect(throws: CommandFailure.self) {
+                try KeyFile(path: folder + "/b.key").key(mayCreate: false, dataFolder: folder + "/data")
+            }
+            #expect(failure?.description.contains("lies in the data folder") == true)
+        }
+    }
+
+    @Test("may show the group's bits among the service manager's credentials, and nowhere else")
+    func credentials() throws {
+        try self.withFolder { folder in
+            let credentials = folder + "/credentials"
+            let path = credentials + "/countersign.key"
+            let key = try KeyFile(path: path).key(mayCreate: true, dataFolder: folder + "/data")
+            try FileManager.default.setAttributes([.posixPermissions: 0o440], ofItemAtPath: path)
+            let file = KeyFile(path: path, credentialsFolder: credentials)
+            #expect(try file.key(mayCreate: false, dataFolder: folder + "/data") == key)
+            for other in [nil, folder + "/cred", folder + "/data"] {
+                #expect(throws: CommandFailure.self) {
+                    try KeyFile(path: path, credentialsFolder: other)
+                        .key(mayCreate: false, dataFolder: folder + "/data")
+                }
+            }
+            for mode in [0o444, 0o460, 0o450] {
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+                #expect(throws: CommandFailure.self) { try file.key(mayCreate: false, dataFolder: folder + "/data") }
+            }
+        }
+    }
+
     @Test("is refused inside the data folder, also through a link")
     func refusesDataFolder() throws {
         try self.withFolder { folder in
@@ -196,6 +307,46 @@ struct KeyFileTests {
             #expect(throws: CommandFailure.self) { try file.key(mayCreate: false, dataFolder: folder + "/data") }
             #expect(!FileManager.default.fileExists(atPath: file.path))
         }
+    }
+}
+
+@Suite("countersign serve: a start that fails")
+struct FailedStartTests {
+    /// A port of this machine at which somebody else listens.
+    private func takenPort() throws -> (descriptor: Int32, port: UInt16) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isTaken = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && listen(descriptor, 1) == 0
+                    && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        try #require(isTaken)
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+
+    @Test("a server that cannot listen says so, and leaves no link for an administrator", .timeLimit(.minutes(1)))
+    func leavesNoLink() async throws {
+        let taken = try self.takenPort()
+        defer { close(taken.descriptor) }
+        let folder = "/tmp/countersign-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let configuration = try await ServeConfiguration.load(
+            file: nil,
+            flags: [
+                "data": folder + "/data", "keyFile": folder + "/key", "bind": "127.0.0.1:\(taken.port)",
+                "operationsBind": "127.0.0.1:0",
+            ], environment: [:])
+        let failure = await #expect(throws: CommandFailure.self) {
+            try await ServerProcess(configuration: configuration).run()
+        }
+        #expect(failure?.status == .failed && failure?.description.contains("cannot listen") == true)
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder + "/data")
+        for name in ["administrator-link", "issuer", "admin.sock"] { #expect(!left.contains(name), "\(name)") }
     }
 }
 

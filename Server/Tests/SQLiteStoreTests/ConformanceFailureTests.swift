@@ -21,6 +21,14 @@ private struct CarelessStore: AdministrationStore {
         guard self.isGenerous else { return nil }
         return AdministratorRecord(id: "anybody", tokenDigest: tokenDigest, createdAt: now, expiresAt: now)
     }
+
+    func administrators(at now: Timestamp, limit: Int) async throws -> [AdministratorRecord] { [] }
+
+    func deleteAdministrator(id: String, audit: AuditEvent) async throws -> Bool { self.isGenerous }
+
+    func replaceAdministrator(_ administrator: AdministratorRecord, at now: Timestamp, audit: AuditEvent) async throws
+        -> Bool
+    { self.isGenerous }
 }
 
 @Suite("The rules of every store are broken by stores that break them")

@@ -54,7 +54,13 @@ actor Ledger {
         return transfer
     }
 
-    /// Ends a transfer: with `confirmed` it is booked, if the money is there. The first outcome stays: a page that is
+    /// Whether a booked transfer's receipt is shown for the first time.
+    func isFirstReceipt(of id: String) -> Bool {
+        defer { self.transfers[id]?.isReceiptShown = true }
+        return self.transfers[id]?.isReceiptShown == false
+    }
+
+    /// Ends a transfer: without a refusal it is booked, if the money is there. The first outcome stays: a page that is
     /// loaded twice books nothing twice.
     func finish(_ id: String, refusal: Transfer.Refusal?, now: Date = Date()) -> Transfer? {
         guard var transfer = self.transfers[id] else { return nil }

@@ -150,4 +150,5 @@ struct Transfer: Sendable {
     let trace: TraceID
     let created: Date
     var outcome: Outcome?
+    var isReceiptShown = false
 }

@@ -41,6 +41,9 @@ struct ProviderCalls: Sendable {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: .init(connect: .seconds(5), read: .seconds(60)))
+        // Each waiting page holds a stream of events open; a sign-in must not wait until one of them ends.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1000
+        configuration.connectionPool.retryConnectionEstablishment = false
         if let caFile {
             var tls = TLSConfiguration.makeClientConfiguration()
             tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(caFile))]

@@ -15,7 +15,10 @@ struct Bank: Sendable {
     let confirmations: Confirmations
     let sessions: SessionTable
     let ledger: Ledger
+    let settlement: Settlement
     let trace: TraceFile?
+    /// Where transfers go that were sent to a phone: to be followed.
+    let begun: AsyncStream<Transfer>.Continuation
 
     private var isSecure: Bool { self.origin.hasPrefix("https://") }
     private var cookieName: String { self.isSecure ? "__Host-bank_session" : "bank_session" }

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Logging
 import ServiceLifecycle
 
 /// Accounts and transfers, for somebody who is signed in.
@@ -59,6 +58,7 @@ extension Bank {
                 id: Base64.random(16), subject: person.subject, order: order, pending: pending, trace: trace,
                 created: Date())
             await self.ledger.add(transfer)
+            self.begun.yield(transfer)
             return self.redirect("/transfers/\(transfer.id)")
         } catch let problems as TransferOrder.Problems {
             let account = await self.ledger.account(of: person.subject)
@@ -83,48 +83,24 @@ extension Bank {
         do {
             var current = transfer
             if current.outcome == nil {
-                let progress = try await self.confirmations.progress(
-                    of: transfer.pending.sessionID, trace: transfer.trace)
-                switch progress {
-                case .waiting, .onPhone:
+                switch try await self.settlement.settle(transfer) {
+                case .open(let progress):
                     return self.page(TransferPages(visitor: visitor, transfer: transfer).waiting(progress))
-                case .confirmed(let result):
-                    let refusal = await self.refusal(of: result, for: transfer, context)
-                    current = await self.ledger.finish(transfer.id, refusal: refusal) ?? current
-                case .denied: current = await self.ledger.finish(transfer.id, refusal: .denied) ?? current
-                case .expired: current = await self.ledger.finish(transfer.id, refusal: .expired) ?? current
-                case .failed: current = await self.ledger.finish(transfer.id, refusal: .failed) ?? current
+                case .ended(let ended): current = ended
                 }
-                if case .booked = current.outcome { await self.record(.receiptShown, transfer.trace) }
             }
             let pages = TransferPages(visitor: visitor, transfer: current)
             switch current.outcome {
-            case .booked(let date): return self.page(pages.receipt(bookedAt: date))
+            case .booked(let date):
+                if await self.ledger.isFirstReceipt(of: current.id) {
+                    await self.record(.receiptShown, current.trace)
+                }
+                return self.page(pages.receipt(bookedAt: date))
             case .refused(let refusal): return self.page(pages.refused(refusal))
             case nil: return self.unknownTransfer
             }
         } catch {
             return self.failure(error, title: "The transfer's state is not known", context: context)
-        }
-    }
-
-    /// The one check that a bank must not leave out: that the signed result is about its own text.
-    private func refusal(of result: String, for transfer: Transfer, _ context: BasicRequestContext) async
-        -> Transfer.Refusal?
-    {
-        do {
-            let token = try UnverifiedToken(result)
-            guard token.header.typ == ConfirmationClaims.tokenType else {
-                throw ProviderError.refused("the result is another kind of token")
-            }
-            let claims = try await self.provider.verifiedClaims(ConfirmationClaims.self, of: token)
-            try claims.validate(
-                issuer: self.provider.calls.issuer, clientID: self.provider.calls.clientID, subject: transfer.subject,
-                session: transfer.pending.sessionID, text: transfer.order.text, now: Date())
-            return nil
-        } catch {
-            context.logger.warning("transfer refused: \(error)")
-            return .unverified
         }
     }
 

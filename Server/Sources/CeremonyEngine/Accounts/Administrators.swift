@@ -47,4 +47,30 @@ public struct Administrators: Sendable {
     public func administrator(token: String) async throws -> String? {
         try await self.store.administrator(tokenDigest: Sealing.digest(ofSecret: token), at: self.time.now())?.id
     }
+
+    /// The administrators whose tokens are valid, the oldest first, at most a page.
+    public func list() async throws -> [AdministratorRecord] {
+        try await self.store.administrators(at: self.time.now(), limit: self.limits.pageSize)
+    }
+
+    /// Ends an administrator's token at once. Where it was the last, the next start makes a one-time link again. Throws
+    /// `notFound`.
+    public func revoke(id: String, by operator: String) async throws {
+        let event = AuditEvent(.administratorRevoked, at: self.time.now(), actor: `operator`, detail: id)
+        guard try await self.store.deleteAdministrator(id: id, audit: event) else { throw CeremonyError(.notFound) }
+    }
+
+    /// A new token for an administrator; the one before is worth nothing from then on. Throws `notFound`.
+    public func rotate(id: String, by operator: String) async throws -> String {
+        let now = self.time.now()
+        let token = self.random.token()
+        let administrator = AdministratorRecord(
+            id: id, tokenDigest: Sealing.digest(ofSecret: token), createdAt: now,
+            expiresAt: now + self.limits.administratorTokenLifetime)
+        let event = AuditEvent(.administratorTokenRotated, at: now, actor: `operator`, detail: id)
+        guard try await self.store.replaceAdministrator(administrator, at: now, audit: event) else {
+            throw CeremonyError(.notFound)
+        }
+        return token
+    }
 }

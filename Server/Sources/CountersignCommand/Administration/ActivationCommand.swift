@@ -1,4 +1,5 @@
 import ArgumentParser
+import CeremonyEngine
 import Foundation
 import Pages
 import _Primitives
@@ -64,34 +65,44 @@ struct ActivationCommand: AsyncParsableCommand {
         }
 
         /// Follows the activation until its end, asking for the number in between.
-        private func finish(_ id: String, over connection: AdminConnection) async throws {
-            var shown = ""
+        func finish(_ id: String, over connection: AdminConnection) async throws {
+            var shown: ActivationView.State?
             while true {
                 let answer = try await connection.call("GET", "/activations/\(id.pathSegment)")
                 guard case .object(let object) = answer else { return }
-                let state = try object.requiredString("state")
+                let word = try object.requiredString("state")
+                guard let state = ActivationView.State(rawValue: word) else {
+                    throw CommandFailure(
+                        .failed, "the server tells of a state that this program does not know: \(word)")
+                }
                 switch state {
-                case "pending-confirmation":
-                    let device = Terminal.table([[try object.string("deviceName") ?? "a phone"]])
-                    let question = "\(device) has answered. The number that it shows: "
-                    guard let number = Terminal.ask(question) else {
-                        throw CommandFailure(.usage, "nothing came on standard input")
-                    }
-                    let end = try await connection.call(
-                        "POST", "/activations/\(id.pathSegment)/confirm", ["number": .string(number)])
-                    self.options.show(end) { _ in "Confirmed: \(device) is enrolled." }
-                    return
-                case "succeeded":
-                    self.options.show(answer) { _ in "Enrolled." }
-                    return
-                case "failed", "expired":
-                    throw CommandFailure(.failed, "the activation ended: \(state)")
-                default:
-                    if state != shown, !self.options.json { Terminal.standardError("… \(state)") }
+                case .pendingConfirmation:
+                    return try await self.confirm(id, try object.string("deviceName"), over: connection)
+                case .succeeded: return self.options.show(answer) { _ in "Enrolled." }
+                case .denied: throw CommandFailure(.failed, "\(self.username) declined on the phone")
+                case .cancelled: throw CommandFailure(.failed, "the phone gave up before it was enrolled")
+                case .failed:
+                    throw CommandFailure(
+                        .failed, "the phone could not be enrolled",
+                        remedy: "The link is used up: make a new one. The audit trail says why.")
+                case .expired:
+                    throw CommandFailure(.failed, "the link's time is over", remedy: "Make a new one.")
+                case .created, .claimed:
+                    if state != shown, !self.options.json { Terminal.standardError("… \(state.rawValue)") }
                     shown = state
                     try await Task.sleep(for: .milliseconds(500))
                 }
             }
+        }
+
+        private func confirm(_ id: String, _ deviceName: String?, over connection: AdminConnection) async throws {
+            let device = Terminal.table([[deviceName ?? "a phone"]])
+            guard let number = Terminal.ask("\(device) has answered. The number that it shows: ") else {
+                throw CommandFailure(.usage, "nothing came on standard input")
+            }
+            let end = try await connection.call(
+                "POST", "/activations/\(id.pathSegment)/confirm", ["number": .string(number)])
+            self.options.show(end) { _ in "Confirmed: \(device) is enrolled." }
         }
     }
 

@@ -2,18 +2,18 @@ import ArgumentParser
 import Foundation
 import _Primitives
 
-/// `countersign admin`: accounts, clients, devices and enrolment links.
+/// `countersign admin`: accounts, clients, devices, enrolment links, tokens and keys.
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "admin",
-        abstract: "Manage accounts, clients, devices and enrolment links.",
+        abstract: "Manage accounts, clients, devices, enrolment links, tokens and keys.",
         discussion: """
             On the server's machine nothing else is needed: the data folder is found by --data or its default. \
             From elsewhere set COUNTERSIGN_ADMIN_URL and COUNTERSIGN_ADMIN_TOKEN.
             """,
         subcommands: [
             AccountCommand.self, ActivationCommand.self, ClientCommand.self, DeviceCommand.self, LoginCommand.self,
-            MetadataCommand.self,
+            MetadataCommand.self, SigningKeyCommand.self, TokenCommand.self,
         ]
     )
 }
@@ -35,21 +35,21 @@ struct LoginCommand: AsyncParsableCommand {
 
     func run() async throws {
         let link = try Terminal.secretFromStandardInput()
-        guard let parts = URLComponents(string: link), let secret = parts.fragment, let scheme = parts.scheme,
-            let host = parts.host
-        else {
+        guard var parts = URLComponents(string: link), let secret = parts.fragment, parts.path == "/admin/setup" else {
             throw CommandFailure(.usage, "that is not an administrator link")
         }
-        let address = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)" + (parts.port.map { ":\($0)" } ?? "")
-        let connection = AdminConnection(place: .network(address: address, token: ""))
+        (parts.path, parts.fragment) = ("", nil)
+        let server = try AdminConnection.server(at: parts.string ?? "", named: "the administrator link")
+        let connection = AdminConnection(place: .network(server, token: ""))
         let answer = try await connection.call("POST", "/tokens", ["secret": .string(secret)])
         guard case .object(let object) = answer, let token = try object.string("token") else {
             throw CommandFailure(.failed, "the server's answer holds no token")
         }
         if self.json {
-            print(answer.text)
+            Terminal.standardOutput(answer.text)
         } else {
-            print("export COUNTERSIGN_ADMIN_URL=\(address)\nexport COUNTERSIGN_ADMIN_TOKEN=\(token)")
+            Terminal.standardOutput(
+                "export COUNTERSIGN_ADMIN_URL=\(server.text)\nexport COUNTERSIGN_ADMIN_TOKEN=\(token)")
         }
     }
 }

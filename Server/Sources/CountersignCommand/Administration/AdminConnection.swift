@@ -33,7 +33,8 @@ struct AdminOptions: ParsableArguments {
                     .usage, "COUNTERSIGN_ADMIN_URL is set, but COUNTERSIGN_ADMIN_TOKEN is not",
                     remedy: "The one-time link that `countersign serve` prints gives a token.")
             }
-            return try await body(AdminConnection(place: .network(address: address, token: token)))
+            let server = try AdminConnection.server(at: address, named: "COUNTERSIGN_ADMIN_URL")
+            return try await body(AdminConnection(place: .network(server, token: token)))
         }
         let folder = DataFolder(path: self.data ?? DataFolder.defaultPath(environment))
         let keyFile = KeyFile(path: self.keyFile ?? DataFolder.defaultKeyPath(environment))
@@ -44,9 +45,9 @@ struct AdminOptions: ParsableArguments {
     /// Prints an answer: as JSON where that was asked for, else as `text` puts it.
     func show(_ answer: JSON, _ text: (JSONObject) throws -> String) rethrows {
         if self.json {
-            print(answer.text)
+            Terminal.standardOutput(answer.text)
         } else if case .object(let object) = answer {
-            print(try text(object))
+            Terminal.standardOutput(try text(object))
         }
     }
 }
@@ -54,20 +55,43 @@ struct AdminOptions: ParsableArguments {
 /// Calls of the administration interface.
 struct AdminConnection: Sendable {
     enum Place: Sendable {
-        case network(address: String, token: String)
+        case network(ServerOrigin, token: String)
         case socket(path: String)
     }
 
     let place: Place
 
+    /// Sends no secret after a redirect, and tells at once where nobody listens.
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration(
+            redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5)))
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
+    /// Reads the address of a server that secrets can be sent to. Throws a usage ``CommandFailure`` for any other, which
+    /// is told by `name`, as it may hold a secret.
+    static func server(at address: String, named name: String) throws -> ServerOrigin {
+        guard let server = ServerOrigin(address) else {
+            throw CommandFailure(.usage, "\(name) takes an address such as https://sign-in.example.com")
+        }
+        guard server.isProtected else {
+            throw CommandFailure(
+                .usage, "\(server.text) is not https, and not this machine",
+                remedy: "A token would go over the network for everybody to read.")
+        }
+        return server
+    }
+
     /// Sends a request and returns the answer's body; an empty object where there is none.
     ///
-    /// A refusal becomes a ``CommandFailure`` with the server's own words and the exit code that fits.
-    func call(_ method: String, _ path: String, _ body: JSONObject? = nil) async throws -> JSON {
+    /// A refusal becomes a ``CommandFailure`` with the server's own words and the exit code that fits. `seconds` is how
+    /// long an answer may take.
+    func call(_ method: String, _ path: String, _ body: JSONObject? = nil, seconds: Int64 = 30) async throws -> JSON {
         var request: HTTPClientRequest
         switch self.place {
-        case .network(let address, let token):
-            request = HTTPClientRequest(url: address.trimmingSuffix("/") + "/admin/v1" + path)
+        case .network(let server, let token):
+            request = HTTPClientRequest(url: server.text + "/admin/v1" + path)
             request.headers.add(name: "Authorization", value: "Bearer \(token)")
         case .socket(let socket):
             guard let url = URL(httpURLWithSocketPath: socket, uri: "/admin/v1" + path) else {
@@ -83,10 +107,15 @@ struct AdminConnection: Sendable {
         let response: HTTPClientResponse
         let bytes: ByteBuffer
         do {
-            response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+            response = try await Self.client.execute(request, timeout: .seconds(seconds))
             bytes = try await response.body.collect(upTo: 1 << 20)
         } catch {
             throw CommandFailure(.unreachable, "the server does not answer: \(error)", remedy: self.remedy)
+        }
+        guard !(300..<400).contains(response.status.code) else {
+            throw CommandFailure(
+                .failed, "the server sends elsewhere (\(response.status.code)); a token goes nowhere else",
+                remedy: "Name the server's own address.")
         }
         let answer = bytes.readableBytes == 0 ? JSON.object([:]) : try Self.parse(bytes)
         guard (200..<300).contains(response.status.code) else { throw Self.failure(response.status.code, answer) }
@@ -95,7 +124,7 @@ struct AdminConnection: Sendable {
 
     private var remedy: String {
         switch self.place {
-        case .network(let address, _): "Is it running at \(address)? COUNTERSIGN_ADMIN_URL says so."
+        case .network(let server, _): "Is it running at \(server.text)?"
         case .socket: "Is `countersign serve` running with this data folder?"
         }
     }
@@ -127,10 +156,6 @@ struct AdminConnection: Sendable {
 }
 
 extension String {
-    fileprivate func trimmingSuffix(_ suffix: String) -> String {
-        self.hasSuffix(suffix) ? String(self.dropLast(suffix.count)) : self
-    }
-
     /// The text as one segment of a path.
     var pathSegment: String {
         var allowed = CharacterSet.alphanumerics

@@ -40,12 +40,13 @@ struct ClientCommand: AsyncParsableCommand {
                 "name": .string(self.name), "redirectUris": .array(self.redirectURI.map(JSON.string)),
                 "postLogoutRedirectUris": .array(self.postLogoutRedirectURI.map(JSON.string)),
             ]
+            let file = try self.secretFile.map { try SecretFile(path: $0) }
             let answer = try await self.options.withConnection { try await $0.call("POST", "/clients", body) }
             guard case .object(var object) = answer else { return }
-            if let file = self.secretFile, let secret = try object.string("clientSecret") {
-                try SecretFile(path: file).write(secret)
+            if let file {
+                try file.write(try object.requiredString("clientSecret"))
                 object["clientSecret"] = nil
-                object["clientSecretFile"] = .string(file)
+                object["clientSecretFile"] = .string(file.path)
             }
             try self.options.show(.object(object)) {
                 var lines = ["client id      \(try $0.requiredString("clientId"))"]
@@ -95,17 +96,29 @@ struct ClientCommand: AsyncParsableCommand {
     }
 }
 
-/// A new file of mode 0600 for one secret.
-struct SecretFile {
+/// A new file of mode 0600 for one secret, made before there is the secret: a secret is shown once, so what cannot be
+/// kept must not be asked for.
+final class SecretFile {
     let path: String
+    private let handle: FileHandle
+    private var isWritten = false
+
+    /// Makes the file. Throws ``CommandFailure`` where there is one already, or where none can be.
+    init(path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw CommandFailure(.failed, "\(path) cannot be made: \(String(cString: strerror(errno)))")
+        }
+        self.path = path
+        self.handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
 
     func write(_ secret: String) throws {
-        let descriptor = open(self.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else {
-            throw CommandFailure(.failed, "\(self.path) cannot be made: \(String(cString: strerror(errno)))")
-        }
-        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        try handle.write(contentsOf: Data((secret + "\n").utf8))
-        try handle.synchronize()
+        try self.handle.write(contentsOf: Data((secret + "\n").utf8))
+        try self.handle.synchronize()
+        self.isWritten = true
     }
+
+    /// Where no secret came, nothing is left behind.
+    deinit { if !self.isWritten { unlink(self.path) } }
 }

@@ -38,15 +38,18 @@ struct LocalAdministration {
         let application = Self.socketApplication(assembly, folder: self.folder, logger) { continuation.finish() }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [application], logger: logger))
-        defer { unlink(self.folder.socketPath) }
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             for await _ in started {}
             let result: Swift.Result<Result, any Error>
             do { result = .success(try await body(connection)) } catch { result = .failure(error) }
             await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
+            let ending: Swift.Result<Void, any Error>
+            do { ending = .success(try await tasks.waitForAll()) } catch { ending = .failure(error) }
+            // First the socket: with the database the folder goes to whoever waits for it, who makes a socket anew.
+            unlink(self.folder.socketPath)
             await opened.database.close()
+            try ending.get()
             return try result.get()
         }
     }

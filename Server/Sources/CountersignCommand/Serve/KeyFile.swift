@@ -6,13 +6,16 @@ import _Primitives
 /// Without it nothing in the data folder can be opened, so it never lies there and never goes into a backup of it.
 struct KeyFile {
     let path: String
+    /// Where the service manager puts credentials. Its copies may show the mode 0440: the bits of the group stand for
+    /// an access list there that lets the service's user in and nobody else.
+    var credentialsFolder = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"]
 
     /// Reads the key, or makes it where `mayCreate` says that nothing is sealed under another one yet.
     func key(mayCreate: Bool, dataFolder: String, random: RandomSource = .system) throws -> SecretBytes {
-        // A link in the path counts as what it leads to; the file itself need not be there yet.
-        let folder = URL(fileURLWithPath: dataFolder).resolvingSymlinksInPath().path + "/"
-        let place = URL(fileURLWithPath: self.path).deletingLastPathComponent().resolvingSymlinksInPath().path + "/"
-        guard !place.hasPrefix(folder) else {
+        // A link in the path, or the file as a link, counts as what it leads to; the file need not be there yet.
+        let folder = Self.resolved(dataFolder) + "/"
+        let isInside = [Self.resolved(self.folder) + "/", Self.resolved(self.path)].contains { $0.hasPrefix(folder) }
+        guard !isInside else {
             throw CommandFailure(
                 .failed, "the key file \(self.path) lies in the data folder",
                 remedy: "Keep it elsewhere (--key-file): a stolen or backed-up data folder must open nothing.")
@@ -27,14 +30,20 @@ struct KeyFile {
         return try self.create(random: random)
     }
 
+    private var folder: String { URL(fileURLWithPath: self.path).deletingLastPathComponent().path }
+
+    private static func resolved(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
+
     private func read() throws -> SecretBytes {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: self.path)
-        guard let mode = attributes?[.posixPermissions] as? Int, mode & 0o077 == 0 else {
+        let resolved = Self.resolved(self.path)
+        let isCredential = self.credentialsFolder.map { resolved.hasPrefix(Self.resolved($0) + "/") } ?? false
+        let attributes = try? FileManager.default.attributesOfItem(atPath: resolved)
+        guard let mode = attributes?[.posixPermissions] as? Int, mode & (isCredential ? 0o037 : 0o077) == 0 else {
             throw CommandFailure(
                 .failed, "the key file \(self.path) can be read by others",
                 remedy: "chmod 600 \(self.path)")
         }
-        guard let data = FileManager.default.contents(atPath: self.path) else {
+        guard let data = FileManager.default.contents(atPath: resolved) else {
             throw CommandFailure(.failed, "the key file \(self.path) cannot be read")
         }
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)
@@ -46,17 +55,15 @@ struct KeyFile {
         return SecretBytes(bytes)
     }
 
+    /// Makes the file whole or not at all: it gets its name once its bytes are on disk, and never in place of another.
     private func create(random: RandomSource) throws -> SecretBytes {
         let bytes = random.bytes(32)
-        let folder = URL(fileURLWithPath: self.path).deletingLastPathComponent().path
         try? FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let descriptor = open(self.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else {
-            throw CommandFailure(
-                .failed, "the key file \(self.path) cannot be made: \(String(cString: strerror(errno)))",
-                remedy: "Name a place that this user can write to (--key-file).")
-        }
+            atPath: self.folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let unnamed = "\(self.path).\(random.identifier())"
+        let descriptor = open(unnamed, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw self.cannotBeMade() }
+        defer { unlink(unnamed) }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try handle.write(contentsOf: Data((Base64URL.encode(bytes) + "\n").utf8))
@@ -64,8 +71,19 @@ struct KeyFile {
         } catch {
             throw CommandFailure(.failed, "the key file \(self.path) cannot be written: \(error)")
         }
-        DataFolder.synchronizeFolder(folder)
+        guard link(unnamed, self.path) == 0 else {
+            // Another process was first; its key is the one that counts.
+            if errno == EEXIST { return try self.read() }
+            throw self.cannotBeMade()
+        }
+        DataFolder.synchronizeFolder(self.folder)
         return SecretBytes(bytes)
+    }
+
+    private func cannotBeMade() -> CommandFailure {
+        CommandFailure(
+            .failed, "the key file \(self.path) cannot be made: \(String(cString: strerror(errno)))",
+            remedy: "Name a place that this user can write to (--key-file).")
     }
 }
 

@@ -92,8 +92,9 @@ struct ServeCommand: AsyncParsableCommand {
         flags["trace"] = self.trace
         if self.traceBeyondLoopback { flags["traceBeyondLoopback"] = "true" }
         let configuration = try await ServeConfiguration.load(file: self.config, flags: flags)
+        for warning in configuration.warnings { Terminal.standardError("Warning: \(warning)") }
         if self.printConfig {
-            print(configuration.printed)
+            Terminal.standardOutput(configuration.printed)
             return
         }
         try await ServerProcess(configuration: configuration).run()

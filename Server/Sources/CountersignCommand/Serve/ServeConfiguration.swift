@@ -24,7 +24,7 @@ struct ServeConfiguration: Sendable {
         }
 
         /// Whether nobody but this machine reaches it.
-        var isLoopback: Bool { ["127.0.0.1", "::1", "localhost"].contains(self.host) || self.host.hasPrefix("127.") }
+        var isLoopback: Bool { Loopback.contains(self.host) }
 
         var description: String {
             self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
@@ -60,6 +60,7 @@ extension ServeConfiguration {
     static func load(
         file: String?, flags: [String: String], environment: [String: String] = ProcessInfo.processInfo.environment
     ) async throws -> ServeConfiguration {
+        let names = SettingNames()
         var providers: [any ConfigProvider] = [
             InMemoryProvider(
                 name: "flags",
@@ -71,14 +72,16 @@ extension ServeConfiguration {
         ]
         if let file {
             do {
-                providers.append(try await FileProvider<YAMLSnapshot>(filePath: FilePath(file)))
+                providers.append(
+                    try await FileProvider<YAMLSnapshot>(
+                        parsingOptions: .init(secretsSpecifier: names.ofFile), filePath: FilePath(file)))
             } catch {
                 throw CommandFailure(
                     FileManager.default.fileExists(atPath: file) ? .usage : .notFound,
                     "the configuration file \(file) cannot be read: \(error)")
             }
         }
-        let reader = ConfigReader(providers: providers)
+        let reader = ConfigReader(providers: providers, accessReporter: names)
         let bind = try Self.endpoint(reader, "bind", otherwise: "127.0.0.1:8080")
         let certificate = reader.string(forKey: "tlsCertificate")
         let scheme = certificate == nil ? "http" : "https"
@@ -103,6 +106,7 @@ extension ServeConfiguration {
         )
         while configuration.issuer.hasSuffix("/") { configuration.issuer.removeLast() }
         configuration.limits = try Self.limits(reader.string(forKey: "limits"))
+        try names.check(environment: environment)
         try configuration.check()
         return configuration
     }
@@ -145,14 +149,12 @@ extension ServeConfiguration {
     }
 
     private func check() throws {
-        guard let issuer = URLComponents(string: self.issuer), let scheme = issuer.scheme, let host = issuer.host,
-            ["http", "https"].contains(scheme), issuer.query == nil, issuer.fragment == nil, issuer.path.isEmpty
-        else {
+        guard let issuer = ServerOrigin(self.issuer), issuer.text == self.issuer else {
+            // What is written there instead may hold a password.
             throw CommandFailure(
-                .usage, "issuer takes an address such as https://sign-in.example.com, not \(self.issuer)")
+                .usage, "issuer takes scheme, host and port alone, such as https://sign-in.example.com")
         }
-        let isLoopback = ["localhost", "127.0.0.1", "[::1]", "::1"].contains(host)
-        guard scheme == "https" || isLoopback else {
+        guard issuer.isProtected else {
             throw CommandFailure(
                 .usage, "the issuer \(self.issuer) is not https",
                 remedy: "Only a loopback address may do without TLS (--tls-certificate, or a proxy in front).")
@@ -171,6 +173,12 @@ extension ServeConfiguration {
                 .usage, "--trace records who does what, and \(self.bind) is not loopback",
                 remedy: "Add --trace-beyond-loopback if you mean it.")
         }
+    }
+
+    /// What is allowed, but is hardly meant.
+    var warnings: [String] {
+        guard self.facets.isEmpty else { return [] }
+        return ["No app may answer, not even the terminal phone: facets is empty."]
     }
 
     /// The merged configuration as YAML, with what could open something masked.

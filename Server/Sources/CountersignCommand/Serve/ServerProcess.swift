@@ -29,32 +29,34 @@ struct ServerProcess {
         let opened = try OpenStore(
             folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
             limits: SettableLimits.applied(self.configuration.limits))
-        try folder.keep(issuer: self.configuration.issuer)
         let trace = try self.traceRecorder()
         let assembly = try await self.assembly(opened, trace)
         let database = opened.database
+        let listening = Listening(count: 3)
         let services: [any Service] = [
-            try self.application(assembly.publicRouter(), at: self.configuration.bind, isPublic: true, logger),
+            try self.application(
+                assembly.publicRouter(), at: self.configuration.bind, isPublic: true, listening, logger),
             try self.application(
                 assembly.operationsRouter(assertWritable: { try await database.assertWritable() }),
-                at: self.configuration.operationsBind, isPublic: false, logger),
-            LocalAdministration.socketApplication(assembly, folder: folder, logger),
+                at: self.configuration.operationsBind, isPublic: false, listening, logger),
+            LocalAdministration.socketApplication(assembly, folder: folder, logger) { listening.report() },
             assembly.sweeper(logger: logger), RuleReloader(assembly: assembly, signals: reloads, logger: logger),
+            FirstStart(
+                issuer: self.configuration.issuer, folder: folder, administrators: assembly.administrators,
+                listening: listening),
         ]
-        try await self.announceAdministratorLink(assembly, folder)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-        do {
-            try await group.run()
-        } catch let error as IOError {
-            await database.close()
+        let ending: Result<Void, any Error>
+        do { ending = .success(try await group.run()) } catch { ending = .failure(error) }
+        unlink(folder.socketPath)
+        await database.close()
+        do { try ending.get() } catch let error as IOError {
             throw CommandFailure(
                 .failed, "the server cannot listen: \(error)",
                 remedy: "Is another server running there? --bind and --operations-bind choose other addresses.")
         }
-        unlink(folder.socketPath)
-        await database.close()
     }
 
     private func assembly(_ opened: OpenStore, _ trace: TraceRecorder?) async throws -> ServerAssembly {
@@ -98,7 +100,8 @@ struct ServerProcess {
     }
 
     private func application(
-        _ router: Router<ServerContext>, at endpoint: ServeConfiguration.Endpoint, isPublic: Bool, _ logger: Logger
+        _ router: Router<ServerContext>, at endpoint: ServeConfiguration.Endpoint, isPublic: Bool,
+        _ listening: Listening, _ logger: Logger
     ) throws -> any Service {
         var builder = HTTPServerBuilder.http1(
             configuration: .init(
@@ -109,14 +112,16 @@ struct ServerProcess {
         if isPublic, let certificate = self.configuration.tlsCertificate, let key = self.configuration.tlsKey {
             builder = try .tls(builder, tlsConfiguration: self.tls(certificate, key))
         }
-        let readiness = Readiness(
-            message: isPublic ? "ready at \(self.configuration.issuer), listening at \(endpoint)" : nil, logger: logger)
+        let message = isPublic ? "Countersign is ready at \(self.configuration.issuer), listening at \(endpoint)" : nil
         var quiet = logger
         quiet.logLevel = isPublic ? .info : .notice
         return Application(
             router: router, server: builder,
             configuration: .init(address: .hostname(endpoint.host, port: endpoint.port), serverName: nil),
-            onServerRunning: { _ in readiness.announce() }, logger: quiet)
+            onServerRunning: { _ in
+                if let message { logger.info("\(message)") }
+                listening.report()
+            }, logger: quiet)
     }
 
     private var headerBytes: Int { Limits().headerBytes }
@@ -132,19 +137,6 @@ struct ServerProcess {
             throw CommandFailure(
                 .failed, "the certificate or its key cannot be read: \(error)",
                 remedy: "--tls-certificate takes a PEM chain, --tls-key the PEM private key of its first certificate.")
-        }
-    }
-
-    /// Prints the one-time link where a person reads it, else leaves it in a file for the operator.
-    private func announceAdministratorLink(_ assembly: ServerAssembly, _ folder: DataFolder) async throws {
-        guard let secret = try await assembly.administrators.makeLinkIfNone() else { return }
-        let link = "\(self.configuration.issuer)/admin/setup#\(secret)"
-        if Terminal.isInteractive {
-            print("First administrator (works once, for 15 minutes):\n\n  \(link)\n")
-        } else {
-            unlink(folder.administratorLinkPath)
-            try SecretFile(path: folder.administratorLinkPath).write(link)
-            Terminal.standardError("The one-time administrator link is in \(folder.administratorLinkPath)")
         }
     }
 }
@@ -163,13 +155,50 @@ private struct RuleReloader: Service {
     }
 }
 
-/// Says that a listener is there, once.
-private struct Readiness: Sendable {
-    let message: String?
-    let logger: Logger
+/// Counts the listeners that are there.
+private struct Listening: Sendable {
+    let count: Int
+    let reports: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
 
-    func announce() {
-        if let message = self.message { self.logger.info("Countersign is \(message)") }
+    init(count: Int) {
+        self.count = count
+        (self.reports, self.continuation) = AsyncStream.makeStream(of: Void.self)
+    }
+
+    func report() { self.continuation.yield() }
+}
+
+/// What is left in the data folder, and said of the first administrator, once every listener is there: a server that
+/// cannot listen leaves nothing behind.
+private struct FirstStart: Service {
+    let issuer: String
+    let folder: DataFolder
+    let administrators: Administrators
+    let listening: Listening
+
+    func run() async throws {
+        var count = 0
+        // The stream has no end of its own, as a service must not end before the server does.
+        for await _ in self.listening.reports.cancelOnGracefulShutdown() {
+            count += 1
+            guard count == self.listening.count else { continue }
+            try self.folder.keep(issuer: self.issuer)
+            try await self.announceAdministratorLink()
+        }
+    }
+
+    /// Prints the one-time link where a person reads it, else leaves it in a file for the operator.
+    private func announceAdministratorLink() async throws {
+        guard let secret = try await self.administrators.makeLinkIfNone() else { return }
+        let link = "\(self.issuer)/admin/setup#\(secret)"
+        if Terminal.isInteractive {
+            Terminal.standardOutput("First administrator (works once, for 15 minutes):\n\n  \(link)\n")
+        } else {
+            unlink(self.folder.administratorLinkPath)
+            try SecretFile(path: self.folder.administratorLinkPath).write(link)
+            Terminal.standardError("The one-time administrator link is in \(self.folder.administratorLinkPath)")
+        }
     }
 }
 

@@ -68,7 +68,7 @@ struct UAFCommand: ParsableCommand {
                 account: self.account, now: try self.now(),
                 readings: self.lenient.reduce(into: LenientReadings()) { $1.apply(to: &$0) })
             let verdict = try verification.verdict(on: try files.response(self.response), to: request)
-            print(self.json ? JSON.object(verdict.json).text : verdict.text)
+            Terminal.standardOutput(self.json ? JSON.object(verdict.json).text : verdict.text)
             guard verdict.isAccepted else { throw ExitCode(CommandFailure.Status.failed.rawValue) }
         }
 

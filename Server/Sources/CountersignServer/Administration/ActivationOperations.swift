@@ -6,15 +6,14 @@ import Pages
 import Store
 import _Primitives
 
-/// Links that enrol a phone, and the token for the first administrator.
+/// Links that enrol a phone.
 struct ActivationOperations: Sendable {
     let ceremonies: CeremonyEngine
-    let administrators: Administrators
     let trace: TraceRecorder?
 
     private static let activation: [AdminOperation.Field] = [
         .required("id", "The activation."), .optional("username", "Whose phone it is."),
-        .required("state", "created, claimed, answering, pending-confirmation, succeeded, failed or expired."),
+        .required("state", "created, claimed, pending-confirmation, succeeded, denied, failed, expired or cancelled."),
         .optional("deviceName", "What the phone calls itself, once it has answered."),
         .required("expiresAt", "RFC 3339."),
     ]
@@ -51,12 +50,6 @@ struct ActivationOperations: Sendable {
                     (422, "That is not the number; the activation has ended."),
                 ],
                 handler: self.confirm),
-            AdminOperation(
-                method: .post, path: "/tokens", id: "createToken",
-                summary: "Exchange the secret of the one-time administrator link for a token.",
-                body: [.required("secret", "The part of the link after #.")],
-                answer: [.required("token", "Shown this once.")], status: .created,
-                refusals: [(404, "No such secret, or it has expired or been used.")], isOpen: true, handler: self.token),
         ]
     }
 
@@ -96,9 +89,5 @@ struct ActivationOperations: Sendable {
             id: call.parameters["id"] ?? "", number: digits, by: call.actor)
         self.trace?.record(.activationConfirmed, trace: TraceID())
         return Self.json(view)
-    }
-
-    @Sendable private func token(_ call: AdminOperation.Call) async throws -> JSONObject {
-        ["token": .string(try await self.administrators.redeem(secret: call.body.requiredString("secret")))]
     }
 }

@@ -18,7 +18,8 @@ struct AdminDocument {
             "info": .object([
                 "title": .string("Countersign admin API"), "version": .string("1"),
                 "description": .string(
-                    "Accounts, devices, clients and enrolment links. Failures are RFC 9457 problem documents."),
+                    "Accounts, devices, clients, enrolment links, tokens and the audit trail. Failures are RFC 9457 problem documents."
+                ),
             ]),
             "servers": .array([.object(["url": .string(AdminRoutes.prefix)])]),
             "security": .array([.object(["token": .array([])])]),
@@ -100,6 +101,7 @@ struct AdminDocument {
             switch field.kind {
             case .string: property = ["type": .string("string")]
             case .boolean: property = ["type": .string("boolean")]
+            case .integer: property = ["type": .string("integer")]
             case .strings:
                 property = ["type": .string("array"), "items": .object(["type": .string("string")])]
             case .objects(let inner):

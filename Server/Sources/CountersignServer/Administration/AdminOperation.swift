@@ -1,3 +1,4 @@
+import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import _Primitives
@@ -7,7 +8,7 @@ struct AdminOperation: Sendable {
     /// A member of a body.
     struct Field: Sendable {
         indirect enum Kind: Sendable {
-            case string, boolean, strings
+            case string, boolean, integer, strings
             case objects([Field])
         }
 
@@ -111,7 +112,13 @@ struct AdminRoutes: Sendable {
         }
         let call = AdminOperation.Call(
             parameters: parameters, query: request.uri.query, body: body, actor: actor)
-        let answer = try await operation.handler(call)
+        let answer: JSONObject
+        do { answer = try await operation.handler(call) } catch let error as CeremonyError where error.code == .notFound
+        {
+            // The operation knows what it looked for.
+            guard let meaning = operation.refusals.first(where: { $0.status == 404 })?.meaning else { throw error }
+            throw Problem(.notFound, error.code.name, meaning)
+        }
         guard operation.status != .noContent else { return Response(status: .noContent) }
         return .json(answer, status: operation.status)
     }

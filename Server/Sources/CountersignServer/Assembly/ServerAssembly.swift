@@ -68,6 +68,7 @@ public struct ServerAssembly: Sendable {
     public let administrators: Administrators
     /// Where the arrows of runs go, if anywhere.
     public let trace: TraceRecorder?
+    let trail: any AuditStore
     let time: TimeSource
     let random: RandomSource
 
@@ -101,7 +102,7 @@ public struct ServerAssembly: Sendable {
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider, directory: directory,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
-            time: time, random: random)
+            trail: store, time: time, random: random)
     }
 
     /// What everybody reaches: pages, OpenID, phones, back ends, and the admin API behind its tokens.
@@ -155,8 +156,10 @@ public struct ServerAssembly: Sendable {
         AdminRoutes(
             operations: AccountOperations(directory: self.directory, provider: self.provider).operations
                 + ClientOperations(provider: self.provider).operations
-                + ActivationOperations(
-                    ceremonies: self.ceremonies, administrators: self.administrators, trace: self.trace
+                + ActivationOperations(ceremonies: self.ceremonies, trace: self.trace).operations
+                + TokenOperations(administrators: self.administrators).operations
+                + AuditOperations(
+                    trail: self.trail, provider: self.provider, pageSize: self.configuration.limits.pageSize
                 ).operations + RuleOperations(assembly: self).operations,
             guarding: guarding, bodyLimit: self.configuration.limits.bodyBytes)
     }

@@ -67,4 +67,48 @@ extension SQLiteDatabase: AdministrationStore {
             }
         }
     }
+
+    public func administrators(at now: Timestamp, limit: Int) async throws -> [AdministratorRecord] {
+        try await self.read { db in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT id, created_at, expires_at, token_digest FROM administrator
+                        WHERE expires_at > ? ORDER BY created_at, id LIMIT ?
+                        """), arguments: [now.milliseconds, limit]
+            ).map { row in
+                AdministratorRecord(
+                    id: try row.text(0), tokenDigest: try row.bytes(3), createdAt: try row.moment(1),
+                    expiresAt: try row.moment(2))
+            }
+        }
+    }
+
+    public func deleteAdministrator(id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.execute(sql: "DELETE FROM administrator WHERE id = ?", arguments: [id])
+            guard db.changesCount == 1 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func replaceAdministrator(_ administrator: AdministratorRecord, at now: Timestamp, audit: AuditEvent)
+        async throws -> Bool
+    {
+        try await self.step { [sealing] db in
+            try db.execute(
+                sql: """
+                    UPDATE administrator SET token_digest = ?, created_at = ?, expires_at = ?
+                    WHERE id = ? AND expires_at > ?
+                    """,
+                arguments: [
+                    administrator.tokenDigest.blob, administrator.createdAt.milliseconds,
+                    administrator.expiresAt.milliseconds, administrator.id, now.milliseconds,
+                ])
+            guard db.changesCount == 1 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
 }

@@ -34,4 +34,15 @@ public protocol AdministrationStore: Sendable {
 
     /// The administrator of a token that has not expired at `now`; `nil` for any other token.
     func administrator(tokenDigest: [UInt8], at now: Timestamp) async throws -> AdministratorRecord?
+
+    /// The administrators whose tokens have not expired at `now`, the oldest first, at most `limit`.
+    func administrators(at now: Timestamp, limit: Int) async throws -> [AdministratorRecord]
+
+    /// Ends an administrator's token. `false`, and nothing written, where there is no administrator of that identifier.
+    func deleteAdministrator(id: String, audit: AuditEvent) async throws -> Bool
+
+    /// Puts the record in place of the one with its identifier: the token before is worth nothing from then on.
+    /// `false`, and nothing written, where there is none that has not expired at `now`.
+    func replaceAdministrator(_ administrator: AdministratorRecord, at now: Timestamp, audit: AuditEvent) async throws
+        -> Bool
 }

@@ -45,6 +45,40 @@ struct TransferRoutesTests {
         }
     }
 
+    @Test("A confirmed transfer is booked though nobody looks at its page, and though the provider fails at times")
+    func booksWithoutPage() async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let path = try #require(try await bank.transfer().location)
+            bank.provider.state.withLock { state in
+                state.status = ["status": "succeeded"]
+                state.failingStatusCalls = 2
+            }
+            try await bank.follow()
+            // The browser comes back when the provider has long forgotten.
+            bank.provider.state.withLock { $0.status = ["status": "unknown"] }
+            #expect(try await bank.balance() == "4,557.95")
+            #expect(try await bank.get(path).text.contains("data-testid=\"receipt\""))
+        }
+    }
+
+    @Test("Pages that ask at once get one answer of the provider, and the money moves once")
+    func asksOnce() async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let path = try #require(try await bank.transfer().location)
+            bank.provider.state.withLock { $0.status = ["status": "succeeded"] }
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<8 {
+                    group.addTask { try await bank.get(path).text.contains("data-testid=\"receipt\"") }
+                }
+                for try await isReceipt in group { #expect(isReceipt) }
+            }
+            #expect(bank.provider.state.withLock(\.statusCalls) == 1)
+            #expect(try await bank.balance() == "4,557.95")
+        }
+    }
+
     static let results: [(name: String, value: String?)] = [
         ("transaction_hash", Base64.sha256URL("Payment\nAmount: EUR 9234.50")), ("transaction_hash", nil),
         ("transaction_content_type", "image/png"), ("sub", "s-2"), ("session_id", "another"), ("aud", "shop"),

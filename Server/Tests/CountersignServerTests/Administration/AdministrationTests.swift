@@ -5,6 +5,8 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
+import SQLiteStore
+import Store
 import Testing
 import _Primitives
 
@@ -55,16 +57,20 @@ struct AdministrationTests {
     @Test(
         "what is not there is 404, whatever is asked of it",
         arguments: [
-            (HTTPRequest.Method.get, "/accounts/bob"), (.delete, "/accounts/bob"), (.post, "/accounts/bob/lock"),
-            (.post, "/accounts/bob/unlock"), (.get, "/accounts/bob/devices"), (.delete, "/devices/none"),
-            (.delete, "/clients/none"), (.get, "/activations/none"), (.get, "/nothing"),
+            (HTTPRequest.Method.get, "/accounts/bob", "account"), (.delete, "/accounts/bob", "account"),
+            (.post, "/accounts/bob/lock", "account"), (.post, "/accounts/bob/unlock", "account"),
+            (.get, "/accounts/bob/devices", "account"), (.delete, "/devices/none", "device"),
+            (.delete, "/clients/none", "client"), (.get, "/activations/none", "activation"),
+            (.delete, "/tokens/none", "token"), (.post, "/tokens/none/rotate", "token"), (.get, "/nothing", ""),
         ])
-    func missing(method: HTTPRequest.Method, path: String) async throws {
+    func missing(method: HTTPRequest.Method, path: String, thing: String) async throws {
         let server = try await ServerFixture()
         try await server.withSocketClient { client in
             let answer = try await client.send(method, "/admin/v1" + path)
             #expect(answer.response.status == .notFound)
             #expect(answer.response.headers[.contentType] == "application/problem+json")
+            let detail = thing.isEmpty ? "There is nothing at this address." : "There is no such \(thing)."
+            #expect(try answer.object.string("detail") == detail)
         }
     }
 
@@ -133,6 +139,53 @@ struct AdminAuthorizationTests {
         #expect(try await server.assembly.administrators.makeLinkIfNone() == nil)
     }
 
+    /// The token of the first administrator, and their id.
+    private func administrator(_ server: ServerFixture) async throws -> (token: String, id: String) {
+        let secret = try #require(try await server.assembly.administrators.makeLinkIfNone())
+        let token = try await server.assembly.administrators.redeem(secret: secret)
+        return (token, try #require(try await server.assembly.administrators.administrator(token: token)))
+    }
+
+    @Test("tokens are listed without their secrets, and a revoked one is refused at once")
+    func revocation() async throws {
+        let server = try await ServerFixture()
+        let (token, id) = try await self.administrator(server)
+        let headers: HTTPFields = [.authorization: "Bearer \(token)"]
+        try await server.withPublicClient { client in
+            let listed = try await client.send(.get, "/admin/v1/tokens", headers: headers)
+            guard case .object(let entry)? = try listed.object.array("tokens")?.first else {
+                Issue.record("no token is listed")
+                return
+            }
+            #expect(entry["id"] == .string(id) && entry["createdAt"] != nil && entry["expiresAt"] != nil)
+            #expect(!String(buffer: listed.response.body).contains(token))
+            let revoked = try await client.send(.delete, "/admin/v1/tokens/\(id)", headers: headers)
+            #expect(revoked.response.status == .noContent)
+            let refused = try await client.send(.get, "/admin/v1/accounts", headers: headers)
+            #expect(refused.response.status == .unauthorized)
+        }
+        let last = try #require(try await server.database.auditEntries(after: 0, limit: 99).last?.event)
+        #expect(last.kind.rawValue == "administrator-revoked" && last.detail == id && last.actor == id)
+        #expect(try await server.assembly.administrators.makeLinkIfNone() != nil, "there is a way back in")
+    }
+
+    @Test("a rotated token gives way to the new one, for as long as a new token lives")
+    func rotation() async throws {
+        let server = try await ServerFixture()
+        let (token, id) = try await self.administrator(server)
+        server.clock.advance(by: .seconds(24 * 60 * 60))
+        let answer = try await server.withSocketClient { client in
+            try await client.send(.post, "/admin/v1/tokens/\(id)/rotate").object
+        }
+        let new = try answer.requiredString("token")
+        #expect(try await server.assembly.administrators.administrator(token: token) == nil)
+        #expect(try await server.assembly.administrators.administrator(token: new) == id)
+        let record = try #require(try await server.assembly.administrators.list().first)
+        #expect(record.createdAt == server.clock.now())
+        let last = try #require(try await server.database.auditEntries(after: 0, limit: 99).last?.event)
+        #expect(last.kind.rawValue == "administrator-token-rotated" && last.detail == id && last.actor == "socket")
+    }
+
     @Test("the link's secret ends with its time")
     func expiry() async throws {
         let server = try await ServerFixture()
@@ -141,6 +194,73 @@ struct AdminAuthorizationTests {
         try await server.withPublicClient { client in
             let late = try await client.send(.post, "/admin/v1/tokens", ["secret": .string(secret)])
             #expect(late.response.status != .created)
+        }
+    }
+}
+
+@Suite("Admin API: the audit trail and the signing key")
+struct AuditOperationTests {
+    @Test("the trail is read in pages, and names nobody")
+    func list() async throws {
+        let server = try await ServerFixture(limits: Self.smallPages)
+        try await server.withSocketClient { client in
+            for name in ["alice", "bob", "carol"] {
+                _ = try await client.send(.post, "/admin/v1/accounts", ["username": .string(name)])
+            }
+            var (numbers, last): ([Int64], Int64) = ([], 0)
+            while true {
+                let answer = try await client.send(.get, "/admin/v1/audit?after=\(last)")
+                #expect(!String(buffer: answer.response.body).contains("alice"))
+                let entries = try #require(try answer.object.array("entries"))
+                #expect(entries.count <= 2)
+                guard !entries.isEmpty else { break }
+                for case .object(let entry) in entries {
+                    numbers.append(try entry.requiredInteger("number"))
+                    last = numbers.last ?? 0
+                    guard try entry.requiredString("kind") == "account-created" else { continue }
+                    #expect(entry["actor"] == .string("socket") && entry["account"] != nil)
+                    #expect(try entry.string("at") == server.clock.now().description)
+                }
+            }
+            #expect(numbers == Array(1...Int64(numbers.count)) && numbers.count >= 3)
+            for query in ["after=x", "after=-1", "after=%F"] {
+                #expect(try await client.send(.get, "/admin/v1/audit?" + query).response.status == .badRequest)
+            }
+        }
+    }
+
+    private static var smallPages: Limits {
+        var limits = Limits()
+        limits.pageSize = 2
+        return limits
+    }
+
+    @Test("an intact trail is told with its length")
+    func verify() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            _ = try await client.send(.post, "/admin/v1/accounts", ["username": .string("alice")])
+            let count = try await server.database.auditEntries(after: 0, limit: 99).count
+            let answer = try await client.send(.get, "/admin/v1/audit/verification").object
+            #expect(answer == ["intact": .bool(true), "entries": .integer(Int64(count))])
+        }
+    }
+
+    @Test("the signing key is rotated, the old one stays published, and the trail says who did it")
+    func rotate() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let answer = try await client.send(.post, "/admin/v1/keys/rotate")
+            #expect(answer.response.status == .noContent)
+        }
+        let last = try #require(try await server.database.auditEntries(after: 0, limit: 99).last?.event)
+        #expect(last.kind.rawValue == "signing-key-rotated" && last.actor == "socket")
+        try await server.withPublicClient { client in
+            let keys = try await client.send(.get, "/oauth2/jwks").object.array("keys")
+            #expect(keys?.count == 2)
+            for (method, path) in [(HTTPRequest.Method.post, "/keys/rotate"), (.get, "/audit"), (.get, "/tokens")] {
+                #expect(try await client.send(method, "/admin/v1" + path).response.status == .unauthorized)
+            }
         }
     }
 }
@@ -186,7 +306,7 @@ struct AdminDocumentTests {
             let document = try await client.send(.get, "/admin/v1/openapi.json").object
             #expect(document["openapi"] == .string("3.1.0"))
             let paths = try document.requiredObject("paths")
-            #expect(paths.members.count == 14)
+            #expect(paths.members.count == 19)
             for (path, item) in paths.members {
                 guard case .object(let item) = item else { continue }
                 let known = Set(item.members.map { $0.name.uppercased() })

@@ -51,7 +51,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/account/v1/notices", allow: "GET, HEAD"),
         .init(path: "/account/v1/sessions", allow: "GET, HEAD"),
         .init(path: "/account/v1/sessions/unknown", allow: "DELETE"),
-        .init(path: "/admin/v1/tokens", allow: "POST", body: .json),
+        .init(path: "/admin/v1/tokens", allow: "GET, HEAD, POST", body: .json),
     ]
 
     /// Bodies that are not what any address takes.

@@ -1,0 +1,110 @@
+import ArgumentParser
+import _Primitives
+
+/// `countersign admin token`: who may administer from elsewhere.
+struct TokenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token",
+        abstract: "Administrators' tokens: who may administer from elsewhere.",
+        subcommands: [List.self, Revoke.self, Rotate.self]
+    )
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the tokens that are valid; never their secrets.")
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection { try await $0.call("GET", "/tokens") }
+            try self.options.show(answer) { object in
+                let tokens = try object.array("tokens") ?? []
+                guard !tokens.isEmpty else { return "no tokens" }
+                return Terminal.table(
+                    try tokens.compactMap { token in
+                        guard case .object(let token) = token else { return nil }
+                        return [
+                            try token.requiredString("id"), "made \(try token.requiredString("createdAt"))",
+                            "valid until \(try token.requiredString("expiresAt"))",
+                        ]
+                    })
+            }
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "End a token at once.",
+            discussion: "After the last one the server's next start gives a one-time administrator link again."
+        )
+
+        @Argument(help: "The token's id, as `list` shows it.")
+        var id: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection {
+                try await $0.call("DELETE", "/tokens/\(self.id.pathSegment)")
+            }
+            self.options.show(answer) { _ in "Revoked." }
+        }
+    }
+
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Put a new token in place of one, which ends at once; the new one is shown this once.")
+
+        @Argument(help: "The token's id, as `list` shows it.")
+        var id: String
+
+        @Option(name: .long, help: "A new file of mode 0600 for the token, which is not printed then.")
+        var tokenFile: String?
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            // The file first: a token that can be kept nowhere would lock its owner out.
+            let file = try self.tokenFile.map { try SecretFile(path: $0) }
+            let answer = try await self.options.withConnection {
+                try await $0.call("POST", "/tokens/\(self.id.pathSegment)/rotate")
+            }
+            guard case .object(var object) = answer else { return }
+            if let file {
+                try file.write(try object.requiredString("token"))
+                object["token"] = nil
+                object["tokenFile"] = .string(file.path)
+            }
+            try self.options.show(.object(object)) {
+                if let path = self.tokenFile { return "token  in \(path)" }
+                return "export COUNTERSIGN_ADMIN_TOKEN=\(try $0.requiredString("token"))"
+            }
+        }
+    }
+}
+
+/// `countersign admin key`: what tokens are signed with.
+struct SigningKeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "key",
+        abstract: "The key that ID tokens, access tokens and confirmations are signed with.",
+        subcommands: [Rotate.self]
+    )
+
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Sign with a new key from now on.",
+            discussion: """
+                The old key stays in the published key set until everything that it signed has expired, so nobody is \
+                signed out.
+                """
+        )
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection { try await $0.call("POST", "/keys/rotate") }
+            self.options.show(answer) { _ in "Rotated." }
+        }
+    }
+}

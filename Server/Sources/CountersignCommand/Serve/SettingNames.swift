@@ -1,0 +1,92 @@
+import Configuration
+import Synchronization
+
+/// Which settings there are, learnt from what is looked up, so that a misspelt one is refused and not passed over.
+final class SettingNames: AccessReporter {
+    private struct State {
+        var known: Set<String> = []
+        var unreadable: [String] = []
+        var inFile: Set<String> = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Variables with the same beginning that are for other commands.
+    private static let otherVariables: Set<String> = ["COUNTERSIGN_ADMIN_URL", "COUNTERSIGN_ADMIN_TOKEN"]
+    /// What an orchestrator tells every container of a service called `countersign`.
+    private static let serviceLinks = ["COUNTERSIGN_PORT", "COUNTERSIGN_SERVICE_HOST", "COUNTERSIGN_SERVICE_PORT"]
+
+    func report(_ event: AccessEvent) {
+        let name = event.metadata.key.description
+        let isUnreadable = event.providerResults.contains { if case .failure = $0.result { true } else { false } }
+        self.state.withLock { state in
+            state.known.insert(name)
+            if isUnreadable { state.unreadable.append(name) }
+        }
+    }
+
+    /// Notes the names that stand in a file as it is read; none of them is a secret.
+    var ofFile: SecretsSpecifier<String, Void> {
+        .dynamic { name, _ in
+            self.state.withLock { _ = $0.inFile.insert(name) }
+            return false
+        }
+    }
+
+    /// Once every setting was looked up: throws a usage ``CommandFailure`` for a name in the file or in the environment
+    /// that is no setting's, or whose value is no text.
+    func check(environment: [String: String]) throws {
+        let state = self.state.withLock { $0 }
+        if let name = state.unreadable.min() {
+            throw CommandFailure(
+                .usage, "\(name) in the configuration file takes one text, not a list",
+                remedy: "Several values go into one text, separated by commas.")
+        }
+        for name in state.inFile.subtracting(state.known).sorted() {
+            if let group = name.split(separator: ".").first.map(String.init), group != name, state.known.contains(group)
+            {
+                throw CommandFailure(
+                    .usage, "\(group) in the configuration file takes one text, not a group of settings")
+            }
+            throw Self.unknown("setting \(name) in the configuration file", name, among: state.known)
+        }
+        let variables = Set(state.known.map(Self.variable)).union(Self.otherVariables)
+        for name in environment.keys.sorted() where name.hasPrefix("COUNTERSIGN_") && !variables.contains(name) {
+            guard !Self.serviceLinks.contains(where: { name == $0 || name.hasPrefix($0 + "_") }) else { continue }
+            throw Self.unknown("variable \(name)", name, among: variables)
+        }
+    }
+
+    /// `keyFile` is `COUNTERSIGN_KEY_FILE`.
+    private static func variable(_ name: String) -> String {
+        "COUNTERSIGN_" + name.map { $0.isUppercase ? "_\($0)" : $0.uppercased() }.joined()
+    }
+
+    private static func unknown(_ what: String, _ name: String, among known: Set<String>) -> CommandFailure {
+        // The beginning that all variables have makes none of them more alike.
+        func bare(_ name: String) -> Substring { name.hasPrefix("COUNTERSIGN_") ? name.dropFirst(12) : name[...] }
+        let distances = known.sorted().map { (name: $0, distance: self.distance(bare(name), bare($0))) }
+        let nearest = distances.min { $0.distance < $1.distance }
+        guard let nearest, nearest.distance <= bare(nearest.name).count / 3 else {
+            return CommandFailure(
+                .usage, "there is no \(what)", remedy: "There are: \(known.sorted().joined(separator: ", ")).")
+        }
+        return CommandFailure(.usage, "there is no \(what)", remedy: "Is it \(nearest.name)?")
+    }
+
+    /// How many letters must be put in, taken out or changed to make one of the other (Levenshtein).
+    private static func distance(_ left: Substring, _ right: Substring) -> Int {
+        let right = Array(right)
+        var row = Array(0...right.count)
+        for (index, letter) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for column in right.indices {
+                let replaced = diagonal + (letter == right[column] ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = min(replaced, row[column] + 1, diagonal + 1)
+            }
+        }
+        return row[right.count]
+    }
+}

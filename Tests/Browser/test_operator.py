@@ -1,0 +1,124 @@
+"""What an operator's commands say and how they end, as scripts see them: through pipes, and by exit codes."""
+
+import json
+import subprocess
+import threading
+import time
+
+import pytest
+
+from programs import BINARIES, ENVIRONMENT, PIN, Phone, Server, run
+
+
+class Waiting:
+    """`countersign admin activation create --wait --json` with its output in a pipe."""
+
+    def __init__(self, server, username):
+        server.admin("account", "add", username)
+        self.process = subprocess.Popen(
+            [BINARIES / "countersign", "admin", "activation", "create", username, "--wait", "--json"]
+            + ["--data", server.folder / "data"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=ENVIRONMENT,
+        )
+        # A link that does not come is a failure and not an endless wait.
+        self.timer = threading.Timer(60, self.process.kill)
+        self.timer.start()
+
+    def link(self):
+        """The first object, which must come while the command waits."""
+        line = self.process.stdout.readline()
+        assert line, "no link came through the pipe"
+        assert self.process.poll() is None
+        return json.loads(line)["link"]
+
+    def end(self, typed=""):
+        out, err = self.process.communicate(typed, timeout=60)
+        self.timer.cancel()
+        return self.process.returncode, out, err
+
+
+def test_waiting_ends_when_the_person_declines(deployment, tmp_path):
+    waiting = Waiting(deployment.server, "declines")
+    Phone(tmp_path / "phone")("enroll", waiting.link(), "--deny").expect(1)
+    code, _, err = waiting.end()
+    assert code == 1
+    assert "declined on the phone" in err
+
+
+def test_waiting_ends_with_the_number(deployment, tmp_path):
+    waiting = Waiting(deployment.server, "enrols")
+    events = Phone(tmp_path / "phone")("enroll", waiting.link(), "--approve", "--pin-stdin", stdin=PIN + "\n").expect(0)
+    code, out, _ = waiting.end(events["confirmation"]["number"] + "\n")
+    assert code == 0
+    assert json.loads(out)["state"] == "succeeded"
+
+
+@pytest.mark.parametrize("url", ["http://example.com", "http://127.0.0.1.example.com", "https://a.example/path"])
+def test_a_token_is_not_sent_to_just_anybody(url):
+    secrets = {"COUNTERSIGN_ADMIN_URL": url, "COUNTERSIGN_ADMIN_TOKEN": "secret"}
+    code, _, err = run("countersign", "admin", "account", "list", environment=secrets)
+    assert code == 2 and "secret" not in err
+    code, _, err = run("countersign", "admin", "login", stdin=f"{url}/admin/setup#secret\n")
+    assert code == 2 and "secret" not in err
+
+
+def test_a_server_that_is_not_there_is_unreachable_soon():
+    began = time.monotonic()
+    nowhere = {"COUNTERSIGN_ADMIN_URL": "http://127.0.0.1:1", "COUNTERSIGN_ADMIN_TOKEN": "t"}
+    code, _, err = run("countersign", "admin", "account", "list", environment=nowhere)
+    assert code == 5 and "does not answer" in err
+    assert time.monotonic() - began < 15
+
+
+def test_tokens_keys_and_the_trail(tmp_path):
+    server = Server(tmp_path / "server").start()
+    try:
+        link = (server.folder / "data" / "administrator-link").read_text()
+        code, out, _ = run("countersign", "admin", "login", "--json", stdin=link)
+        assert code == 0
+        far = {"COUNTERSIGN_ADMIN_URL": server.issuer, "COUNTERSIGN_ADMIN_TOKEN": json.loads(out)["token"]}
+
+        def admin(*arguments):
+            return run("countersign", *arguments, "--json", environment=far)
+
+        assert admin("admin", "account", "add", "alice")[0] == 0
+        assert admin("admin", "key", "rotate")[0] == 0
+        code, out, _ = admin("audit", "export")
+        kinds = [json.loads(line)["kind"] for line in out.splitlines()]
+        assert code == 0 and "account-created" in kinds and "signing-key-rotated" in kinds
+        code, out, _ = admin("audit", "verify")
+        assert code == 0 and json.loads(out) == {"intact": True, "entries": len(kinds)}
+        token = json.loads(admin("admin", "token", "list")[1])["tokens"][0]["id"]
+        assert admin("admin", "token", "revoke", token)[0] == 0
+        code, _, err = admin("admin", "account", "list")
+        assert code == 1 and "administrator's token" in err
+    finally:
+        server.stop()
+
+
+def test_a_misspelt_setting_is_named(tmp_path):
+    (tmp_path / "config.yaml").write_text("trustedProxy: 10.0.0.0/8\n")
+    code, out, err = run("countersign", "serve", "--config", tmp_path / "config.yaml", "--print-config")
+    assert (code, out) == (2, "") and "trustedProxies" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--client-secret-file", "/nope/x"], 1),
+        (["--client-secret-file", "/etc/hostname", "--trace", "/nope/x"], 1),
+        (["--client-secret-file", "/etc/hostname", "--issuer", "http://evil.example"], 2),
+        (["--client-secret-file", "/etc/hostname", "--bind", "nowhere"], 2),
+        (["--no-such-option"], 2),
+        ([], 2),
+    ],
+)
+def test_the_bank_says_what_is_wrong(arguments, code):
+    ended, _, err = run("bank", "--client-id", "bank", *arguments)
+    assert ended == code
+    first = err.splitlines()[0]
+    assert first.startswith("Error: ") and "NSCocoa" not in err and "Domain=" not in err
