@@ -143,6 +143,20 @@ struct AdminCommandTests {
         #expect(ContinuousClock.now - start < .seconds(10), "nobody waits for a server that is not there")
     }
 
+    @Test("a list of people is all of them, however many the server gives at a time")
+    func pages() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        let count = Limits().pageSize + 1
+        try await place.withAssembly { assembly in
+            for number in 0..<count {
+                _ = try await assembly.directory.create(username: "a+b&\(number)", displayName: nil, by: "test")
+            }
+        }
+        let accounts = try await place.options.withConnection(AccountCommand.List.accounts)
+        #expect(Set(accounts).count == count && accounts.count == count)
+    }
+
     @Test("tokens are listed, rotated into a file and revoked")
     func tokens() async throws {
         let place = try await Place()

@@ -62,13 +62,25 @@ struct AccountCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection { try await $0.call("GET", "/accounts") }
-            try self.options.show(answer) { object in
-                try (object.array("accounts") ?? []).compactMap { account in
+            let accounts = try await self.options.withConnection(Self.accounts)
+            try self.options.show(.object(["accounts": .array(accounts)])) { _ in
+                try accounts.compactMap { account in
                     guard case .object(let account) = account else { return nil }
                     return try AccountCommand.text(account)
                 }.joined(separator: "\n")
             }
+        }
+
+        /// All accounts; the server gives a page at a time.
+        static func accounts(over connection: AdminConnection) async throws -> [JSON] {
+            var (accounts, query) = ([JSON](), "")
+            while case .object(let page) = try await connection.call("GET", "/accounts" + query),
+                let more = try page.array("accounts"), case .object(let last)? = more.last
+            {
+                accounts += more
+                query = "?after=" + (try last.requiredString("username")).pathSegment
+            }
+            return accounts
         }
     }
 

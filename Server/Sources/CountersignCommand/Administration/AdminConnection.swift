@@ -3,6 +3,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 import _Primitives
 
 /// Where an administration command finds its server.
@@ -110,7 +111,8 @@ struct AdminConnection: Sendable {
             response = try await Self.client.execute(request, timeout: .seconds(seconds))
             bytes = try await response.body.collect(upTo: 1 << 20)
         } catch {
-            throw CommandFailure(.unreachable, "the server does not answer: \(error)", remedy: self.remedy)
+            throw CommandFailure(
+                .unreachable, "the server does not answer (\(Self.cause(of: error)))", remedy: self.remedy)
         }
         guard !(300..<400).contains(response.status.code) else {
             throw CommandFailure(
@@ -120,6 +122,15 @@ struct AdminConnection: Sendable {
         let answer = bytes.readableBytes == 0 ? JSON.object([:]) : try Self.parse(bytes)
         guard (200..<300).contains(response.status.code) else { throw Self.failure(response.status.code, answer) }
         return answer
+    }
+
+    /// What kept the answer from coming, in a few words.
+    private static func cause(of error: any Error) -> String {
+        switch error {
+        case let error as HTTPClientError: error.shortDescription
+        case let error as NIOSSLError: "TLS: \(error)"
+        default: "no connection"
+        }
     }
 
     private var remedy: String {
