@@ -29,6 +29,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case policy
     case facetList = "facet-list"
     case metadata
+    case metadataEntry = "metadata-entry"
+    case lenientResponse = "lenient-response"
     case keysAndSignatures = "keys-and-signatures"
     case outOfBandPayload = "out-of-band-payload"
     case transactionText = "transaction-text"
@@ -61,6 +63,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .policy: Self.policy(bytes)
         case .facetList: FacetListTarget.holds(bytes)
         case .metadata: Self.metadata(bytes)
+        case .metadataEntry: Self.metadataEntry(bytes)
+        case .lenientResponse: Self.lenientResponse(bytes)
         case .keysAndSignatures: Self.keysAndSignatures(bytes)
         case .outOfBandPayload: Self.outOfBandPayload(bytes)
         case .transactionText: Self.transactionText(bytes)
@@ -192,6 +196,50 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     private static func metadata(_ bytes: [UInt8]) -> Bool {
         guard let statement = try? MetadataStatement(parsing: bytes) else { return true }
         return statement.info.aaid == statement.aaid && (try? AAID(statement.aaid.text)) == statement.aaid
+    }
+
+    /// A statement with its reports: of a day or of none, never of something else.
+    private static func metadataEntry(_ bytes: [UInt8]) -> Bool {
+        guard let entry = try? MetadataEntry(parsing: bytes) else { return true }
+        return entry.reports.allSatisfy { report in
+            report.effectiveDate.map { $0.utf8.count == 10 && $0.utf8.filter { $0 == UInt8(ascii: "-") }.count == 2 }
+                ?? true
+        }
+    }
+
+    /// All lenient readings at once: what the strict ones read, these read as the same.
+    private static func lenientResponse(_ bytes: [UInt8]) -> Bool {
+        var reading = LenientReadings()
+        reading.row2Base64 = true
+        reading.row3SignedDataAnywhere = true
+        reading.row18ExpiredCertificates = true
+        reading.row20UnmarkedIssuers = true
+        reading.row21VendorTags = [TLVTag(rawValue: 0x3FFC), TLVTag(rawValue: 0x3FFD)]
+        reading.row26ShortNonces = true
+        reading.section2NoChannelBinding = true
+        reading.section7EmptyFacetID = true
+        reading.section14AnyText = true
+        func reads<Value: Equatable>(_ parse: (LenientReadings) throws -> Value) -> Bool {
+            let lenient = try? parse(reading)
+            return (try? parse(LenientReadings())).map { $0 == lenient } ?? true
+        }
+        func inside(_ fcParams: String, _ assertions: [EncodedAssertion]) -> Bool {
+            reads { try FinalChallengeParams(encoded: fcParams, reading: $0) }
+                && assertions.allSatisfy { assertion in
+                    reads { try RegistrationAssertion(parsing: assertion.bytes, reading: $0) }
+                        && reads { try AuthenticationAssertion(parsing: assertion.bytes, reading: $0) }
+                }
+        }
+        guard reads({ try RegistrationResponse(parsing: bytes, reading: $0) }),
+            reads({ try AuthenticationResponse(parsing: bytes, reading: $0) })
+        else { return false }
+        if let response = try? RegistrationResponse(parsing: bytes, reading: reading) {
+            return inside(response.fcParams, response.assertions)
+        }
+        if let response = try? AuthenticationResponse(parsing: bytes, reading: reading) {
+            return inside(response.fcParams, response.assertions)
+        }
+        return true
     }
 
     private static func keysAndSignatures(_ bytes: [UInt8]) -> Bool {

@@ -11,6 +11,7 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
     case authenticationVerdict = "authentication-verdict"
     case certificateChain = "certificate-chain"
     case registeredKey = "registered-key"
+    case revocationList = "revocation-list"
 
     /// Judges `bytes`. `false`: they were accepted, and must not have been.
     public func holds(_ bytes: [UInt8]) -> Bool {
@@ -19,6 +20,7 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
         case .authenticationVerdict: Self.signed.map { !$0.accepts(authentication: bytes, key: nil) } ?? false
         case .certificateChain: Self.chain(bytes)
         case .registeredKey: Self.registeredKey(bytes)
+        case .revocationList: Self.revocationList(bytes)
         }
     }
 
@@ -37,6 +39,15 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
         guard let full else { return false }
         guard let response = full.response(certificates: certificates) else { return true }
         return !full.accepts(registration: response) || certificates.first == full.certificates.first
+    }
+
+    /// An operator's list: whatever it names is refused from then on, and is something that can be met.
+    private static func revocationList(_ bytes: [UInt8]) -> Bool {
+        guard let list = try? RevocationList(parsing: bytes) else { return true }
+        var catalog = MetadataCatalog()
+        catalog.revoke(list)
+        return list.models.allSatisfy(catalog.isRevoked) && list.keys.allSatisfy { $0.count == 32 }
+            && list.certificates.allSatisfy { $0.serialNumber.count <= 20 && $0.serialNumber.first != 0 }
     }
 
     /// A stored key, of each format, that is to have made a true signature. Accepted is the true key alone.

@@ -35,6 +35,9 @@ private struct Files {
         for (index, statement) in vector.metadata.enumerated() {
             try self.write("\(self.metadata)/\(index).json", .object(statement))
         }
+        if let revocations = vector.revocations {
+            try self.write("\(self.metadata)/\(MetadataCatalog.revocationFile)", .object(revocations))
+        }
         let keys = vector.registered.map { key in
             JSON.object(
                 RegisteredCredential(

@@ -34,6 +34,9 @@ extension TestVector {
                 try self.metadata.map { try MetadataStatement(parsing: JSON.object($0).serialized) },
                 revoked: Set(self.revoked)),
             trustedFacets: Set(try self.trustedFacets.map { try FacetID($0) }))
+        if let revocations {
+            configuration.metadata.revoke(try RevocationList(parsing: JSON.object(revocations).serialized))
+        }
         if let serverEndPoints {
             configuration.channelBinding = .required(
                 .init(serverEndPoints: Set(serverEndPoints), tlsServerCertificates: []))

@@ -40,6 +40,7 @@ struct AssertionDraft {
     // What the server has and sent.
     var metadata: [JSONObject]
     var revoked: [AAID] = []
+    var revocations: JSONObject?
     var trustedFacets = [Self.facet]
     var serverEndPoints: [String]?
     var registered: [TestVector.RegisteredKey] = []
@@ -77,6 +78,9 @@ struct AssertionDraft {
     var signsAs: (([UInt8]) throws -> [UInt8])?
     /// The certificates of a full attestation.
     var chain: [[UInt8]]
+
+    /// Authenticators that take part beside this one, with nothing wrong; their assertions stand first.
+    var companions: [AssertionDraft] = []
 
     // Last changes, from the inside to the outside.
     var changeSigned: (inout [TLVItem]) throws -> Void = { _ in }
@@ -164,14 +168,17 @@ struct AssertionDraft {
 
     /// The dictionary of the request.
     func request() throws -> JSONObject {
+        var policy = self.policy
+        let others = self.companions.flatMap { $0.policy.accepted[0] }
+        policy.accepted = policy.accepted.map { $0 + others }
         let message: [UInt8] =
             self.scenario.operation == .registration
             ? RegistrationRequest(
-                header: self.sentHeader, challenge: self.challenge, username: Self.account, policy: self.policy
+                header: self.sentHeader, challenge: self.challenge, username: Self.account, policy: policy
             ).serialized
             : AuthenticationRequest(
                 header: self.sentHeader, challenge: self.challenge, transaction: self.sentTransaction,
-                policy: self.policy
+                policy: policy
             ).serialized
         guard case .array(let dictionaries) = try JSON(parsing: message),
             case .object(let dictionary)? = dictionaries.first
@@ -182,9 +189,12 @@ struct AssertionDraft {
     /// The response's text.
     func response() throws -> String {
         let text = self.parametersText ?? self.parameters.encoded
-        var bytes = try self.assertion(hash: self.finalChallengeHash ?? FinalChallengeParams.hash(ofEncoded: text))
+        let hash = FinalChallengeParams.hash(ofEncoded: text)
+        var bytes = try self.assertion(hash: self.finalChallengeHash ?? hash)
         self.changeBytes(&bytes)
-        let assertions = [EncodedAssertion(scheme: self.scheme, bytes: bytes)]
+        let assertions =
+            try self.companions.map { EncodedAssertion(bytes: try $0.assertion(hash: hash)) }
+            + [EncodedAssertion(scheme: self.scheme, bytes: bytes)]
         let message =
             self.scenario.operation == .registration
             ? RegistrationResponse(header: self.header, fcParams: text, assertions: assertions).serialized

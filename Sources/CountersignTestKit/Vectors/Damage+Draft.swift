@@ -1,3 +1,4 @@
+import Crypto
 import UAF
 import _Primitives
 
@@ -37,6 +38,7 @@ extension Damage {
         case .otherAppID:
             draft.parameters.appID = "https://other.example.com/uaf/facets"
             draft.header.appID = draft.parameters.appID
+        case .malformedOrigin: draft.parameters.facetID = try FacetID(AssertionDraft.facet + "?facet")
         case .untrustedFacet: draft.parameters.facetID = try FacetID("https://stranger.example")
         case .otherChannel:
             draft.serverEndPoints = [draft.random.token()]
@@ -123,6 +125,22 @@ extension Damage {
                 AssertionDraft.statement(
                     other, algorithm: .p256Raw, format: .eccX962Raw, attestations: [.basicSurrogate], roots: []))
         case .disallowed: draft.policy.disallowed = [MatchCriteria(aaid: [draft.aaid])]
+        case .unreadableBan:
+            var ban = MatchCriteria(aaid: [other])
+            ban.extensions = [Extension(id: "com.example.unknown", data: "", failIfUnknown: true)]
+            draft.policy.disallowed = [ban]
+        case .bannedVersion:
+            draft.authenticatorVersion = 2
+            var ban = MatchCriteria(aaid: [draft.aaid])
+            ban.authenticatorVersion = 2
+            draft.policy.disallowed = [ban]
+        case .silentAlone:
+            func method(_ number: Int64) -> JSON { .object(["userVerification": .integer(number)]) }
+            draft.metadata[0]["userVerificationDetails"] = .array([
+                .array([method(2), method(4)]), .array([method(0x200)]),
+            ])
+        case .revokedKey:
+            draft.revocations = ["keys": .array([Self.digest(of: try draft.keyPair.subjectPublicKeyInfo)])]
         case .existingKey: draft.registered = [draft.registeredKey(account: "bob")]
         case .unknownKey: draft.registered = []
         case .foreignKey: draft.registered = [draft.registeredKey(account: "bob")]
@@ -147,6 +165,11 @@ extension Damage {
             draft.publicKey = try draft.signer.publicKey(draft.scenario.encoding)
         default: break
         }
+    }
+
+    /// SHA-256, in hexadecimal.
+    private static func digest(of bytes: [UInt8]) -> JSON {
+        .string(SHA256.hash(data: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
     }
 
     private func damageCertificates(_ draft: inout AssertionDraft) throws {
@@ -179,6 +202,23 @@ extension Damage {
         case .otherModelsCertificate: try self.makeChain(&draft, .otherModel)
         case .intermediateIsNoAuthority: try self.makeChain(&draft, .intermediateIsNoAuthority)
         case .forgedLeaf: try self.makeChain(&draft, .forgedLeaf)
+        case .issuingLeaf: try self.makeChain(&draft, .issuingLeaf)
+        case .nameConstraints: try self.makeChain(&draft, .nameConstraints)
+        case .longSerialNumber: try self.makeChain(&draft, .longSerialNumber)
+        case .surplusCertificate:
+            draft.metadata[0] = AssertionDraft.statement(
+                draft.aaid, algorithm: draft.algorithm, format: draft.format, attestations: [.basicFull],
+                roots: [draft.chain[0]])
+        case .revokedCertificate:
+            draft.revocations = [
+                "certificates": .array([
+                    .object(["aaid": .string(draft.aaid.text), "serialNumber": .string("02")])
+                ])
+            ]
+        case .revokedAttestationKey:
+            draft.revocations = [
+                "keys": .array([Self.digest(of: try draft.certificates.leafKey.subjectPublicKeyInfo)])
+            ]
         default: break
         }
     }
@@ -206,6 +246,15 @@ extension Damage {
                 items[0].value[index + 4] ^= 1
             }
         case .shortSignature: draft.changeSignature = { $0.removeLast() }
+        case .longSignature: draft.changeSignature = { $0.append(0) }
+        case .longForm:
+            // A byte more for the length: of a SEQUENCE below 128 bytes, of an OCTET STRING of 256.
+            draft.changeSignature = { signature in
+                let isSequence = signature[0] == 0x30
+                signature =
+                    isSequence
+                    ? [0x30, 0x81] + signature.dropFirst() : [0x04, 0x83, 0x00] + signature.dropFirst(2)
+            }
         case .otherEncoding:
             let (signer, sibling) = (draft.signer, draft.algorithm.sibling)
             draft.signsAs = { try signer.sign($0, sibling) }

@@ -10,18 +10,18 @@ extension Damage {
         case .foreignServerData, .lostServerData, .otherChallenge: .invalidRequest
         case .otherChannel: .channelBindingRefused
         case .unknownAAID: .unknownAAID
-        case .revokedAAID: .revokedAuthenticator
+        case .revokedAAID, .revokedKey, .revokedCertificate, .revokedAttestationKey: .revokedAuthenticator
         case .existingKey, .otherKeyFormat, .keyOffCurve, .keyAtInfinity, .longModulus, .evenExponent,
             .smallExponent:
             .unacceptableKey
         case .unknownKey: .unknownKeyID
         case .foreignKey: .unauthorized
-        case .outsidePolicy, .disallowed: .unacceptableAuthenticator
+        case .outsidePolicy, .disallowed, .unreadableBan, .bannedVersion, .silentAlone: .unacceptableAuthenticator
         case .otherAlgorithm: .unacceptableAlgorithm
         case .ecdaa, .otherAttestation, .notPreferredAttestation, .surrogateWithRoots, .fullWithoutRoots,
             .otherRoot, .missingIntermediate, .reversedChain, .expiredLeaf, .futureLeaf, .otherModelsCertificate,
             .intermediateIsNoAuthority, .forgedLeaf, .brokenCertificate, .fullSignedByNewKey, .brokenAttestation,
-            .attestedByOtherKey:
+            .attestedByOtherKey, .issuingLeaf, .nameConstraints, .longSerialNumber, .surplusCertificate:
             .unacceptableAttestation
         default: .unacceptableContent
         }
@@ -35,7 +35,7 @@ extension Damage {
         case .foreignServerData, .lostServerData: "serverData"
         case .unreadableParameters: "finalChallengeParams"
         case .otherAppID: "appID"
-        case .untrustedFacet: "facetID"
+        case .untrustedFacet, .malformedOrigin: "facetID"
         case .otherChannel: "channelBinding"
         case .otherChallenge: "challenge"
         case .noAssertion, .paddedAssertion, .truncatedAssertion, .trailingByte, .swappedAssertion, .duplicateTag,
@@ -43,11 +43,11 @@ extension Damage {
             .longCounters, .unknownCriticalTag, .shortNonce, .signatureFirst:
             "assertion"
         case .unknownAAID: "metadata"
-        case .revokedAAID: "revocation"
+        case .revokedAAID, .revokedKey, .revokedCertificate, .revokedAttestationKey: "revocation"
         case .otherScheme: "assertionScheme"
         case .existingKey, .unknownKey: "credential"
         case .foreignKey: "account"
-        case .outsidePolicy, .disallowed: "policy"
+        case .outsidePolicy, .disallowed, .unreadableBan, .bannedVersion, .silentAlone: "policy"
         case .otherHash, .hashOfDecoded: "finalChallengeHash"
         case .outdated: "authenticatorVersion"
         case .unknownMode, .transactionMode: "authenticationMode"
@@ -56,12 +56,14 @@ extension Damage {
         case .ecdaa, .otherAttestation, .notPreferredAttestation, .surrogateWithRoots, .fullWithoutRoots,
             .otherRoot, .missingIntermediate, .reversedChain, .expiredLeaf, .futureLeaf, .otherModelsCertificate,
             .intermediateIsNoAuthority, .forgedLeaf, .brokenCertificate, .fullSignedByNewKey, .brokenAttestation,
-            .attestedByOtherKey:
+            .attestedByOtherKey, .issuingLeaf, .nameConstraints, .longSerialNumber, .surplusCertificate:
             "attestation"
         case .noTransactionHash, .otherTransaction, .notConfirmed, .unexpectedTransaction, .hashWithoutConfirmation:
             "transaction"
         case .unknownSignedExtension, .unknownUnsignedExtension: "assertionExtensions"
-        case .brokenSignature, .signedByOtherKey, .changedAfterSigning, .shortSignature, .otherEncoding: "signature"
+        case .brokenSignature, .signedByOtherKey, .changedAfterSigning, .shortSignature, .longSignature, .longForm,
+            .otherEncoding:
+            "signature"
         case .replayed, .lowerCounter, .zeroCounter: "signCounter"
         default: "message"
         }
@@ -72,13 +74,14 @@ extension Damage {
         switch self {
         case .shortNonce, .unknownKey, .foreignKey, .noTransactionHash, .otherTransaction, .notConfirmed,
             .unexpectedTransaction, .hashWithoutConfirmation, .brokenSignature, .signedByOtherKey, .changedAfterSigning,
-            .shortSignature, .otherEncoding, .replayed, .lowerCounter, .zeroCounter:
+            .shortSignature, .longSignature, .longForm, .otherEncoding, .replayed, .lowerCounter, .zeroCounter:
             [.authentication]
         case .existingKey, .transactionMode, .otherKeyFormat, .keyOffCurve, .keyAtInfinity, .longModulus,
             .evenExponent, .smallExponent, .ecdaa, .otherAttestation, .notPreferredAttestation, .surrogateWithRoots,
             .fullWithoutRoots, .otherRoot, .missingIntermediate, .reversedChain, .expiredLeaf, .futureLeaf,
             .otherModelsCertificate, .intermediateIsNoAuthority, .forgedLeaf, .brokenCertificate, .fullSignedByNewKey,
-            .brokenAttestation, .attestedByOtherKey:
+            .brokenAttestation, .attestedByOtherKey, .issuingLeaf, .nameConstraints, .longSerialNumber,
+            .surplusCertificate, .revokedCertificate, .revokedAttestationKey:
             [.registration]
         default: [.registration, .authentication]
         }
@@ -90,15 +93,36 @@ extension Damage {
         return switch self {
         case .keyOffCurve, .keyAtInfinity: !isRSA
         case .longModulus, .evenExponent, .smallExponent: isRSA
+        case .longForm: [.p256DER, .rsaPSSDER, .rsaPKCS1DER].contains(algorithm)
         default: true
         }
     }
+
+    /// Whether it comes out otherwise for each algorithm, and not just for each kind of key.
+    var isOfAlgorithm: Bool {
+        switch self {
+        case .otherAlgorithm, .otherKeyFormat, .keyOffCurve, .keyAtInfinity, .longModulus, .evenExponent,
+            .smallExponent, .forgedLeaf, .fullSignedByNewKey, .brokenAttestation, .attestedByOtherKey,
+            .brokenSignature, .signedByOtherKey, .changedAfterSigning, .shortSignature, .longSignature, .longForm,
+            .otherEncoding, .revokedKey:
+            true
+        default: false
+        }
+    }
+
+    /// Those that are done to one of two assertions too: what is wrong with one is made good by no other.
+    static let besideCompanion: [Damage] = [
+        .truncatedAssertion, .revokedAAID, .existingKey, .unknownKey, .foreignKey, .disallowed, .otherHash, .outdated,
+        .otherAlgorithm, .brokenAttestation, .unknownSignedExtension, .signedByOtherKey, .lowerCounter,
+    ]
 
     /// Whether it needs a full attestation.
     var isOfChain: Bool {
         switch self {
         case .fullWithoutRoots, .otherRoot, .missingIntermediate, .reversedChain, .expiredLeaf, .futureLeaf,
-            .otherModelsCertificate, .intermediateIsNoAuthority, .forgedLeaf, .brokenCertificate, .fullSignedByNewKey:
+            .otherModelsCertificate, .intermediateIsNoAuthority, .forgedLeaf, .brokenCertificate, .fullSignedByNewKey,
+            .issuingLeaf, .nameConstraints, .longSerialNumber, .surplusCertificate, .revokedCertificate,
+            .revokedAttestationKey:
             true
         default: false
         }

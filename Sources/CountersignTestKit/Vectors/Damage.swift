@@ -32,6 +32,8 @@ public enum Damage: String, CaseIterable, Sendable {
     case otherAppID = "other-app-id"
     /// A facet that nobody trusts.
     case untrustedFacet = "untrusted-facet"
+    /// A facet that begins like the AppID's origin and is none.
+    case malformedOrigin = "malformed-origin"
     /// Another TLS channel than the server's.
     case otherChannel = "other-channel"
     /// Another challenge.
@@ -60,6 +62,12 @@ public enum Damage: String, CaseIterable, Sendable {
     case unknownAAID = "unknown-aaid"
     /// A revoked model.
     case revokedAAID = "revoked-aaid"
+    /// A revoked key of a person.
+    case revokedKey = "revoked-key"
+    /// A revoked certificate of an authority.
+    case revokedCertificate = "revoked-certificate"
+    /// A revoked attestation key.
+    case revokedAttestationKey = "revoked-attestation-key"
     /// Another scheme than the metadata's.
     case otherScheme = "other-scheme"
     /// A key that is registered already.
@@ -72,6 +80,12 @@ public enum Damage: String, CaseIterable, Sendable {
     case outsidePolicy = "outside-policy"
     /// A model that the policy disallows.
     case disallowed
+    /// A disallowed criterion with an extension that must be understood.
+    case unreadableBan = "unreadable-ban"
+    /// A version that the policy disallows, and that the metadata does not tell.
+    case bannedVersion = "banned-version"
+    /// A model that in one of its ways verifies nobody, alone.
+    case silentAlone = "silent-alone"
     /// Another hash of the parameters.
     case otherHash = "other-hash"
     /// The hash of the decoded parameters.
@@ -122,6 +136,14 @@ public enum Damage: String, CaseIterable, Sendable {
     case intermediateIsNoAuthority = "intermediate-is-no-authority"
     /// A leaf that the intermediate did not sign.
     case forgedLeaf = "forged-leaf"
+    /// A leaf that may issue.
+    case issuingLeaf = "issuing-leaf"
+    /// Name constraints that do not say that they are critical.
+    case nameConstraints = "name-constraints"
+    /// A serial number of 21 bytes.
+    case longSerialNumber = "long-serial-number"
+    /// A certificate behind the one that the metadata lists.
+    case surplusCertificate = "surplus-certificate"
     /// A certificate that cannot be read.
     case brokenCertificate = "broken-certificate"
     /// Full attestation signed by the new key.
@@ -152,6 +174,10 @@ public enum Damage: String, CaseIterable, Sendable {
     case changedAfterSigning = "changed-after-signing"
     /// A signature without its last byte.
     case shortSignature = "short-signature"
+    /// A signature with a byte behind it.
+    case longSignature = "long-signature"
+    /// A signature whose length is not in its shortest form.
+    case longForm = "long-form"
     /// A signature in the encoding of a sibling algorithm.
     case otherEncoding = "other-encoding"
     /// The counter of the last signature: a replay.
@@ -180,6 +206,7 @@ public enum Damage: String, CaseIterable, Sendable {
         case .unreadableParameters: "parameters that are not base64url"
         case .otherAppID: "another application"
         case .untrustedFacet: "a facet that nobody trusts"
+        case .malformedOrigin: "a facet that begins like the AppID's origin and is none"
         case .otherChannel: "another TLS channel than the server's"
         case .otherChallenge: "another challenge"
         case .noAssertion: "no assertion"
@@ -194,12 +221,18 @@ public enum Damage: String, CaseIterable, Sendable {
         case .signatureFirst: "signature or attestation before what it signs"
         case .unknownAAID: "a model without metadata"
         case .revokedAAID: "a revoked model"
+        case .revokedKey: "a revoked key of a person"
+        case .revokedCertificate: "a revoked certificate of an authority"
+        case .revokedAttestationKey: "a revoked attestation key"
         case .otherScheme: "another scheme than the metadata's"
         case .existingKey: "a key that is registered already"
         case .unknownKey: "a key that nobody registered"
         case .foreignKey: "a key of somebody else"
         case .outsidePolicy: "a model that the policy does not accept"
         case .disallowed: "a model that the policy disallows"
+        case .unreadableBan: "a disallowed criterion with an extension that must be understood"
+        case .bannedVersion: "a version that the policy disallows, and that the metadata does not tell"
+        case .silentAlone: "a model that in one of its ways verifies nobody, alone"
         case .otherHash: "another hash of the parameters"
         case .hashOfDecoded: "the hash of the decoded parameters"
         case .outdated: "an authenticator older than its metadata"
@@ -225,6 +258,10 @@ public enum Damage: String, CaseIterable, Sendable {
         case .otherModelsCertificate: "a certificate of another model"
         case .intermediateIsNoAuthority: "an intermediate certificate that is no authority's"
         case .forgedLeaf: "a leaf that the intermediate did not sign"
+        case .issuingLeaf: "a leaf that may issue"
+        case .nameConstraints: "name constraints that do not say that they are critical"
+        case .longSerialNumber: "a serial number of 21 bytes"
+        case .surplusCertificate: "a certificate behind the one that the metadata lists"
         case .brokenCertificate: "a certificate that cannot be read"
         case .fullSignedByNewKey: "full attestation signed by the new key"
         case .brokenAttestation: "a changed bit in the attestation's signature"
@@ -240,6 +277,8 @@ public enum Damage: String, CaseIterable, Sendable {
         case .signedByOtherKey: "a signature by another key"
         case .changedAfterSigning: "signed data that were changed afterwards"
         case .shortSignature: "a signature without its last byte"
+        case .longSignature: "a signature with a byte behind it"
+        case .longForm: "a signature whose length is not in its shortest form"
         case .otherEncoding: "a signature in the encoding of a sibling algorithm"
         case .replayed: "the counter of the last signature: a replay"
         case .lowerCounter: "a lower counter"

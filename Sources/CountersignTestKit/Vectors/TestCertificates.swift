@@ -17,6 +17,12 @@ public struct TestCertificates: Sendable {
         case intermediateIsNoAuthority
         /// The leaf's signature is not the intermediate's.
         case forgedLeaf
+        /// The leaf says that it may issue.
+        case issuingLeaf
+        /// The intermediate certificate has name constraints, and does not say that they are critical.
+        case nameConstraints
+        /// The leaf's serial number has 21 bytes.
+        case longSerialNumber
     }
 
     /// The root's certificate, DER: what metadata lists.
@@ -37,13 +43,15 @@ public struct TestCertificates: Sendable {
         self.leafKey = rsa ? try TestKeyPair(rsa: .second) : try TestKeyPair(p256: random)
         let extensionData = flaw == .otherModel ? "FFFF#FFFF" : aaid.text
         self.root = try Self.certificate(
-            1, subject: "Test root", key: rootKey, issuer: "Test root", signedBy: rootKey,
+            [1], subject: "Test root", key: rootKey, issuer: "Test root", signedBy: rootKey,
             extensions: Self.authority(true))
         let intermediate = try Self.certificate(
-            2, subject: "Test attestation authority", key: intermediateKey, issuer: "Test root", signedBy: rootKey,
-            extensions: Self.authority(flaw != .intermediateIsNoAuthority))
+            [2], subject: "Test attestation authority", key: intermediateKey, issuer: "Test root", signedBy: rootKey,
+            extensions: Self.authority(flaw != .intermediateIsNoAuthority)
+                + (flaw == .nameConstraints ? [Self.nameConstraints] : []))
         let leaf = try Self.certificate(
-            3, subject: "Test attestation key", key: self.leafKey, issuer: "Test attestation authority",
+            flaw == .longSerialNumber ? [1] + [UInt8](repeating: 0, count: 20) : [3], subject: "Test attestation key",
+            key: self.leafKey, issuer: "Test attestation authority",
             signedBy: flaw == .forgedLeaf ? rootKey : intermediateKey,
             from: flaw == .futureLeaf ? "400101000000Z" : "260101000000Z",
             until: flaw == .expiredLeaf ? "260201000000Z" : "460101000000Z",
@@ -52,9 +60,15 @@ public struct TestCertificates: Sendable {
                 DER.sequence(
                     DER.identifier(0x55, 29, 15), DER.yes, DER.octetString(DER.bitString([0x80], unusedBits: 7))),
                 DER.sequence(Self.aaidExtension, DER.octetString(DER.utf8String(extensionData))),
-            ])
+            ] + (flaw == .issuingLeaf ? [Self.authority(true)[0]] : []))
         self.chain = [leaf, intermediate]
     }
+
+    /// nameConstraints: names of one host alone, which no name of these certificates is.
+    private static let nameConstraints = DER.sequence(
+        DER.identifier(0x55, 29, 30),
+        DER.octetString(
+            DER.sequence(DER.explicit(0, DER.sequence(DER.item(0x82, Array("host.example".utf8)))))))
 
     /// basicConstraints and keyUsage of an authority, or of something else that has none.
     private static func authority(_ isAuthority: Bool) -> [[UInt8]] {
@@ -75,7 +89,7 @@ public struct TestCertificates: Sendable {
     }
 
     private static func certificate(
-        _ serial: UInt8, subject: String, key: TestKeyPair, issuer: String, signedBy signer: TestKeyPair,
+        _ serial: [UInt8], subject: String, key: TestKeyPair, issuer: String, signedBy signer: TestKeyPair,
         from: String = "260101000000Z", until: String = "460101000000Z", extensions: [[UInt8]]
     ) throws -> [UInt8] {
         let algorithm =
@@ -83,7 +97,7 @@ public struct TestCertificates: Sendable {
             ? DER.sequence(DER.identifier(0x2A, 840, 113_549, 1, 1, 11), DER.null)
             : DER.sequence(DER.identifier(0x2A, 840, 10_045, 4, 3, 2))
         let content = DER.sequence(
-            DER.explicit(0, DER.integer(2)), DER.integer(serial), algorithm, self.name(issuer),
+            DER.explicit(0, DER.integer(2)), DER.item(0x02, serial), algorithm, self.name(issuer),
             DER.sequence(DER.utcTime(from), DER.utcTime(until)), self.name(subject), try key.subjectPublicKeyInfo,
             DER.explicit(3, DER.item(0x30, Array(extensions.joined()))))
         let signature = try signer.sign(content, signer.isRSA ? .rsaPKCS1Raw : .p256DER)

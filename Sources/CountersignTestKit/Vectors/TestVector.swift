@@ -36,6 +36,8 @@ public struct TestVector: Sendable {
     public var metadata: [JSONObject]
     /// The models that it refuses.
     public var revoked: [AAID]
+    /// What else it refuses, as an operator's list of revocations says it; `nil`: nothing.
+    public var revocations: JSONObject?
     /// Who may call for the application.
     public var trustedFacets: [String]
     /// The values of `serverEndPoint` one of which a client must give; `nil`: the channel is not looked at.
@@ -65,6 +67,7 @@ public struct TestVector: Sendable {
             "trustedFacets": .array(self.trustedFacets.map { .string($0) }), "time": .string(self.time),
             "account": .string(self.account), "registered": .array(self.registered.map { .object($0.json) }),
         ]
+        server["revocations"] = self.revocations.map { .object($0) }
         server["serverEndPoints"] = self.serverEndPoints.map { .array($0.map { .string($0) }) }
         var expected: JSONObject = ["status": .integer(Int64(self.status.rawValue))]
         expected["step"] = self.step.map { .string($0) }
@@ -101,6 +104,7 @@ extension TestVector {
         self.damage = try object.string("damage")
         self.metadata = try objects("metadata")
         self.revoked = try (server.strings("revoked") ?? []).map { try AAID($0) }
+        self.revocations = try server.object("revocations")
         self.trustedFacets = try server.strings("trustedFacets") ?? []
         self.serverEndPoints = try server.strings("serverEndPoints")
         self.time = try server.requiredString("time")

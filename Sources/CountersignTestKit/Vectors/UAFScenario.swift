@@ -32,6 +32,8 @@ public struct UAFScenario: Sendable {
     public var extensions: [AssertionExtension]
     /// The one thing that is wrong.
     public var damage: Damage?
+    /// Whether a second authenticator of another model takes part, with nothing wrong.
+    public var hasCompanion = false
 
     /// A registration.
     public static func registration(
@@ -62,7 +64,8 @@ public struct UAFScenario: Sendable {
             [KeyEncoding.rsaRaw, .rsaPKCS1, .rsaSubjectPublicKeyInfo].map { (algorithm, $0) }
         }
 
-    /// Every scenario without damage, and every damage with one algorithm of each kind: the committed vectors.
+    /// Every scenario without damage, every damage with one algorithm of each kind of key, what comes out otherwise for
+    /// each algorithm with all six, and responses of two assertions: the committed vectors.
     public static var all: [UAFScenario] {
         var scenarios: [UAFScenario] = []
         for (algorithm, encoding) in self.keys {
@@ -85,20 +88,36 @@ public struct UAFScenario: Sendable {
             (.p256Raw, .x962Raw), (.rsaPSSRaw, .rsaPKCS1), (.rsaPKCS1DER, .rsaSubjectPublicKeyInfo),
         ]
         for (algorithm, encoding) in families {
-            for damage in Damage.allCases where damage.applies(to: algorithm) {
-                if damage.operations.contains(.registration) {
-                    scenarios.append(
-                        .registration(
-                            algorithm, encoding, attestation: damage.isOfChain ? .basicFull : .basicSurrogate,
-                            damage: damage))
-                }
-                if damage.operations.contains(.authentication) {
-                    scenarios.append(
-                        .authentication(algorithm, encoding, confirms: damage.needsTransaction, damage: damage))
-                }
-            }
+            scenarios += Damage.allCases.flatMap { Self.damaged($0, algorithm, encoding) }
         }
+        let siblings: [(SignatureAlgorithm, KeyEncoding)] = [
+            (.p256DER, .x962DER), (.rsaPSSDER, .rsaSubjectPublicKeyInfo), (.rsaPKCS1Raw, .rsaPKCS1),
+        ]
+        for (algorithm, encoding) in siblings {
+            scenarios += Damage.allCases.filter(\.isOfAlgorithm).flatMap { Self.damaged($0, algorithm, encoding) }
+        }
+        let accompanied =
+            [.registration(.p256Raw, .x962Raw), .authentication(.p256Raw, .x962Raw)]
+            + Damage.besideCompanion.flatMap { Self.damaged($0, .p256Raw, .x962Raw) }
         return scenarios
+            + accompanied.map { scenario in
+                var scenario = scenario
+                scenario.hasCompanion = true
+                return scenario
+            }
+    }
+
+    /// A damage in each operation that it can happen in.
+    private static func damaged(_ damage: Damage, _ algorithm: SignatureAlgorithm, _ encoding: KeyEncoding)
+        -> [UAFScenario]
+    {
+        guard damage.applies(to: algorithm) else { return [] }
+        return [UAF.Operation.registration, .authentication].filter(damage.operations.contains).map { operation in
+            operation == .registration
+                ? .registration(
+                    algorithm, encoding, attestation: damage.isOfChain ? .basicFull : .basicSurrogate, damage: damage)
+                : .authentication(algorithm, encoding, confirms: damage.needsTransaction, damage: damage)
+        }
     }
 
     /// A name that no other scenario of ``all`` has.
@@ -107,6 +126,7 @@ public struct UAFScenario: Sendable {
         if self.operation == .registration { parts.append(self.attestation == .basicFull ? "full" : "surrogate") }
         if self.confirms { parts.append("transaction") }
         if !self.extensions.isEmpty { parts.append("extended-\(self.order.rawValue)") }
+        if self.hasCompanion { parts.append("accompanied") }
         if let damage { parts.append(damage.rawValue) }
         return parts.joined(separator: "-")
     }
@@ -115,11 +135,20 @@ public struct UAFScenario: Sendable {
     public func vector(random: RandomSource) throws -> TestVector {
         var draft = try AssertionDraft(self, random: random)
         try self.damage?.apply(to: &draft)
+        if self.hasCompanion {
+            draft.companions = [
+                try AssertionDraft(
+                    self.operation == .registration
+                        ? .registration(.p256DER, .x962DER) : .authentication(.p256DER, .x962DER), random: random)
+            ]
+        }
         return TestVector(
             id: self.id, title: self.title, operation: self.operation, damage: self.damage?.rawValue,
-            metadata: draft.metadata, revoked: draft.revoked, trustedFacets: draft.trustedFacets,
+            metadata: draft.metadata + draft.companions.flatMap(\.metadata), revoked: draft.revoked,
+            revocations: draft.revocations, trustedFacets: draft.trustedFacets,
             serverEndPoints: draft.serverEndPoints, time: "2026-06-01T00:00:00Z", account: AssertionDraft.account,
-            registered: draft.registered, request: try draft.request(), response: try draft.response(),
+            registered: draft.registered + draft.companions.flatMap(\.registered), request: try draft.request(),
+            response: try draft.response(),
             status: self.damage?.status ?? .ok, step: self.damage?.step)
     }
 
@@ -130,6 +159,7 @@ public struct UAFScenario: Sendable {
             : self.confirms ? "confirmation of a transaction" : "authentication"
         return "\(self.algorithm.name), key \(self.encoding.rawValue), \(operation)"
             + (self.extensions.isEmpty ? "" : ", an unknown extension, items \(self.order.rawValue)")
+            + (self.hasCompanion ? ", a second authenticator beside it" : "")
             + (self.damage.map { ": \($0.words)" } ?? "")
     }
 }
