@@ -140,6 +140,34 @@ struct AnswerTests {
         #expect(try await server.database.verifyAudit() == .intact(entries: Int64(trail.count)))
     }
 
+    @Test func aCounterThatGoesBackIsNotedForAChallengeOfTheAppsOwnOnceAChallenge() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        func traces() async throws -> [AuditEvent] {
+            try await server.database.auditEntries(after: 0, limit: 999).map(\.event)
+                .filter { $0.kind.rawValue == "counter-went-back" }
+        }
+        let request = try await server.engine.authenticationRequest(username: "alice", source: "a")
+        // Who does not have the key leaves nothing, and does not use the challenge up.
+        let forged = try phone.authenticate(request, counter: 1, fault: .signature)
+        #expect(try await server.engine.answerAuthentication(forged).response.statusCode == .unacceptableContent)
+        #expect(try await traces().isEmpty)
+        let cloned = try phone.authenticate(request, counter: 1)
+        #expect(try await server.engine.answerAuthentication(cloned).response.statusCode == .unacceptableContent)
+        let device = try await server.device(of: account)
+        #expect(try await traces().map(\.accountID) == [account.id])
+        #expect(try await traces().map(\.detail) == [device.deviceID])
+        for counter: UInt32 in [1, 0, 2] {
+            let again = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: counter))
+            #expect(again.response.statusCode == .invalidRequest, "the challenge is used up")
+        }
+        #expect(try await traces().count == 1)
+        let next = try await server.engine.authenticationRequest(username: "alice", source: "a")
+        #expect(
+            try await server.engine.answerAuthentication(try phone.authenticate(next, counter: 2)).response.statusCode
+                == .ok)
+    }
+
     @Test func aLockedAccountIsForbiddenAndOnlyItsKeyLearnsThat() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()

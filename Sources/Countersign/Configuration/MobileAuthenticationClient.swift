@@ -156,6 +156,13 @@ struct ClientCore: Sendable {
         }
     }
 
+    /// Lets keys that the server answers to take the place of the account's earlier ones of their models.
+    func settle(_ keys: [KeyName], of username: Username, _ appID: String) async throws {
+        for key in try await self.register.settle(keys, of: username) {
+            try await self.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)
+        }
+    }
+
     /// Forgets keys of an account, the account's entry first: what is left of the keys goes at the next start.
     func forget(_ keys: [KeyName], of record: AccountRecord) async throws {
         for key in try await self.register.remove(keys, from: record.username) {

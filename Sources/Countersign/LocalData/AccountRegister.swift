@@ -48,24 +48,32 @@ actor AccountRegister {
 
     func record(of username: Username) -> AccountRecord? { self.content.accounts.first { $0.username == username } }
 
-    /// Adds keys that the server has taken. Keys of the same models that the account had are replaced: they are
-    /// returned, to be deleted. The first registration names the device.
-    func add(_ keys: [KeyName], to username: Username, baseUrl: URL, appID: String, deviceName: String?) throws
-        -> [KeyName]
-    {
+    /// Adds keys that the server has taken. They replace nothing yet: see ``settle(_:of:)``. The first registration names
+    /// the device.
+    func add(_ keys: [KeyName], to username: Username, baseUrl: URL, appID: String, deviceName: String?) throws {
         var content = self.content
         if content.deviceName == nil { content.deviceName = deviceName }
-        var replaced: [KeyName] = []
         if let index = content.accounts.firstIndex(where: { $0.username == username }) {
-            let models = Set(keys.map(\.aaid))
-            replaced = content.accounts[index].keys.filter { models.contains($0.aaid) }
-            content.accounts[index].keys.removeAll { models.contains($0.aaid) }
             content.accounts[index].keys += keys
             content.accounts[index].appID = appID
         } else {
             content.accounts.append(
                 AccountRecord(username: username, baseUrl: baseUrl, keys: keys, appID: appID))
         }
+        try self.write(content)
+    }
+
+    /// Lets keys that the server answers to take the place of the account's earlier keys of their models, which are
+    /// returned, to be deleted. Until then both are here: a registration that is never confirmed costs no key.
+    func settle(_ keys: [KeyName], of username: Username) throws -> [KeyName] {
+        var content = self.content
+        guard let index = content.accounts.firstIndex(where: { $0.username == username }) else { return [] }
+        let all = content.accounts[index].keys
+        let replaced = all.enumerated().filter { position, key in
+            all[(position + 1)...].contains { $0.aaid == key.aaid && keys.contains($0) }
+        }.map(\.element)
+        guard !replaced.isEmpty else { return [] }
+        content.accounts[index].keys.removeAll { replaced.contains($0) }
         try self.write(content)
         return replaced
     }

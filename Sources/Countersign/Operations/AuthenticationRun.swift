@@ -188,6 +188,7 @@ struct AuthenticationRun: Sendable {
         switch response.statusCode {
         case .ok:
             for key in keys { try await self.core.module.notify(key, .ok) }
+            try await self.core.settle(keys, of: record.username, record.appID)
             if let browser = self.request.requester?.browserID {
                 try await self.core.register.approve(browser: browser, by: record.username)
             }

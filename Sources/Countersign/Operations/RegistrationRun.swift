@@ -124,13 +124,11 @@ struct RegistrationRun: Sendable {
             guard response.statusCode == .ok || response.statusCode == .accepted else {
                 throw ServerExchange.refused(response.statusCode)
             }
-            let replaced = try await self.core.register.add(
+            try await self.core.register.add(
                 answer.keys, to: username, baseUrl: self.core.configuration.baseUrl, appID: prepared.appID,
                 deviceName: self.screens.deviceInformation?.name)
             for key in answer.keys { try await self.core.module.notify(key, response.statusCode) }
-            for key in replaced {
-                try await self.core.module.deregister(appID: prepared.appID, aaid: key.aaid, keyID: key.keyID)
-            }
+            if response.statusCode == .ok { try await self.core.settle(answer.keys, of: username, prepared.appID) }
         } catch {
             for key in answer.keys { try? await self.core.module.notify(key, response.statusCode) }
             throw Unanswered(cause: error)

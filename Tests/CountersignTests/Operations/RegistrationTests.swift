@@ -229,6 +229,61 @@ struct RegistrationTests {
         #expect(tries.count == 1)
     }
 
+    /// Enrols twice, the second time until a number is given, and gives the names of both keys.
+    private func pendingAgain(_ world: World) async throws -> (first: KeyID, second: KeyID) {
+        try await world.enroll()
+        let first = Set(await world.server.credentials.keys)
+        await world.server.judge(ServerResponse(statusCode: .accepted))
+        try await world.enroll()
+        let second = Set(await world.server.credentials.keys).subtracting(first)
+        return (try #require(first.first), try #require(second.first))
+    }
+
+    private func tries(_ world: World) -> Int {
+        world.phone.storage.snapshot.keys.count { $0.hasPrefix("attempts-") }
+    }
+
+    @Test("Registering again until a number is given: the old key goes when the new one answers, not before")
+    func confirmedAgain() async throws {
+        let world = try await World()
+        let (first, second) = try await self.pendingAgain(world)
+        #expect(self.tries(world) == 2)
+        let named = Policy(accepted: [[MatchCriteria(aaid: [World.pin.aaid], keyIDs: [first])]])
+        _ = try await world.phone.authenticate(try await world.server.authentication(policy: named))
+        #expect(await world.server.accepted.last?.assertions.map(\.keyID) == [first])
+        let again = try await world.restarted()
+        #expect(self.tries(again) == 2, "an answer of the old one, or another start, takes neither away")
+        _ = try await again.phone.authenticate(try await again.server.authentication())
+        #expect(await again.server.accepted.last?.assertions.map(\.keyID) == [second])
+        #expect(self.tries(again) == 1)
+        let error = await operationError {
+            _ = try await again.phone.authenticate(try await again.server.authentication(policy: named))
+        }
+        #expect(error == .fido(.noSuitableAuthenticator))
+        #expect(await again.phone.client.localData.accounts.map(\.username) == ["alice"])
+    }
+
+    @Test("Registering again without ever being confirmed costs no key: the old one answers on")
+    func declinedAgain() async throws {
+        let world = try await World()
+        let (first, _) = try await self.pendingAgain(world)
+        await world.server.judge(ServerResponse(statusCode: .forbidden))
+        let early = await operationError {
+            _ = try await world.phone.authenticate(try await world.server.authentication())
+        }
+        #expect(early == .fido(.protocolError))
+        #expect(self.tries(world) == 2)
+        // The server has deleted what was never confirmed.
+        await world.server.judge(ServerResponse(statusCode: .unknownKeyID))
+        let gone = await operationError {
+            _ = try await world.phone.authenticate(try await world.server.authentication())
+        }
+        #expect(gone?.code == .userNotRegisteredInServer)
+        #expect(self.tries(world) == 1)
+        _ = try await world.phone.authenticate(try await world.server.authentication())
+        #expect(await world.server.accepted.last?.assertions.map(\.keyID) == [first])
+    }
+
     @Test("An account of the same name at another server is refused")
     func anotherServer() async throws {
         let world = try await World()

@@ -46,8 +46,28 @@ extension CeremonyEngine {
             }
         case .open(let policy):
             guard !response.isClientFailure else { return AuthenticationAnswer(response: ServerResponse(.ok)) }
-            return try await self.answerOpenChallenge(response, data, policyName: policy, at: now)
+            do {
+                return try await self.answerOpenChallenge(response, data, policyName: policy, at: now)
+            } catch let answered as Answered where answered.audit == .counterWentBack {
+                try await self.noteCounter(response, data, at: now)
+                throw answered
+            }
         }
+    }
+
+    /// Leaves a trace of a key whose counter went back: a clone, it may be. The challenge goes with it, so that each
+    /// leaves one trace at most, and only for who has the key.
+    private func noteCounter(_ response: UnverifiedAuthentication, _ data: SealedServerData, at now: Timestamp)
+        async throws
+    {
+        let challenge = AnsweredChallenge(
+            digest: Sealing.digest(ofSecret: data.challenge.text), expiresAt: data.expiresAt)
+        let stored = try await self.store.verificationMaterial(
+            challengeDigest: challenge.digest, keys: Self.keys(of: response))
+        guard let key = stored?.first??.credential else { return }
+        var change = CeremonyChange()
+        change.audit = [AuditEvent(.counterWentBack, at: now, accountID: key.accountID, detail: key.deviceID)]
+        _ = try await self.store.answer(challenge, change: change, at: now)
     }
 
     private func answerCeremony(
