@@ -52,6 +52,12 @@ public struct CeremonyEngine: Sendable {
         public var lenientReadings: LenientReadings
         /// Extensions of responses that are understood or known to be harmless, by their identifiers.
         public var knownExtensions: Set<String>
+        /// The protocol versions that responses may have. Requests are of UAF 1.1.
+        public var versions: Set<Version> = [.uaf11]
+        /// Whether a registration may be attested otherwise than the policy prefers.
+        public var acceptsLessPreferredAttestation = false
+        /// Whether authenticators may be older than their metadata trusts.
+        public var acceptsOutdatedAuthenticators = false
 
         /// Each of the product's own authenticators that a person answers with, alone.
         public static let everyFactor: FactorMatrix = [[.pin], [.password], [.fingerprint], [.face], [.devicePasscode]]

@@ -25,8 +25,10 @@ struct Rules: Sendable {
         self.requests = RequestBuilder(
             metadata: metadata, appID: configuration.appID, lenientReadings: readings)
         self.relyingParty = RelyingPartyConfiguration(
-            metadata: metadata, trustedFacets: Set(configuration.trustedFacets),
-            knownExtensions: configuration.knownExtensions, lenientReadings: readings)
+            metadata: metadata, versions: configuration.versions, trustedFacets: Set(configuration.trustedFacets),
+            knownExtensions: configuration.knownExtensions,
+            acceptsLessPreferredAttestation: configuration.acceptsLessPreferredAttestation,
+            acceptsOutdatedAuthenticators: configuration.acceptsOutdatedAuthenticators, lenientReadings: readings)
         // Answers are held against the general policies: a key of another account is refused by the account itself.
         self.authenticationPolicy = self.requests.policy(of: configuration.factors)
         self.registrationPolicy = self.requests.policy(of: configuration.enrolmentFactors)

@@ -134,6 +134,12 @@ public struct MetadataCatalog: Sendable {
             || self.isRevoked(key: certificate.subjectPublicKeyInfo)
     }
 
+    /// The same for a certificate of which no more is known.
+    func isRevoked(serialNumber: [UInt8], keyDigest: [UInt8], of aaid: AAID) -> Bool {
+        self.revocations.certificates.contains(RevocationList.Certificate(aaid: aaid, serialNumber: serialNumber))
+            || self.revocations.keys.contains(keyDigest)
+    }
+
     /// Whether a key is refused. The key is only made where any is: that costs.
     func isRevoked(key subjectPublicKeyInfo: @autoclosure () -> [UInt8]) -> Bool {
         guard !self.revocations.keys.isEmpty else { return false }

@@ -1,4 +1,5 @@
 import Ceremony
+import CountersignTestKit
 import Crypto
 import Foundation
 import UAF
@@ -15,10 +16,20 @@ final class TestPhone: Sendable {
     let aaid: AAID
     let keyID: KeyID
     private let key = P256.Signing.PrivateKey()
+    /// What attests its keys; `nil`: they do themselves.
+    private let certificates: TestCertificates?
+
+    /// A phone of another maker's.
+    init(aaid: AAID, attestedBy certificates: TestCertificates? = nil) throws {
+        self.aaid = aaid
+        self.keyID = try KeyID(RandomSource.system.bytes(32))
+        self.certificates = certificates
+    }
 
     init(factor: AuthenticatorModel.Factor = .pin) throws {
         self.aaid = AuthenticatorModel(factor: factor, keyStore: .file).aaid
         self.keyID = try KeyID(RandomSource.system.bytes(32))
+        self.certificates = nil
     }
 
     var publicKey: [UInt8] { Array(self.key.publicKey.x963Representation) }
@@ -63,9 +74,15 @@ final class TestPhone: Sendable {
             aaid: fault == .unknownModel ? try AAID("ABCD#0001") : self.aaid, authenticatorVersion: 1,
             signatureAlgorithm: .p256Raw, publicKeyFormat: .eccX962Raw, finalChallengeHash: self.hash(params, fault),
             keyID: self.keyID, signCounter: counter, registrationCounter: 1, publicKey: self.publicKey)
-        let assertion = RegistrationAssertion(
-            keyRegistrationData: data,
-            attestation: Attestation(type: .basicSurrogate, signature: try self.signature(data.signedBytes, fault)))
+        let attestation =
+            if let certificates {
+                Attestation(
+                    type: .basicFull, signature: try certificates.leafKey.sign(data.signedBytes, .p256Raw),
+                    certificates: certificates.chain)
+            } else {
+                Attestation(type: .basicSurrogate, signature: try self.signature(data.signedBytes, fault))
+            }
+        let assertion = RegistrationAssertion(keyRegistrationData: data, attestation: attestation)
         let response = RegistrationResponse(
             header: self.header(message.header, fault), fcParams: params,
             assertions: [EncodedAssertion(bytes: try assertion.serialized())])

@@ -56,6 +56,20 @@ private final class RunningServer {
         try? FileManager.default.removeItem(atPath: self.folder)
     }
 
+    /// Waits until the server says that it is there, and answers at its socket too.
+    func isReady() async throws {
+        _ = try #require(await self.line(with: "Countersign is ready"))
+        while true {
+            do {
+                _ = try await self.policies()
+                return
+            } catch let failure as CommandFailure where failure.status == .unreachable {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+        }
+    }
+
     /// Reads the log up to a line with these words; `nil` where it ends before.
     func line(with words: String) async -> String? {
         while let line = await self.lines.next() {
@@ -101,7 +115,7 @@ struct ReloadSignalTests {
     @Test("A file that cannot be used changes nothing, and the log names it", .timeLimit(.minutes(2)))
     func reload() async throws {
         let server = try RunningServer()
-        _ = try #require(await server.line(with: "Countersign is ready"))
+        try await server.isReady()
         try server.write(Self.finger, to: "policies/finger.json")
         #expect(try await server.policies() == [])
 
@@ -131,7 +145,7 @@ struct ReloadSignalTests {
     @Test("Links are made by the policies that the server has read", .timeLimit(.minutes(2)))
     func activation() async throws {
         let server = try RunningServer()
-        _ = try #require(await server.line(with: "Countersign is ready"))
+        try await server.isReady()
         try server.write(Self.finger, to: "policies/finger.json")
         try await server.run("account", "add", "alice")
         let early = await #expect(throws: CommandFailure.self) {

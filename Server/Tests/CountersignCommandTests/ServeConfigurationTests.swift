@@ -66,7 +66,9 @@ struct ServeConfigurationTests {
             ["issuer": "https://a.example#f"], ["issuer": "https://"], ["issuer": "http://127.0.0.1.example.com"],
             ["bind": "127.example.com:80"], ["tlsKey": "k.pem"], ["tlsCertificate": "c.pem"],
             ["bind": "0.0.0.0:8080"], ["limits": "code"], ["limits": "code=0"], ["limits": "code=a"],
-            ["traceBeyondLoopback": "yes"], ["lenient": "row1"], ["lenient": "row21VendorTag:xyz"],
+            ["traceBeyondLoopback": "yes"], ["lenient": "row1"], ["lenient": "row21VendorTags:xyz"],
+            ["lenient": "row21VendorTags:13FFC"],
+            ["lenient": "base64"], ["versions": "1.0"], ["versions": ""], ["versions": "1.1,2.0"],
             ["lenient": "row2Base64,section14AnyText"],
             ["bind": "0.0.0.0:8080", "trustedProxies": "10.0.0.0/8", "issuer": "https://a.example", "trace": "t"],
         ])
@@ -79,23 +81,30 @@ struct ServeConfigurationTests {
     @Test("metadata, policies, lenient readings and extensions are settings like the others, and shown")
     func rules() async throws {
         let configuration = try await self.load(
-            ["policies": "/etc/p", "lenient": "row2Base64, row21VendorTag:3FFC"],
+            [
+                "policies": "/etc/p", "lenient": "row2Base64, row21VendorTags:3FFC, acceptsOutdatedAuthenticators",
+                "versions": "1.0,1.1",
+            ],
             environment: ["COUNTERSIGN_METADATA": "/etc/m", "COUNTERSIGN_EXTENSIONS": "a.b", "HOME": "/home/op"])
         #expect(configuration.metadataFolder == "/etc/m" && configuration.policiesFolder == "/etc/p")
-        let readings = try LenientNames.readings(configuration.lenient)
-        var expected = LenientReadings()
-        expected.row2Base64 = true
-        expected.row21VendorTags = [TLVTag(rawValue: 0x3FFC)]
-        #expect(readings == expected)
+        var expected = Leniency()
+        expected.readings.row2Base64 = true
+        expected.readings.row21VendorTags = [TLVTag(rawValue: 0x3FFC)]
+        expected.acceptsOutdatedAuthenticators = true
+        #expect(try Leniency(configuration.lenient) == expected)
+        #expect(try ProtocolVersions.versions(configuration.versions) == [.uaf10, .uaf11])
         let printed = configuration.printed.split(separator: "\n")
         for line in [
-            "metadata: /etc/m", "policies: /etc/p", "lenient: row2Base64,row21VendorTag:3FFC", "extensions: a.b",
+            "metadata: /etc/m", "policies: /etc/p",
+            "lenient: row2Base64,row21VendorTags:3FFC,acceptsOutdatedAuthenticators",
+            "extensions: a.b", "versions: 1.0,1.1",
         ] {
             #expect(printed.contains { $0 == line }, "\(line)")
         }
         let plain = try await self.load().printed
         #expect(!plain.contains("lenient") && !plain.contains("policies"))
-        #expect(try LenientNames.readings([]) == LenientReadings())
+        #expect(!plain.contains("versions"))
+        #expect(try Leniency([]) == Leniency())
     }
 
     @Test("rules are read from both folders; a bad file names itself")

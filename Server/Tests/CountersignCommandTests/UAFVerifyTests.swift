@@ -59,9 +59,10 @@ struct UAFVerifyTests {
     /// What the command would say of a vector.
     private func verdict(
         _ scenario: UAFScenario, facets: [String]? = [], time: String? = nil,
-        readings: LenientReadings = LenientReadings()
+        leniency: [String] = [], versions: String = "1.1", change: (inout TestVector) -> Void = { _ in }
     ) throws -> UAFVerdict {
-        let vector = try self.vector(scenario)
+        var vector = try self.vector(scenario)
+        change(&vector)
         let files = try Files(vector)
         defer { files.remove() }
         let reader = UAFFiles()
@@ -71,7 +72,8 @@ struct UAFVerifyTests {
             metadata: try reader.metadata([files.metadata]),
             facets: try named.map { Set(try $0.map { try FacetID($0) }) },
             keys: try reader.keys(files.keys), account: vector.account,
-            now: Timestamp(seconds: Int64(date.timeIntervalSince1970)), readings: readings)
+            now: Timestamp(seconds: Int64(date.timeIntervalSince1970)), leniency: try Leniency(leniency),
+            versions: try ProtocolVersions.versions(versions))
         return try verification.verdict(on: try reader.response(files.response), to: try reader.request(files.request))
     }
 
@@ -120,32 +122,55 @@ struct UAFVerifyTests {
         let scenario = UAFScenario.registration(.p256Raw, .x962Raw, attestation: .basicFull)
         #expect(try self.verdict(scenario).isAccepted)
         #expect(try self.verdict(scenario, time: "2050-01-01T00:00:00Z").json.string("step") == "attestation")
-        let readings = try Self.readings("expired-certificates")
-        #expect(try self.verdict(scenario, time: "2050-01-01T00:00:00Z", readings: readings).isAccepted)
-    }
-
-    private static func readings(_ names: String...) throws -> LenientReadings {
-        try names.reduce(into: LenientReadings()) { try #require(LenientReading(argument: $1)).apply(to: &$0) }
+        let leniency = ["row18ExpiredCertificates"]
+        #expect(try self.verdict(scenario, time: "2050-01-01T00:00:00Z", leniency: leniency).isAccepted)
     }
 
     @Test(
-        "A lenient reading takes what the strict server refuses for its row, and nothing else",
+        "What is allowed takes what the strict server refuses for it, and nothing else",
         arguments: [
-            ("base64", Damage.paddedAssertion), ("signed-data-anywhere", .signatureFirst),
-            ("short-nonces", .shortNonce),
-            ("vendor-tag-2EEE", .unknownCriticalTag),
+            ("row2Base64", Damage.paddedAssertion), ("row3SignedDataAnywhere", .signatureFirst),
+            ("row26ShortNonces", .shortNonce), ("row21VendorTags:2EEE", .unknownCriticalTag),
+            ("acceptsOutdatedAuthenticators", .outdated),
         ])
     func lenient(name: String, damage: Damage) throws {
         let scenario = UAFScenario.authentication(.p256Raw, .x962Raw, damage: damage)
         #expect(try !self.verdict(scenario).isAccepted)
-        #expect(try self.verdict(scenario, readings: Self.readings(name)).isAccepted)
+        #expect(try self.verdict(scenario, leniency: [name]).isAccepted)
+        let others = Leniency.names.filter { $0 != name && !$0.hasPrefix("row21") }
+        #expect(try !self.verdict(scenario, leniency: others).isAccepted)
         let other = UAFScenario.authentication(.p256Raw, .x962Raw, damage: .brokenSignature)
-        #expect(try !self.verdict(other, readings: Self.readings(name)).isAccepted)
+        #expect(try !self.verdict(other, leniency: [name]).isAccepted)
     }
 
-    @Test("Every name of a reading that the help gives changes the readings", arguments: LenientReading.allValueStrings)
+    @Test("Another attestation than the preferred one is taken where that is allowed")
+    func lessPreferred() throws {
+        let scenario = UAFScenario.registration(.p256Raw, .x962Raw, damage: .notPreferredAttestation)
+        #expect(try self.verdict(scenario).json.string("step") == "attestation")
+        #expect(try self.verdict(scenario, leniency: ["acceptsLessPreferredAttestation"]).isAccepted)
+    }
+
+    @Test("UAF 1.0 is spoken where it is named")
+    func versions() throws {
+        let old = UAFScenario.authentication(.p256Raw, .x962Raw)
+        func verdict(_ versions: String) throws -> UAFVerdict {
+            try self.verdict(old, versions: versions) {
+                $0.response = $0.response.replacing(
+                    #""upv":{"major":1,"minor":1}"#, with: #""upv":{"major":1,"minor":0}"#)
+            }
+        }
+        #expect(try verdict("1.1").json.string("step") == "version")
+        for versions in ["1.0", "1.0,1.1"] { #expect(try verdict(versions).isAccepted) }
+        #expect(try self.verdict(old, versions: "1.0").json.string("step") == "version")
+        for versions in ["", "1.2", "1", "1.1;1.0"] {
+            #expect(throws: CommandFailure.self) { try ProtocolVersions.versions(versions) }
+        }
+    }
+
+    @Test("Every name that the help gives allows something, and no other name anything", arguments: Leniency.names)
     func lenientNames(name: String) throws {
-        #expect(try Self.readings(name.replacing("HHHH", with: "3FFC")) != LenientReadings())
+        #expect(try Leniency([name.replacing("HHHH", with: "3FFC")]) != Leniency())
+        #expect(throws: CommandFailure.self) { try Leniency([name.lowercased()]) }
     }
 
     @Test("The bodies of the transport are taken for the messages in them")
@@ -194,10 +219,11 @@ struct UAFVerifyTests {
     @Test("Options are read as the help says, and wrong ones are a misuse")
     func options() throws {
         let files = ["--request", "a", "--response", "b", "--metadata", "c"]
-        let command = try UAFCommand.Verify.parse(files + ["--lenient", "expired-certificates", "--key", "d"])
-        #expect(command.lenient == [.expiredCertificates] && command.key == ["d"])
-        for name in ["anything", "vendor-tag-", "vendor-tag-XXXX", "vendor-tag-13FFC"] {
-            #expect(throws: (any Error).self) { try UAFCommand.Verify.parse(files + ["--lenient", name]) }
+        let command = try UAFCommand.Verify.parse(files + ["--lenient", "row2Base64", "--key", "d"])
+        #expect(command.lenient == ["row2Base64"] && command.key == ["d"] && command.versions == "1.1")
+        for name in ["anything", "base64", "row21VendorTags:", "row21VendorTags:XXXX", "row21VendorTags:13FFC"] {
+            let failure = #expect(throws: CommandFailure.self) { try Leniency([name]) }
+            #expect(failure?.status == .usage)
         }
         #expect(throws: (any Error).self) { try UAFCommand.Verify.parse(["--request", "a"]) }
     }

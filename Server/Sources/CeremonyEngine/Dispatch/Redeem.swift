@@ -151,15 +151,19 @@ extension CeremonyRecord.Channel {
 }
 
 extension RegisteredCredential {
-    /// A stored key as the verifier takes it. Throws `corrupt` for names that no standard key has.
+    /// A stored key as the verifier takes it. Throws `corrupt` for names that no standard key has, and for evidence of
+    /// its attestation that cannot be read.
     init(_ record: CredentialRecord) throws {
         guard let aaid = try? AAID(record.aaid), let keyID = try? KeyID(record.keyID) else {
             throw StoreError(.corrupt, "a stored key without a proper name")
+        }
+        guard let attestation = try? AttestationEvidence(stored: record.attestation) else {
+            throw StoreError(.corrupt, "a stored key whose attestation cannot be read")
         }
         self.init(
             id: CredentialID(aaid: aaid, keyID: keyID), publicKey: record.publicKey,
             publicKeyFormat: PublicKeyFormat(rawValue: record.keyFormat),
             signatureAlgorithm: SignatureAlgorithm(rawValue: record.algorithm), signCounter: record.counter,
-            account: record.accountID, deviceRegistration: record.deviceID)
+            account: record.accountID, deviceRegistration: record.deviceID, attestation: attestation)
     }
 }

@@ -55,8 +55,15 @@ struct ServeCommand: AsyncParsableCommand {
         name: .long, help: "A folder of policies that services may name, NAME.json each; read again on SIGHUP.")
     var policies: String?
 
-    @Option(name: .long, help: "Readings that the standard is against but some products need, as NAME,NAME.")
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "What the standard is against but some products need, as NAME,NAME.",
+            discussion: "There are: \(Leniency.names.joined(separator: ", ")).", valueName: "names"))
     var lenient: String?
+
+    @Option(name: .long, help: "The versions of UAF that answers may have, as 1.0,1.1; requests are of 1.1.")
+    var versions: String?
 
     @Option(name: .long, help: "Extensions of responses that may be there, as ID,ID.")
     var extensions: String?
@@ -87,6 +94,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags["metadata"] = self.metadata
         flags["policies"] = self.policies
         flags["lenient"] = self.lenient
+        flags["versions"] = self.versions
         flags["extensions"] = self.extensions
         flags["limits"] = self.limits
         flags["trace"] = self.trace

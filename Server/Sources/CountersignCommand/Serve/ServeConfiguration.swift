@@ -2,6 +2,7 @@ import ArgumentParser
 import Configuration
 import Foundation
 import SystemPackage
+import UAF
 import _Primitives
 
 /// What `countersign serve` runs with: a YAML file < environment (`COUNTERSIGN_…`) < flags.
@@ -43,8 +44,10 @@ struct ServeConfiguration: Sendable {
     var metadataFolder: String?
     /// A folder of policies that relying parties may name.
     var policiesFolder: String?
-    /// Names of lenient readings.
+    /// Names of what ``Leniency`` allows.
     var lenient: [String]
+    /// Versions of UAF that responses may have.
+    var versions: String
     /// Extensions of responses beside those that are known anyway.
     var extensions: [String]
     var tlsCertificate: String?
@@ -97,6 +100,7 @@ extension ServeConfiguration {
             metadataFolder: reader.string(forKey: "metadata").map(Self.absolute),
             policiesFolder: reader.string(forKey: "policies").map(Self.absolute),
             lenient: Self.list(reader.string(forKey: "lenient")),
+            versions: reader.string(forKey: "versions", default: "1.1"),
             extensions: Self.list(reader.string(forKey: "extensions")),
             tlsCertificate: certificate,
             tlsKey: reader.string(forKey: "tlsKey"),
@@ -159,7 +163,11 @@ extension ServeConfiguration {
                 .usage, "the issuer \(self.issuer) is not https",
                 remedy: "Only a loopback address may do without TLS (--tls-certificate, or a proxy in front).")
         }
-        _ = try LenientNames.readings(self.lenient)
+        _ = try Leniency(self.lenient)
+        guard try ProtocolVersions.versions(self.versions).contains(.uaf11) else {
+            throw CommandFailure(
+                .usage, "versions must have 1.1", remedy: "Requests are of UAF 1.1; what is added is taken in answers.")
+        }
         guard (self.tlsCertificate == nil) == (self.tlsKey == nil) else {
             throw CommandFailure(.usage, "--tls-certificate and --tls-key go together")
         }
@@ -193,6 +201,7 @@ extension ServeConfiguration {
         lines.append("facets: \(self.facets.joined(separator: ","))")
         if let folder = self.metadataFolder { lines.append("metadata: \(folder)") }
         if let folder = self.policiesFolder { lines.append("policies: \(folder)") }
+        if self.versions != "1.1" { lines.append("versions: \(self.versions)") }
         if !self.lenient.isEmpty { lines.append("lenient: \(self.lenient.joined(separator: ","))") }
         if !self.extensions.isEmpty { lines.append("extensions: \(self.extensions.joined(separator: ","))") }
         if let certificate = self.tlsCertificate { lines.append("tlsCertificate: \(certificate)") }

@@ -62,11 +62,15 @@ struct ServerProcess {
     private func assembly(_ opened: OpenStore, _ trace: TraceRecorder?) async throws -> ServerAssembly {
         let rules = RuleFiles(
             metadataFolder: self.configuration.metadataFolder, policiesFolder: self.configuration.policiesFolder)
-        let configuration = ServerAssembly.Configuration(
+        let leniency = try Leniency(self.configuration.lenient)
+        var configuration = ServerAssembly.Configuration(
             issuer: self.configuration.issuer, facets: try self.facets(), rules: { try rules.load() },
-            lenientReadings: try LenientNames.readings(self.configuration.lenient),
+            lenientReadings: leniency.readings,
             knownExtensions: Set(self.configuration.extensions + ["fido.uaf.uvm"]),
             trustedProxies: try self.proxies(), limits: opened.limits)
+        configuration.versions = try ProtocolVersions.versions(self.configuration.versions)
+        configuration.acceptsLessPreferredAttestation = leniency.acceptsLessPreferredAttestation
+        configuration.acceptsOutdatedAuthenticators = leniency.acceptsOutdatedAuthenticators
         do { return try await opened.assembly(configuration, trace: trace) } catch let error as MetadataFolderError {
             throw CommandFailure(.failed, "\(error)", remedy: "--metadata names the folder.")
         } catch let error as PolicyFileError {

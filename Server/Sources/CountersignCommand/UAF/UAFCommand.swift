@@ -52,8 +52,14 @@ struct UAFCommand: ParsableCommand {
         @Option(help: "The time at which certificates must be valid, RFC 3339.")
         var time: String?
 
-        @Option(help: "A reading that the strict server does not make; may be repeated.")
-        var lenient: [LenientReading] = []
+        @Option(
+            help: ArgumentHelp(
+                "What the strict server does not take; may be repeated.",
+                discussion: "There are: \(Leniency.names.joined(separator: ", ")).", valueName: "name"))
+        var lenient: [String] = []
+
+        @Option(help: "The versions of the protocol that a response may have, as 1.0,1.1.")
+        var versions = "1.1"
 
         @Flag(help: "Print one JSON object instead of text.")
         var json = false
@@ -66,7 +72,7 @@ struct UAFCommand: ParsableCommand {
             let verification = UAFVerification(
                 metadata: try files.metadata(self.metadata), facets: try self.facets(), keys: keys,
                 account: self.account, now: try self.now(),
-                readings: self.lenient.reduce(into: LenientReadings()) { $1.apply(to: &$0) })
+                leniency: try Leniency(self.lenient), versions: try ProtocolVersions.versions(self.versions))
             let verdict = try verification.verdict(on: try files.response(self.response), to: request)
             Terminal.standardOutput(self.json ? JSON.object(verdict.json).text : verdict.text)
             guard verdict.isAccepted else { throw ExitCode(CommandFailure.Status.failed.rawValue) }
@@ -85,49 +91,6 @@ struct UAFCommand: ParsableCommand {
                 throw CommandFailure(.usage, "--time takes a time such as 2026-06-01T00:00:00Z")
             }
             return Timestamp(seconds: Int64(date.timeIntervalSince1970))
-        }
-    }
-}
-
-/// The readings of `--lenient`, by names of their own. A vendor's tag is named with its number: `vendor-tag-3FFC`.
-enum LenientReading: Hashable, ExpressibleByArgument {
-    case base64, signedDataAnywhere, expiredCertificates, unmarkedIssuers, shortNonces, noChannelBinding, emptyFacet
-    case anyText
-    case vendorTag(TLVTag)
-
-    private static let names: [(name: String, reading: LenientReading)] = [
-        ("base64", .base64), ("signed-data-anywhere", .signedDataAnywhere),
-        ("expired-certificates", .expiredCertificates), ("unmarked-issuers", .unmarkedIssuers),
-        ("short-nonces", .shortNonces), ("no-channel-binding", .noChannelBinding), ("empty-facet", .emptyFacet),
-        ("any-text", .anyText),
-    ]
-
-    static var allValueStrings: [String] { self.names.map(\.name) + ["vendor-tag-HHHH"] }
-
-    init?(argument: String) {
-        let prefix = "vendor-tag-"
-        if let known = Self.names.first(where: { $0.name == argument }) {
-            self = known.reading
-        } else if argument.hasPrefix(prefix), argument.count == prefix.count + 4,
-            let number = UInt16(argument.dropFirst(prefix.count), radix: 16)
-        {
-            self = .vendorTag(TLVTag(rawValue: number))
-        } else {
-            return nil
-        }
-    }
-
-    func apply(to readings: inout LenientReadings) {
-        switch self {
-        case .base64: readings.row2Base64 = true
-        case .signedDataAnywhere: readings.row3SignedDataAnywhere = true
-        case .expiredCertificates: readings.row18ExpiredCertificates = true
-        case .unmarkedIssuers: readings.row20UnmarkedIssuers = true
-        case .shortNonces: readings.row26ShortNonces = true
-        case .noChannelBinding: readings.section2NoChannelBinding = true
-        case .emptyFacet: readings.section7EmptyFacetID = true
-        case .anyText: readings.section14AnyText = true
-        case .vendorTag(let tag): readings.row21VendorTags.insert(tag)
         }
     }
 }

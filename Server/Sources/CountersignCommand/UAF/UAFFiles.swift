@@ -90,9 +90,9 @@ struct UAFFiles {
 extension RegisteredCredential {
     /// A key as `countersign uaf verify --json` tells it. Members beside these are for people.
     init(json object: JSONObject) throws {
-        guard let publicKey = Base64URL.decode(try object.requiredString("publicKey")) else {
-            throw UAFError(.invalidBase64URL, "publicKey")
-        }
+        guard let publicKey = Base64URL.decode(try object.requiredString("publicKey")),
+            let attestation = Base64URL.decode(try object.string("attestation") ?? "")
+        else { throw UAFError(.invalidBase64URL, "publicKey or attestation") }
         self.init(
             id: CredentialID(
                 aaid: try AAID(try object.requiredString("aaid")),
@@ -102,16 +102,19 @@ extension RegisteredCredential {
             signatureAlgorithm: SignatureAlgorithm(rawValue: try object.requiredInteger("signatureAlgorithm")),
             signCounter: try object.requiredInteger("signCounter"), account: try object.string("account") ?? "",
             // All keys of a file are of one device.
-            deviceRegistration: "")
+            deviceRegistration: "", attestation: try AttestationEvidence(stored: attestation))
     }
 
     var json: JSONObject {
-        [
+        var object: JSONObject = [
             "aaid": .string(self.id.aaid.text), "keyID": .string(self.id.keyID.base64URL),
             "publicKey": .string(Base64URL.encode(self.publicKey)),
             "publicKeyFormat": .integer(Int64(self.publicKeyFormat.rawValue)),
             "signatureAlgorithm": .integer(Int64(self.signatureAlgorithm.rawValue)),
             "signCounter": .integer(Int64(self.signCounter)), "account": .string(self.account),
         ]
+        let attestation = self.attestation.stored
+        if !attestation.isEmpty { object["attestation"] = .string(Base64URL.encode(attestation)) }
+        return object
     }
 }

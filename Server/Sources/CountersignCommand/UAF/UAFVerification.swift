@@ -11,7 +11,8 @@ struct UAFVerification {
     let keys: [RegisteredCredential]
     let account: String?
     let now: Timestamp
-    let readings: LenientReadings
+    var leniency = Leniency()
+    var versions: Set<Version> = [.uaf11]
 
     func verdict(on response: [UInt8], to request: UAFRequest) throws -> UAFVerdict {
         do throws(UAFRefusal) {
@@ -25,19 +26,22 @@ struct UAFVerification {
 
     private func configuration(_ named: FacetID?) -> RelyingPartyConfiguration {
         RelyingPartyConfiguration(
-            metadata: self.metadata, trustedFacets: self.facets ?? Set(named.map { [$0] } ?? []),
-            lenientReadings: self.readings)
+            metadata: self.metadata, versions: self.versions,
+            trustedFacets: self.facets ?? Set(named.map { [$0] } ?? []),
+            acceptsLessPreferredAttestation: self.leniency.acceptsLessPreferredAttestation,
+            acceptsOutdatedAuthenticators: self.leniency.acceptsOutdatedAuthenticators,
+            lenientReadings: self.leniency.readings)
     }
 
     private func registration(_ bytes: [UInt8], _ request: RegistrationRequest) throws(UAFRefusal) -> UAFVerdict {
-        let response = try UnverifiedRegistration(parsing: bytes, reading: self.readings)
+        let response = try UnverifiedRegistration(parsing: bytes, reading: self.leniency.readings)
         let verified = try RegistrationVerifier(self.configuration(response.facetID)).verify(
             response, expected: ExpectedRegistration(request), existing: Set(self.keys.map(\.id)), at: self.now)
         return UAFVerdict(verified)
     }
 
     private func authentication(_ bytes: [UInt8], _ request: AuthenticationRequest) throws(UAFRefusal) -> UAFVerdict {
-        let response = try UnverifiedAuthentication(parsing: bytes, reading: self.readings)
+        let response = try UnverifiedAuthentication(parsing: bytes, reading: self.leniency.readings)
         let verified = try AuthenticationVerifier(self.configuration(response.facetID)).verify(
             response, expected: ExpectedAuthentication(request, account: self.account), credentials: self.keys)
         return UAFVerdict(verified, keys: self.keys)
@@ -68,7 +72,8 @@ struct UAFVerdict {
                 var object = RegisteredCredential(
                     id: key.id, publicKey: key.publicKey, publicKeyFormat: key.publicKeyFormat,
                     signatureAlgorithm: key.signatureAlgorithm, signCounter: key.signCounter,
-                    account: verified.username, deviceRegistration: ""
+                    account: verified.username, deviceRegistration: "",
+                    attestation: AttestationEvidence(certificates: key.attestationCertificates)
                 ).json
                 object["registrationCounter"] = .integer(Int64(key.registrationCounter))
                 object["authenticatorVersion"] = .integer(Int64(key.authenticatorVersion))

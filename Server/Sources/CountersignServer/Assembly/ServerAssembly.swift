@@ -30,6 +30,12 @@ public struct ServerAssembly: Sendable {
         public var lenientReadings: LenientReadings
         /// Extensions of responses that are understood or known to be harmless.
         public var knownExtensions: Set<String>
+        /// The protocol versions that responses may have. Requests are of UAF 1.1.
+        public var versions: Set<Version> = [.uaf11]
+        /// Whether a registration may be attested otherwise than the policy prefers.
+        public var acceptsLessPreferredAttestation = false
+        /// Whether authenticators may be older than their metadata trusts.
+        public var acceptsOutdatedAuthenticators = false
         /// The proxies whose forwarded headers count.
         public var trustedProxies: [AddressBlock]
         /// Every time, count and size.
@@ -86,15 +92,18 @@ public struct ServerAssembly: Sendable {
         let provider = try await OpenIDProvider.open(
             .init(issuer: configuration.issuer, limits: limits), store: store, outcomes: outcomes,
             people: People(directory: directory), time: time, random: random)
+        var engine = CeremonyEngine.Configuration(
+            issuer: configuration.issuer, serviceName: configuration.serviceName,
+            // Without TLS the calling app's own facet stands for the application (decision 26).
+            appID: configuration.isSecure ? "\(configuration.issuer)/uaf/1.1/facets" : "",
+            trustedFacets: configuration.facets, metadata: rules.metadata, policies: rules.policies,
+            limits: limits, lenientReadings: configuration.lenientReadings,
+            knownExtensions: configuration.knownExtensions)
+        engine.versions = configuration.versions
+        engine.acceptsLessPreferredAttestation = configuration.acceptsLessPreferredAttestation
+        engine.acceptsOutdatedAuthenticators = configuration.acceptsOutdatedAuthenticators
         let ceremonies = try CeremonyEngine(
-            configuration: .init(
-                issuer: configuration.issuer, serviceName: configuration.serviceName,
-                // Without TLS the calling app's own facet stands for the application (decision 26).
-                appID: configuration.isSecure ? "\(configuration.issuer)/uaf/1.1/facets" : "",
-                trustedFacets: configuration.facets, metadata: rules.metadata, policies: rules.policies,
-                limits: limits, lenientReadings: configuration.lenientReadings,
-                knownExtensions: configuration.knownExtensions),
-            store: store, sealing: sealing, time: time, random: random,
+            configuration: engine, store: store, sealing: sealing, time: time, random: random,
             subjects: Subjects(
                 subject: { account, client in provider.subject(ofAccount: account, client: client) },
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }))

@@ -32,7 +32,15 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// Keys from before have no attestation: what attested them was not kept.
+    static let attestations = Migration(name: "attestations of keys") { db, _ in
+        try db.execute(sql: "ALTER TABLE credential ADD COLUMN attestation BLOB")
+    }
+}
+
 extension SealingPurpose {
+    static let attestation = SealingPurpose("attestation")
     static let usernameCode = SealingPurpose("user name code")
     static let username = SealingPurpose("user name")
     static let displayName = SealingPurpose("display name")
@@ -168,7 +176,7 @@ extension AccountRecord {
 extension CredentialRecord {
     static let columns = """
         credential.id, device_id, credential.account_id, aaid, key_id, public_key, key_format, algorithm, counter,
-        registration_counter, authenticator_version, is_active, credential.created_at, last_used_at
+        registration_counter, authenticator_version, is_active, credential.created_at, last_used_at, attestation
         """
 
     init(_ row: Row, _ sealing: Sealing) throws {
@@ -178,6 +186,7 @@ extension CredentialRecord {
             keyID: try row.bytes(4), publicKey: try sealing.open(try row.bytes(5), purpose: .publicKey, row: id),
             keyFormat: try row.integer(6), algorithm: try row.integer(7), counter: try row.integer(8),
             registrationCounter: try row.integer(9), authenticatorVersion: try row.integer(10),
+            attestation: try row.optionalBytes(14).map { try sealing.open($0, purpose: .attestation, row: id) } ?? [],
             isActive: try row.integer(11, as: Int.self) == 1, createdAt: try row.moment(12),
             lastUsedAt: try row.optionalMoment(13))
     }
@@ -222,7 +231,7 @@ extension Database {
                     """), arguments: [aaid, keyID.blob]
         ).map { row in
             StoredCredential(
-                credential: try CredentialRecord(row, sealing), isAccountLocked: try row.integer(14, as: Int.self) == 1)
+                credential: try CredentialRecord(row, sealing), isAccountLocked: try row.integer(15, as: Int.self) == 1)
         }
     }
 
@@ -256,16 +265,19 @@ extension Database {
     private func insert(_ credentials: [CredentialRecord], _ sealing: Sealing) throws {
         for key in credentials {
             let publicKey = try sealing.seal(key.publicKey, purpose: .publicKey, row: key.id)
+            let attestation =
+                key.attestation.isEmpty
+                ? nil : try sealing.seal(key.attestation, purpose: .attestation, row: key.id).blob
             try self.cachedStatement(
                 sql: """
                     INSERT INTO credential (id, device_id, account_id, aaid, key_id, public_key, key_format, algorithm,
-                    counter, registration_counter, authenticator_version, is_active, created_at)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    counter, registration_counter, authenticator_version, is_active, created_at, attestation)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """
             ).execute(arguments: [
                 key.id, key.deviceID, key.accountID, key.aaid, key.keyID.blob, publicKey.blob, key.keyFormat,
                 key.algorithm, key.counter, key.registrationCounter, key.authenticatorVersion, key.isActive,
-                key.createdAt.milliseconds,
+                key.createdAt.milliseconds, attestation,
             ])
         }
     }

@@ -71,6 +71,8 @@ public struct CredentialRecord: Sendable, Equatable {
     public var registrationCounter: UInt32
     /// The authenticator's version at enrolment.
     public var authenticatorVersion: UInt16
+    /// What is kept of the certificates that attested the key; empty where none did. Sealed at rest.
+    public var attestation: [UInt8]
     /// As its device's.
     public var isActive: Bool
     /// When it was registered.
@@ -82,7 +84,8 @@ public struct CredentialRecord: Sendable, Equatable {
     public init(
         id: String, deviceID: String, accountID: String, aaid: String, keyID: [UInt8], publicKey: [UInt8],
         keyFormat: UInt16, algorithm: UInt16, counter: UInt32, registrationCounter: UInt32,
-        authenticatorVersion: UInt16, isActive: Bool, createdAt: Timestamp, lastUsedAt: Timestamp? = nil
+        authenticatorVersion: UInt16, attestation: [UInt8] = [], isActive: Bool, createdAt: Timestamp,
+        lastUsedAt: Timestamp? = nil
     ) {
         self.id = id
         self.deviceID = deviceID
@@ -95,6 +98,7 @@ public struct CredentialRecord: Sendable, Equatable {
         self.counter = counter
         self.registrationCounter = registrationCounter
         self.authenticatorVersion = authenticatorVersion
+        self.attestation = attestation
         self.isActive = isActive
         self.createdAt = createdAt
         self.lastUsedAt = lastUsedAt

@@ -53,11 +53,14 @@ public struct RegisteredCredential: Hashable, Sendable {
     public var account: String
     /// The registration of a device that the key came with, as the caller names them.
     public var deviceRegistration: String
+    /// What attested the key.
+    public var attestation: AttestationEvidence
 
     /// Describes a stored key.
     public init(
         id: CredentialID, publicKey: [UInt8], publicKeyFormat: PublicKeyFormat,
-        signatureAlgorithm: SignatureAlgorithm, signCounter: UInt32, account: String, deviceRegistration: String
+        signatureAlgorithm: SignatureAlgorithm, signCounter: UInt32, account: String, deviceRegistration: String,
+        attestation: AttestationEvidence = AttestationEvidence()
     ) {
         self.id = id
         self.publicKey = publicKey
@@ -66,6 +69,7 @@ public struct RegisteredCredential: Hashable, Sendable {
         self.signCounter = signCounter
         self.account = account
         self.deviceRegistration = deviceRegistration
+        self.attestation = attestation
     }
 }
 
@@ -218,6 +222,9 @@ public struct AuthenticationVerifier: Sendable {
             publicKey: key.publicKey, format: key.publicKeyFormat, algorithm: key.signatureAlgorithm)
         guard !self.configuration.metadata.isRevoked(key: verification.subjectPublicKeyInfo) else {
             throw UAFRefusal(.revokedAuthenticator, .revocation, "the key")
+        }
+        guard !self.configuration.metadata.isRevoked(key.attestation, of: key.id.aaid) else {
+            throw UAFRefusal(.revokedAuthenticator, .revocation, "a certificate that attested the key")
         }
         guard verification.isValid(assertion.signature, over: data.signedBytes) else {
             throw UAFRefusal(.unacceptableContent, .signature, "the signature is not the key's")

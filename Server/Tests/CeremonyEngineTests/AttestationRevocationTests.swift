@@ -1,0 +1,119 @@
+import CeremonyEngine
+import CountersignTestKit
+import Crypto
+import Foundation
+import SQLiteStore
+import Store
+import Testing
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+@Suite("FIDO UAF §8.2 step 14: what is revoked after a registration stops the keys that it attested")
+struct AttestationRevocationTests {
+    private static let aaid = "FFFF#A701"
+
+    private struct Maker {
+        let aaid: AAID
+        let certificates: TestCertificates
+        let metadata: MetadataCatalog
+        let policies: PolicyCatalog
+
+        init() throws {
+            self.aaid = try AAID(AttestationRevocationTests.aaid)
+            self.certificates = try TestCertificates(rsa: false, aaid: self.aaid, random: .system)
+            var metadata = try MetadataCatalog.builtIn()
+            let root = Data(self.certificates.root).base64EncodedString()
+            metadata.add(
+                try MetadataStatement(
+                    parsing: Array(
+                        """
+                        {"aaid":"\(AttestationRevocationTests.aaid)","description":"Another maker's","authenticatorVersion":1,
+                        "upv":[{"major":1,"minor":1}],"assertionScheme":"UAFV1TLV","authenticationAlgorithm":1,
+                        "publicKeyAlgAndEncoding":256,"attestationTypes":[15879],
+                        "userVerificationDetails":[[{"userVerification":2}]],"keyProtection":2,"matcherProtection":2,
+                        "attachmentHint":1,"isSecondFactorOnly":false,"tcDisplay":1,"tcDisplayContentType":"text/plain",
+                        "attestationRootCertificates":["\(root)"]}
+                        """.utf8)))
+            var policies = PolicyCatalog()
+            try policies.add(
+                Policy(accepted: [[MatchCriteria(aaid: [self.aaid])]]), named: "maker", metadata: metadata)
+            self.metadata = metadata
+            self.policies = policies
+        }
+
+        func server() throws -> TestServer {
+            try TestServer {
+                $0.metadata = self.metadata
+                $0.policies = self.policies
+            }
+        }
+    }
+
+    /// What an operator writes into `revoked.json`, and whether it is about the phone.
+    enum Revocation: CaseIterable, Sendable {
+        case leaf, authority, leafKey, otherNumber, sameNumberOfAnotherModel, otherKey
+
+        var isAboutThePhone: Bool { [.leaf, .authority, .leafKey].contains(self) }
+
+        func list(_ certificates: TestCertificates) throws -> RevocationList {
+            func certificate(_ aaid: String, _ number: String) -> String {
+                #"{"certificates":[{"aaid":"\#(aaid)","serialNumber":"\#(number)"}]}"#
+            }
+            func key(_ bytes: [UInt8]) -> String {
+                let digest = SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
+                return #"{"keys":["\#(digest)"]}"#
+            }
+            let text =
+                switch self {
+                case .leaf: certificate(AttestationRevocationTests.aaid, "0003")
+                case .authority: certificate(AttestationRevocationTests.aaid, "02")
+                case .otherNumber: certificate(AttestationRevocationTests.aaid, "0300")
+                case .sameNumberOfAnotherModel: certificate("C516#0001", "03")
+                case .leafKey: key(try certificates.leafKey.publicKey(.x962DER))
+                case .otherKey: key(Array(P256.Signing.PrivateKey().publicKey.derRepresentation))
+                }
+            return try RevocationList(parsing: Array(text.utf8))
+        }
+    }
+
+    @Test("A certificate or its key, revoked later, refuses the key with 1493", arguments: Revocation.allCases)
+    func revokedLater(revocation: Revocation) async throws {
+        let maker = try Maker()
+        let server = try maker.server()
+        _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        let phone = try TestPhone(aaid: maker.aaid, attestedBy: maker.certificates)
+        let activation = try await server.engine.createActivation(username: "alice", policy: "maker", by: "test")
+        let request = try await server.engine.redeem(
+            token: try TestPhone.token(activation.link), operation: .registration)
+        let number = try await server.engine.answerRegistration(try phone.register(request)).confirmation?.number
+        _ = try await server.engine.confirmActivation(id: activation.id, number: try #require(number), by: "test")
+        func answer(_ counter: UInt32) async throws -> UAFStatusCode {
+            let request = try await server.engine.authenticationRequest(username: "alice", policy: "maker")
+            return try await server.engine.answerAuthentication(try phone.authenticate(request, counter: counter))
+                .response.statusCode
+        }
+        #expect(try await answer(2) == .ok)
+        var metadata = maker.metadata
+        metadata.revoke(try revocation.list(maker.certificates))
+        try server.engine.replaceRules(metadata: metadata, policies: maker.policies)
+        #expect(try await answer(3) == (revocation.isAboutThePhone ? .revokedAuthenticator : .ok))
+        // What is taken off the list again is good again.
+        try server.engine.replaceRules(metadata: maker.metadata, policies: maker.policies)
+        #expect(try await answer(4) == .ok)
+    }
+
+    @Test("What is kept is read as it was written, and nothing else is read")
+    func evidence() throws {
+        let certificates = try TestCertificates(rsa: true, aaid: try AAID(Self.aaid), random: .system)
+        let evidence = AttestationEvidence(certificates: certificates.chain)
+        #expect(evidence != AttestationEvidence() && AttestationEvidence(certificates: []) == AttestationEvidence())
+        #expect(evidence.stored.count == 2 * (1 + 1 + 32))
+        #expect(try AttestationEvidence(stored: evidence.stored) == evidence)
+        #expect(try AttestationEvidence(stored: []) == AttestationEvidence())
+        for length in 1..<evidence.stored.count where length != 34 {
+            #expect(throws: UAFError.self) { try AttestationEvidence(stored: Array(evidence.stored.prefix(length))) }
+        }
+        #expect(throws: UAFError.self) { try AttestationEvidence(stored: [255] + evidence.stored) }
+    }
+}
