@@ -77,8 +77,9 @@ def test_a_server_that_is_not_there_is_unreachable_soon():
 def test_tokens_keys_and_the_trail(tmp_path):
     server = Server(tmp_path / "server").start()
     try:
-        link = (server.folder / "data" / "administrator-link").read_text()
-        code, out, _ = run("countersign", "admin", "login", "--json", stdin=link)
+        link = server.folder / "data" / "administrator-link"
+        server.process.wait_until(lambda: link.exists() and link.read_text().endswith("\n"))
+        code, out, _ = run("countersign", "admin", "login", "--json", stdin=link.read_text())
         assert code == 0
         far = {"COUNTERSIGN_ADMIN_URL": server.issuer, "COUNTERSIGN_ADMIN_TOKEN": json.loads(out)["token"]}
 
