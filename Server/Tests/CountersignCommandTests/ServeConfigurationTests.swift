@@ -1,6 +1,7 @@
 import CountersignServer
 import Foundation
 import Store
+import Synchronization
 import Testing
 import UAF
 import UAFRelyingParty
@@ -228,20 +229,46 @@ struct KeyFileTests {
         }
     }
 
-    @Test("many starts at once make one key, and nobody reads half of it", arguments: 0..<10)
-    func makesOneAtOnce(round: Int) async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("keys-\(UUID())").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let keys = try await withThrowingTaskGroup(of: SecretBytes.self) { group in
-            for _ in 0..<16 {
-                group.addTask {
-                    try KeyFile(path: folder + "/a.key").key(mayCreate: true, dataFolder: folder + "/data")
-                }
+    @Test("another start that was first has made the key that counts, and nothing else is left")
+    func losesTheRace() throws {
+        try self.withFolder { folder in
+            let path = folder + "/a.key"
+            let others = String(repeating: "A", count: 43)
+            // While the bytes of this one are drawn.
+            let random = RandomSource { count in
+                try? Data((others + "\n").utf8).write(to: URL(fileURLWithPath: path))
+                chmod(path, 0o600)
+                return [UInt8](repeating: 7, count: count)
             }
-            return try await group.reduce(into: []) { $0.append($1) }
+            let key = try KeyFile(path: path).key(mayCreate: true, dataFolder: folder + "/data", random: random)
+            #expect(key.withBytes { Array($0) } == [UInt8](repeating: 0, count: 32))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a.key"])
         }
-        #expect(keys.allSatisfy { $0 == keys[0] })
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a.key"], "nothing else is left")
+    }
+
+    @Test("never has its name before its bytes: a start that is killed leaves no short key")
+    func isWholeOrNotThere() throws {
+        try self.withFolder { folder in
+            let file = KeyFile(path: folder + "/a.key")
+            let isDone = Mutex(false)
+            let found = Mutex([Int]())
+            let watched = DispatchSemaphore(value: 0)
+            Thread {
+                while !isDone.withLock({ $0 }) {
+                    if let data = FileManager.default.contents(atPath: file.path) {
+                        found.withLock { $0.append(data.count) }
+                    }
+                }
+                watched.signal()
+            }.start()
+            for _ in 0..<200 {
+                _ = try file.key(mayCreate: true, dataFolder: folder + "/data")
+                unlink(file.path)
+            }
+            isDone.withLock { $0 = true }
+            watched.wait()
+            #expect(found.withLock { $0 }.allSatisfy { $0 == 44 })
+        }
     }
 
     @Test("is refused as a link that leads into the data folder")
