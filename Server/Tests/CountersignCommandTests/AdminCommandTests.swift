@@ -224,7 +224,7 @@ struct AdminCommandTests {
         await self.expect(.failed) { try verify.report(.object(["intact": .bool(false), "brokenAt": .integer(2)])) }
     }
 
-    @Test("the socket is gone before the folder is let go, so that it is never another command's")
+    @Test("a command that ends takes away its own socket, and not that of the one that has the folder next")
     func socketBeforeLock() async throws {
         let place = try await Place()
         defer { place.remove() }
@@ -237,13 +237,16 @@ struct AdminCommandTests {
                 Thread {
                     let lock = open(data + "/lock", O_RDWR | O_CLOEXEC)
                     while flock(lock, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {}
-                    continuation.yield(access(data + "/admin.sock", F_OK) != 0)
+                    let socket = open(data + "/admin.sock", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+                    continuation.yield(socket >= 0)
+                    close(socket)
                     close(lock)
                     continuation.finish()
                 }.start()
                 return isFree
             }
             for await isFree in next { #expect(isFree) }
+            #expect(FileManager.default.fileExists(atPath: data + "/admin.sock"))
         }
     }
 
