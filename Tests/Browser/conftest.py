@@ -17,6 +17,7 @@ class Deployment:
 
     def __init__(self, folder, **options):
         self.folder = pathlib.Path(folder)
+        self.limits = options.get("limits", {})
         self.server = Server(self.folder, **options).start()
         self.bank = Bank(self.folder, self.server).start()
         self.numbers = itertools.count(1)

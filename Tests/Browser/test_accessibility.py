@@ -5,29 +5,29 @@ import pytest
 import requests
 
 from browser import EXPIRY_SECONDS
+from programs import Server
 
 APPEARANCES = [(scheme, width) for scheme in ("light", "dark") for width in (360, 1280)]
+
+
+def examine_page(browser, name):
+    """Checks the page that a browser shows, in every appearance."""
+    found = []
+    for scheme, width in APPEARANCES:
+        browser.appear(scheme, width)
+        found += [f"{name}, {scheme}, {width}: {text}" for text in browser.accessibility_violations()]
+        overflow = browser.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        if overflow > 0:
+            found.append(f"{name}, {scheme}, {width}: the page is {overflow} pixels wider than the window")
+    browser.appear()
+    assert found == []
 
 
 @pytest.fixture(params=["with scripts", "without scripts"])
 def examined(request, new_browser):
     """A browser, and a check of the page that it shows in every appearance."""
     browser = new_browser(scripts=request.param == "with scripts")
-    seen = []
-
-    def examine(name):
-        found = []
-        for scheme, width in APPEARANCES:
-            browser.appear(scheme, width)
-            found += [f"{name}, {scheme}, {width}: {text}" for text in browser.accessibility_violations()]
-            overflow = browser.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            if overflow > 0:
-                found.append(f"{name}, {scheme}, {width}: the page is {overflow} pixels wider than the window")
-        browser.appear()
-        assert found == []
-        seen.append(name)
-
-    return browser, examine
+    return browser, lambda name: examine_page(browser, name)
 
 
 def test_pages_of_a_sign_in_and_a_transfer(bank, phone, examined):
@@ -127,3 +127,45 @@ def test_page_of_an_expired_sign_in(hasty_deployment, examined):
 
     browser.wait(is_expired, EXPIRY_SECONDS, "the sign-in has not expired")
     examine("the expired sign-in")
+
+
+def test_pages_of_a_sign_in_that_ended_elsewhere(bank, phone, examined):
+    browser, examine = examined
+    browser.begin_sign_in(bank)
+    run = phone.approve(browser.one("same-device-link").get_attribute("href")).expect(0)
+    # The phone's own browser is not the one that began.
+    assert requests.get(run["finished"]["continuation"], timeout=20).status_code == 403
+    look_again(browser)
+    browser.wait_for_state("failed")
+    examine("the failed sign-in")
+
+    browser.begin_sign_in(bank)
+    page = browser.address
+    phone.approve(browser.picture()).expect(0)
+    browser.finish_sign_in()
+    browser.get(page)
+    browser.wait_for_state("completed")
+    examine("the sign-in that was finished in another tab")
+
+
+def test_pages_of_signing_out_at_the_server(bank, deployment, phone, examined):
+    browser, examine = examined
+    browser.sign_in(bank, phone)
+    browser.get(deployment.server.issuer + "/oauth2/logout")
+    browser.wait_for("confirm")
+    examine("the question before signing out")
+    browser.one("confirm").click()
+    browser.wait(lambda: not browser.has("confirm"), message="still the question")
+    examine("signed out at the server")
+
+
+def test_page_of_the_first_administrator(tmp_path, new_browser):
+    server = Server(tmp_path / "new").start()
+    try:
+        browser = new_browser()
+        browser.get((server.folder / "data" / "administrator-link").read_text().strip())
+        browser.one("create-token").click()
+        browser.wait(lambda: browser.one("admin-token").text, message="no token")
+        examine_page(browser, "the first administrator's token")
+    finally:
+        server.stop()

@@ -1,5 +1,7 @@
 """Whatever must not sign anybody in, or move money, does not."""
 
+import time
+
 from browser import EXPIRY_SECONDS
 from programs import PIN
 
@@ -36,6 +38,24 @@ def test_expired_code(hasty_deployment, browser):
     run = phone.approve(old).expect(1)
     assert run["finished"]["reason"] == "token-expired"
     assert_not_signed_in(browser, hasty_deployment.bank)
+
+
+def test_expired_code_without_scripts(hasty_deployment, plain_browser):
+    browser = plain_browser
+    phone = hasty_deployment.person()
+    browser.begin_sign_in(hasty_deployment.bank)
+    old = browser.picture()
+    code = browser.one("typed-code").text
+    end = time.monotonic() + hasty_deployment.limits["dispatchLifetime"]
+    browser.wait(lambda: time.monotonic() > end, EXPIRY_SECONDS, "the time does not pass")
+    assert browser.one("typed-code").text == code, "the page has changed by itself"
+    run = phone.approve(old).expect(1)
+    assert run["finished"]["reason"] == "token-expired"
+    browser.one("new-code").click()
+    browser.wait_for("qr-code")
+    assert browser.one("typed-code").text != code
+    phone.approve(browser.picture()).expect(0)
+    browser.finish_sign_in()
 
 
 def test_expired_transfer(hasty_deployment, browser):

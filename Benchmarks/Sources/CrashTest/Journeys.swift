@@ -128,10 +128,17 @@ final class Journeys {
             if let code { codes.append(code) }
         case .lost: completionLost = true
         }
+        // Read before it is asked again: what the kill left of the completion.
+        let isPending =
+            try completionLost && hasAuthorizationRequest(identifier, inDatabase: self.hazard.databasePath)
         let again = self.relyingParty.code(in: try self.hazard.exchange(signIn.completion, "complete"))
         if let again { codes.append(again) }
         findings.check(
             .noSignInIsCompletedTwice, codes.count <= 1, "two codes of one sign-in (lost: \(completionLost))")
+        // One code, exactly; but for a completion that is on disk and whose answer was lost on its way.
+        findings.check(
+            .nothingAcknowledgedIsMissing, codes.count == 1 || (completionLost && !isPending),
+            "no code of an approved sign-in (lost: \(completionLost), request still open: \(isPending))")
         guard let code = codes.first else { return }
         try self.exchange(code, signIn, &findings)
     }

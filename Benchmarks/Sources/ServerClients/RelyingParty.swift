@@ -32,7 +32,8 @@ package struct RelyingParty: Sendable {
         return Request(
             "GET",
             "/oauth2/authorize?response_type=code&scope=openid&state=s&nonce=n&client_id=\(self.clientID)"
-                + "&redirect_uri=\(Self.redirectURI)&code_challenge=\(challenge)&code_challenge_method=S256")
+                + "&redirect_uri=\(Self.redirectURI)&code_challenge=\(challenge)&code_challenge_method=S256",
+            headers: [forwardedHeader()])
     }
 
     /// The page that an authorization's answer leads to.
@@ -41,7 +42,10 @@ package struct RelyingParty: Sendable {
             throw LoadError("authorize: \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
         }
         let request = String(location[mark.upperBound...].prefix { $0 != "&" })
-        return (request, Request("GET", "/sign-in?request=\(request)", headers: answer.cookieHeaders))
+        return (
+            request,
+            Request("GET", "/sign-in?request=\(request)", headers: answer.cookieHeaders + [forwardedHeader()])
+        )
     }
 
     package func signIn(

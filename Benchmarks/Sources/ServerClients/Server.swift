@@ -127,3 +127,12 @@ package struct Server: Sendable {
         }
     }
 }
+
+/// An address that somebody may have, behind the proxy that the caller plays: what one source may do is limited.
+func newAddress() -> String {
+    let number = RandomSource.system.bytes(3)
+    return "10.\(number[0]).\(number[1]).\(number[2])"
+}
+
+/// The header by which a proxy says whose request it passes on: somebody's who has not come before.
+func forwardedHeader() -> String { "X-Forwarded-For: \(newAddress())" }

@@ -20,8 +20,7 @@ package struct SoftwareDevice: Sendable {
         self.username = username
         self.key = P256.Signing.PrivateKey()
         self.keyID = try KeyID(RandomSource.system.bytes(32))
-        let number = RandomSource.system.bytes(3)
-        self.address = "10.\(number[0]).\(number[1]).\(number[2])"
+        self.address = newAddress()
     }
 
     /// The body that answers a registration request.

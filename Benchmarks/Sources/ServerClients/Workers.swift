@@ -46,21 +46,32 @@ package func seconds(of duration: Duration) -> Double {
     Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
 }
 
-/// The sum of all keys' counters, read past the server by the `sqlite3` module of Python.
+/// The sum of all keys' counters, read past the server.
 package func sumOfCounters(inDatabase path: String) throws -> UInt64 {
+    try number("SELECT sum(counter) FROM credential", inDatabase: path)
+}
+
+/// Whether an authorization request waits for its end, read past the server.
+package func hasAuthorizationRequest(_ id: String, inDatabase path: String) throws -> Bool {
+    try number("SELECT count(*) FROM oauth_request WHERE id = ?", [id], inDatabase: path) > 0
+}
+
+/// The one number that a query gives, read by the `sqlite3` module of Python.
+private func number(_ query: String, _ values: [String] = [], inDatabase path: String) throws -> UInt64 {
     let process = Process()
     let output = Pipe()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [
-        "python3", "-c",
-        "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT sum(counter) FROM credential').fetchone()[0])",
-        path,
-    ]
+    process.arguments =
+        [
+            "python3", "-c",
+            "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2], sys.argv[3:]).fetchone()[0])",
+            path, query,
+        ] + values
     process.standardOutput = output
     try process.run()
     let data = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-    guard let sum = UInt64(text) else { throw LoadError("the counters cannot be read from \(path)") }
-    return sum
+    guard let number = UInt64(text) else { throw LoadError("no number from \(path)") }
+    return number
 }

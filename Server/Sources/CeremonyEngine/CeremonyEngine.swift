@@ -25,7 +25,7 @@ public struct Subjects: Sendable {
 /// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server.
 ///
 /// It keeps nothing that another node would lack: every decision is made on a row of the store, inside the step that
-/// changes it. Only the wakes of ``CeremonyEvents`` and the budgets of public challenges live in memory.
+/// changes it. Only the wakes of ``CeremonyEvents`` and the budgets of sources live in memory.
 public struct CeremonyEngine: Sendable {
     /// What a deployment chooses.
     public struct Configuration: Sendable {
@@ -92,7 +92,9 @@ public struct CeremonyEngine: Sendable {
     let subjects: Subjects
     let rules: CurrentRules
     let hub: CeremonyHub
-    let budget: ChallengeBudget
+    let challenges: SourceBudget
+    let codes: SourceBudget
+    let guesses: SourceBudget
 
     /// An engine over a store. Throws `RequestError` where the configured factors make no policy.
     public init(
@@ -108,7 +110,13 @@ public struct CeremonyEngine: Sendable {
         self.rules = CurrentRules(
             try Rules(configuration, metadata: configuration.metadata, policies: configuration.policies))
         self.hub = CeremonyHub(watchersPerCeremony: configuration.limits.watchersPerCeremony)
-        self.budget = ChallengeBudget(configuration.limits)
+        let limits = configuration.limits
+        self.challenges = SourceBudget(
+            burst: limits.challengeBurst, perSecond: limits.challengesPerSecond, sources: limits.countedSources)
+        self.codes = SourceBudget(
+            burst: limits.codeBurst, perSecond: Double(limits.codesPerMinute) / 60, sources: limits.countedSources)
+        self.guesses = SourceBudget(
+            burst: limits.guessBurst, perSecond: Double(limits.guessesPerMinute) / 60, sources: limits.countedSources)
     }
 
     var limits: Limits { self.configuration.limits }
@@ -133,6 +141,7 @@ extension SealingPurpose {
     static let confirmationNumber = SealingPurpose("confirmation number")
     static let browserIdentifier = SealingPurpose("browser identifier")
     static let inventedKey = SealingPurpose("invented key")
+    static let inventedAccount = SealingPurpose("invented account")
 }
 
 extension AuditEvent.Kind {
@@ -146,7 +155,7 @@ extension AuditEvent.Kind {
     static let authenticatorAdded = Self(rawValue: "authenticator-added")
     static let activationCreated = Self(rawValue: "activation-created")
     static let dispatched = Self(rawValue: "dispatched")
-    static let signInBegun = Self(rawValue: "sign-in-begun")
+    static let signInClaimed = Self(rawValue: "sign-in-claimed")
     static let registrationAnswered = Self(rawValue: "registration-answered")
     static let confirmationFailed = Self(rawValue: "confirmation-failed")
     static let authenticated = Self(rawValue: "authenticated")

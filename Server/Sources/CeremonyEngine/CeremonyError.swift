@@ -18,7 +18,7 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let wrongBrowser = Self(name: "wrong-browser")
         /// What the request holds is not acceptable: a name, a text, a member that its caller may not send.
         public static let invalidRequest = Self(name: "invalid-request")
-        /// The source has asked for too many challenges.
+        /// The source has used its budget up.
         public static let tooManyRequests = Self(name: "too-many-requests")
         /// The number that should confirm an enrolment is wrong; the enrolment has ended.
         public static let wrongNumber = Self(name: "wrong-number")
@@ -35,6 +35,13 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
     public let reason: String
     /// For ``Code/tooManyRequests``: after how many seconds a request can succeed.
     public let retryAfterSeconds: Int?
+
+    /// What a budget says of a source that has nothing left. `seconds` is what ``SourceBudget`` answered; does nothing for
+    /// `nil`.
+    static func throwShortage(_ seconds: Int?, _ reason: String) throws(CeremonyError) {
+        guard let seconds else { return }
+        throw CeremonyError(.tooManyRequests, reason, retryAfterSeconds: seconds)
+    }
 
     /// Makes an error. `reason` must hold no secret and no value that was sent.
     public init(_ code: Code, _ reason: String = "", retryAfterSeconds: Int? = nil) {

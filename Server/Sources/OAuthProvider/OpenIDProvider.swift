@@ -7,7 +7,7 @@ public typealias OpenIDStore = AuthorizationStore & ClientStore & SessionStore &
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.
 ///
-/// It has no state of its own but a copy of its keys: any number of them can answer over one store. What a caller did
+/// It has no state of its own but a copy of its keys and the budgets of sources: any number of them can answer over one store. What a caller did
 /// wrong is a result; only ``StoreError`` and, where said, `OAuthError` are thrown.
 public struct OpenIDProvider: Sendable {
     /// What an operator chooses.
@@ -29,6 +29,8 @@ public struct OpenIDProvider: Sendable {
     let outcomes: any AuthenticationOutcomes
     let people: any PersonDirectory
     let keys: SigningKeys
+    /// What the sources of browsers may begin.
+    let signIns: SourceBudget
     let time: TimeSource
     let random: RandomSource
 
@@ -50,9 +52,12 @@ public struct OpenIDProvider: Sendable {
             signingKeys: [SigningKeys.newKey(random: random, at: time.now())])
         let keys = try SigningKeys(
             try await store.providerKeys(orFirst: offered), retention: configuration.limits.oauth.retiredKeyRetention)
+        let limits = configuration.limits
+        let signIns = SourceBudget(
+            burst: limits.signInBurst, perSecond: Double(limits.signInsPerMinute) / 60, sources: limits.countedSources)
         return OpenIDProvider(
-            configuration: configuration, store: store, outcomes: outcomes, people: people, keys: keys, time: time,
-            random: random)
+            configuration: configuration, store: store, outcomes: outcomes, people: people, keys: keys,
+            signIns: signIns, time: time, random: random)
     }
 
     /// Deletes what has ended: requests, grants and sessions. Says how many there were; call again while that is not zero.
@@ -114,7 +119,8 @@ public struct AuthenticationOutcome: Sendable, Equatable {
 public protocol AuthenticationOutcomes: Sendable {
     /// Takes the outcome that was recorded for an authorization request, if the same browser started it.
     ///
-    /// Must be atomic: of any number of calls one gets the outcome, for good, and all others `nil`.
+    /// The same browser gets it again: a completion that failed half way is done anew. Who calls sees to it that one
+    /// session at most comes of it.
     func consume(request: String, browser: BrowserSecret) async throws -> AuthenticationOutcome?
 }
 

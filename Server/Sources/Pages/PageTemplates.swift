@@ -44,6 +44,7 @@ enum PageTemplates {
         <div class="code">
         <div class="qr" data-testid="qr-code">{{{qr}}}</div>
         <p class="expires" id="expires" role="timer" data-testid="expires">This code works for {{secondsLeft}} seconds.</p>
+        <p class="renew"><a href="{{wait}}" data-testid="new-code">Show a new code</a></p>
         </div>
         <ol class="steps">
         <li><span>Open the authenticator app on your phone.</span></li>

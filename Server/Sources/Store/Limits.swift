@@ -42,6 +42,23 @@ public struct Limits: Sendable, Equatable {
     /// Sources that are counted one by one; the least recent is forgotten first.
     public var countedSources = 10_000
 
+    // MARK: Strangers in front of the sign-in page
+
+    /// Sign-ins that the browsers of one source can begin at once. An office is one source.
+    public var signInBurst = 300
+    /// Sign-ins that they can begin each minute after that.
+    public var signInsPerMinute = 300
+    /// Sets of codes that the pages of one source can show at once; a waiting page shows one a minute.
+    public var codeBurst = 600
+    /// Sets of codes that they can show each minute after that.
+    public var codesPerMinute = 600
+    /// Wrong typed codes, tokens and secrets that one source can send at once.
+    public var guessBurst = 60
+    /// Wrong ones that it can send each minute after that.
+    public var guessesPerMinute = 60
+    /// How long codes that a page has replaced are told from codes that never were.
+    public var replacedCodeRetention: Duration = .seconds(5 * 60)
+
     // MARK: Deregistration
 
     /// Keys that one deregistration can name.

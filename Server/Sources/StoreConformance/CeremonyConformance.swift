@@ -93,6 +93,21 @@ public enum CeremonyConformance {
             }
             try expect(
                 try await store.redeem(tokenDigest: [9]) { _, _ in CeremonyChange() } == nil, "an unknown one is nil")
+            // The first expired at second 2, the second at second 3.
+            for (second, since) in [(3, 2), (4, 3)] {
+                _ = try await store.change(.id("ceremony")) { record in
+                    record.changedAt = .start + .seconds(second)
+                    var change = CeremonyChange()
+                    change.newTokens = [sampleToken(UInt8(second))]
+                    change.tokensKeptSince = .start + .seconds(since)
+                    return change
+                }
+                let oldest = try await store.redeem(tokenDigest: sampleToken(1).digest) { _, _ in CeremonyChange() }
+                try expect((oldest != nil) == (since == 2), "an old token goes when its time has come")
+                try expect(
+                    try await store.redeem(tokenDigest: sampleToken(2).digest) { _, _ in CeremonyChange() } != nil,
+                    "and no newer one")
+            }
         },
         ConformanceCheck("overdue ceremonies are found, and stale rows deleted with their tokens") { store in
             for (id, seconds) in [("late", 10), ("later", 20), ("open", 60)] {

@@ -106,6 +106,22 @@ public enum DeregistrationConformance {
     ]
 
     private static let ends: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a lock ends the sessions of the account with itself, and nobody else's") { store in
+            try await Self.twoPhones(store)
+            try await enrol(store, "bob")
+            for (number, device) in [(1, "device-phone-alice"), (2, "device-second"), (3, nil)] {
+                try await Self.signIn(store, number, device: device)
+            }
+            try await Self.signIn(store, 4, account: "account-bob", device: "device-phone-bob")
+            _ = try await store.setAccountLocked(false, id: "account-alice", audit: sampleAudit())
+            try expect(try await Self.liveSessions(store) == [1, 2, 3, 4], "an unlocking ends nothing")
+            _ = try await store.setAccountLocked(true, id: "account-alice", audit: sampleAudit())
+            try expect(try await Self.liveSessions(store) == [4], "the other person's alone")
+            try await expectError(StoreError(.notFound, "")) {
+                try await Self.signIn(store, 5, device: "device-second")
+            }
+            try expect(try await Self.liveSessions(store) == [4], "and no later one begins")
+        },
         ConformanceCheck("with a device end its sessions, its unconfirmed enrolment and its open sign-in") { store in
             try await Self.twoPhones(store)
             try await Self.signIn(store, 1, device: "device-phone-alice")

@@ -128,11 +128,10 @@ struct AnswerTests {
         for (counter, code) in [(5, UAFStatusCode.ok), (5, .unacceptableContent), (4, .unacceptableContent), (6, .ok)]
             as [(UInt32, UAFStatusCode)]
         {
-            let request = try await server.claimSignIn()
+            let request = try await server.claimSignIn("to \(counter), \(code)")
             let answer = try await server.engine.answerAuthentication(
                 try phone.authenticate(request, counter: counter))
             #expect(answer.response.statusCode == code, "counter \(counter)")
-            _ = try await server.engine.consumeSignIn(reference: "request", browser: server.browser)
         }
         let trail = try await server.database.auditEntries(after: 0, limit: 999)
         #expect(trail.count { $0.event.kind.rawValue == "counter-went-back" } == 2)
@@ -245,16 +244,62 @@ struct AnswerTests {
             return try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8).policy.accepted
                 .flatMap { $0 }.flatMap { $0.keyIDs ?? [] }
         }
-        let nobody = try await keys("nobody")
-        #expect(nobody.count == 1)
-        #expect(try await keys("nobody") == nobody)
+        let nobody = try await keys("nobody\u{E9}")
+        #expect(try await keys("nobody\u{E9}") == nobody)
+        #expect(try await keys("nobodye\u{301}") == nobody, "another spelling of the same name")
         #expect(try await keys("somebody") != nobody)
-        #expect(try await keys("bare").count == 1, "an account without keys looks alike")
+        #expect(try await !keys("bare").isEmpty, "an account without keys looks alike")
         for name in ["", String(repeating: "x", count: 129)] {
             await #expect(throws: CeremonyError(.invalidRequest)) {
                 try await server.engine.authenticationRequest(username: name, source: "a")
             }
         }
+    }
+
+    /// What can be seen of a request without knowing its account: how many keys it names, and how long it is.
+    private struct Shape: Hashable {
+        let keys: Int
+        let serverData: Int
+        let message: Int
+        let criteria: [[[Int]]]
+
+        init(_ request: ReturnUAFRequest) throws {
+            let text = request.uafRequest ?? ""
+            let message = try AuthenticationRequest(parsing: text.utf8)
+            self.keys = message.policy.accepted.flatMap { $0 }.reduce(0) { $0 + ($1.keyIDs?.count ?? 0) }
+            self.serverData = message.header.serverData?.utf8.count ?? 0
+            self.message = text.utf8.count
+            self.criteria = message.policy.accepted.map { alternative in
+                alternative.map { [$0.aaid?.count ?? 0, $0.keyIDs?.count ?? 0, $0.keyIDs?.first?.bytes.count ?? 0] }
+            }
+        }
+    }
+
+    @Test func anInventedAccountHasTheLengthAndStructureOfARealOne() async throws {
+        let server = try TestServer {
+            $0.factors = [[.pin]]
+            $0.limits.challengeBurst = 1000
+        }
+        func shape(_ name: String) async throws -> Shape {
+            try Shape(try await server.engine.authenticationRequest(username: name, source: "a"))
+        }
+        var real: [Shape] = []
+        for count in 1...3 {
+            let username = "person-\(count)"
+            try await server.enrol(username)
+            for _ in 1..<count { _ = try await server.addPhone(to: username) }
+            real.append(try await shape(username))
+        }
+        #expect(real.map(\.keys) == [1, 2, 3])
+        _ = try await server.directory.create(username: "person-0", displayName: nil, by: "test")
+        #expect(real.contains(try await shape("person-0")))
+        _ = try await server.directory.setLocked(true, username: "person-2", by: "test")
+        #expect(real.contains(try await shape("person-2")))
+
+        var invented: [Shape: Int] = [:]
+        for number in 0..<200 { invented[try await shape("nobody-\(number)"), default: 0] += 1 }
+        #expect(Set(invented.keys) == Set(real), "one device, two and three, and nothing else")
+        #expect(invented[real[0]] ?? 0 > invented[real[1]] ?? 0)
     }
 
     @Test func aSourceHasABudgetOfChallengesAndOthersHaveTheirs() async throws {

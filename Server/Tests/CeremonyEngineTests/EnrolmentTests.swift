@@ -330,14 +330,44 @@ struct AccountDirectoryTests {
         #expect(trail.allSatisfy { $0.actor == "operator" && $0.accountID == account.id })
     }
 
+    @Test func aLockedAccountGetsNoActivation() async throws {
+        let server = try TestServer()
+        _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        _ = try await server.directory.setLocked(true, username: "alice", by: "test")
+        await #expect(throws: CeremonyError(.locked)) {
+            try await server.engine.createActivation(username: "alice", by: "test")
+        }
+        _ = try await server.directory.setLocked(false, username: "alice", by: "test")
+        _ = try await server.engine.createActivation(username: "alice", by: "test")
+    }
+
+    @Test func wrongSecretsUseABudgetUp() async throws {
+        let server = try TestServer()
+        var limits = Limits()
+        limits.guessBurst = 2
+        let administrators = Administrators(store: server.database, time: server.clock.source, limits: limits)
+        let secret = try #require(try await administrators.makeLinkIfNone())
+        for _ in 0..<2 {
+            await #expect(throws: CeremonyError(.notFound)) {
+                try await administrators.redeem(secret: "guess", source: "a")
+            }
+        }
+        await #expect(throws: CeremonyError(.tooManyRequests)) {
+            try await administrators.redeem(secret: secret, source: "a")
+        }
+        _ = try await administrators.redeem(secret: secret, source: "b")
+    }
+
     @Test func theFirstAdministratorComesByALinkThatWorksOnce() async throws {
         let server = try TestServer()
         let administrators = Administrators(store: server.database, time: server.clock.source)
         let replaced = try #require(try await administrators.makeLinkIfNone())
         let secret = try #require(try await administrators.makeLinkIfNone())
-        await #expect(throws: CeremonyError(.notFound)) { try await administrators.redeem(secret: replaced) }
-        let token = try await administrators.redeem(secret: secret)
-        await #expect(throws: CeremonyError(.notFound)) { try await administrators.redeem(secret: secret) }
+        await #expect(throws: CeremonyError(.notFound)) {
+            try await administrators.redeem(secret: replaced, source: "a")
+        }
+        let token = try await administrators.redeem(secret: secret, source: "a")
+        await #expect(throws: CeremonyError(.notFound)) { try await administrators.redeem(secret: secret, source: "a") }
         #expect(try await administrators.administrator(token: token) != nil)
         #expect(try await administrators.administrator(token: secret) == nil)
         #expect(try await administrators.makeLinkIfNone() == nil)
@@ -351,6 +381,6 @@ struct AccountDirectoryTests {
         let administrators = Administrators(store: server.database, time: server.clock.source)
         let secret = try #require(try await administrators.makeLinkIfNone())
         server.clock.advance(.seconds(15 * 60))
-        await #expect(throws: CeremonyError(.notFound)) { try await administrators.redeem(secret: secret) }
+        await #expect(throws: CeremonyError(.notFound)) { try await administrators.redeem(secret: secret, source: "a") }
     }
 }

@@ -7,7 +7,7 @@ import _Primitives
 
 @Suite("Sign-in: scan, approve, complete in the browser that began (decision 18)")
 struct SignInTests {
-    @Test func aQRCodeSignsTheWaitingBrowserInOnce() async throws {
+    @Test func aQRCodeSignsTheWaitingBrowserIn() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
         let request = try await server.claimSignIn()
@@ -32,7 +32,10 @@ struct SignInTests {
         #expect(outcome?.amr == ["pin", "swk", "mfa"])
         #expect(outcome?.acr == "urn:countersign:acr:two-factor")
         #expect(outcome?.authTime == server.clock.now - .seconds(10))
-        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) == nil)
+        // Whoever could make no session of it comes again, however late.
+        server.clock.advance(server.engine.configuration.limits.outcomeLifetime)
+        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) == outcome)
+        #expect(try await server.beginSignIn().state == .completed)
         let notices = try await server.database.notices(accountID: account.id, limit: 9)
         #expect(notices.map(\.kind) == [.signedIn, .deviceAdded])
         #expect(notices.first?.subject == "Demo Bank")
@@ -163,7 +166,7 @@ struct SignInTests {
         let engine = server.engine
         await #expect(throws: CeremonyError(.wrongBrowser)) { try await server.beginSignIn(browser: other) }
         await #expect(throws: CeremonyError(.wrongBrowser)) {
-            try await engine.renewSignIn(reference: "request", browser: other)
+            try await engine.renewSignIn(reference: "request", browser: other, source: "a")
         }
         await #expect(throws: CeremonyError(.wrongBrowser)) {
             try await engine.signInState(reference: "request", browser: other)
@@ -183,7 +186,7 @@ struct SignInTests {
     @Test func anUnknownSignInIsNotFound() async throws {
         let server = try TestServer()
         await #expect(throws: CeremonyError(.notFound)) {
-            try await server.engine.renewSignIn(reference: "none", browser: server.browser)
+            try await server.engine.renewSignIn(reference: "none", browser: server.browser, source: "a")
         }
         await #expect(throws: CeremonyError(.notFound)) {
             try await server.engine.signInState(reference: "none", browser: server.browser)
@@ -204,7 +207,7 @@ struct SignInTests {
         }
         #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .waiting)
         let second = try #require(
-            try await server.engine.renewSignIn(reference: "request", browser: server.browser).codes)
+            try await server.engine.renewSignIn(reference: "request", browser: server.browser, source: "a").codes)
         let third = try #require(try await server.beginSignIn().codes)
         for codes in [first, second] {
             for token in [try TestPhone.token(codes.link), try TestPhone.token(codes.qrContent), codes.typedCode] {
@@ -220,7 +223,94 @@ struct SignInTests {
                 try await server.engine.redeem(token: token, operation: .authentication)
             }
         }
-        #expect(try await server.engine.renewSignIn(reference: "request", browser: server.browser).codes == nil)
+        #expect(
+            try await server.engine.renewSignIn(reference: "request", browser: server.browser, source: "a").codes == nil
+        )
+    }
+
+    @Test func codesThatWereReplacedAreToldFromUnknownOnesForTheirTime() async throws {
+        let server = try TestServer()
+        let first = try #require(try await server.beginSignIn().codes)
+        let retention = server.engine.configuration.limits.replacedCodeRetention
+        func renew() async throws { _ = try await server.beginSignIn() }
+        try await renew()
+        server.clock.advance(retention)
+        try await renew()
+        await #expect(throws: CeremonyError(.tokenExpired)) {
+            try await server.engine.redeem(token: first.typedCode, operation: .authentication)
+        }
+        server.clock.advance(.seconds(1))
+        try await renew()
+        await #expect(throws: CeremonyError(.tokenUnknown)) {
+            try await server.engine.redeem(token: first.typedCode, operation: .authentication)
+        }
+    }
+
+    @Test func theTrailBeginsWithThePhone() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        func trail() async throws -> [String] {
+            try await server.database.auditEntries(after: 0, limit: 999).map(\.event.kind.rawValue)
+        }
+        let before = try await trail()
+        for index in 0..<3 { _ = try await server.beginSignIn("request-\(index)") }
+        try await server.engine.cancelSignIn(reference: "request-0", browser: server.browser)
+        server.clock.advance(server.engine.configuration.limits.ceremonyLifetime)
+        try await server.engine.sweep()
+        #expect(try await trail() == before, "begun, given up and expired without a phone")
+        let request = try await server.claimSignIn()
+        _ = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(try await Array(trail().dropFirst(before.count)) == ["sign-in-claimed", "authenticated"])
+        let claimed = try await server.beginSignIn("other")
+        _ = try await server.engine.redeem(token: claimed.codes?.typedCode ?? "", operation: .authentication)
+        server.clock.advance(server.engine.configuration.limits.claimedLifetime)
+        try await server.engine.sweep()
+        #expect(try await Array(trail().dropFirst(before.count + 2)) == ["sign-in-claimed", "expired"])
+    }
+
+    @Test func aSourceHasABudgetOfCodesAndOthersHaveTheirs() async throws {
+        let server = try TestServer {
+            $0.limits.codeBurst = 3
+            $0.limits.codesPerMinute = 6
+        }
+        for index in 0..<2 { _ = try await server.beginSignIn("request-\(index)") }
+        _ = try await server.engine.renewSignIn(reference: "request-0", browser: server.browser, source: "a")
+        let refused = await #expect(throws: CeremonyError.self) { try await server.beginSignIn("request-2") }
+        #expect(refused?.code == .tooManyRequests && refused?.retryAfterSeconds == 10)
+        await #expect(throws: CeremonyError(.tooManyRequests)) {
+            try await server.engine.renewSignIn(reference: "request-0", browser: server.browser, source: "a")
+        }
+        _ = try await server.beginSignIn("request-2", source: "b")
+        server.clock.advance(.seconds(10))
+        let view = try await server.engine.renewSignIn(
+            reference: "request-0", browser: server.browser, source: "a")
+        // Who waits for a phone's answer needs no code.
+        _ = try await server.engine.redeem(token: view.codes?.typedCode ?? "", operation: .authentication)
+        let claimed = try await server.engine.renewSignIn(
+            reference: "request-0", browser: server.browser, source: "a")
+        #expect(claimed.state == .claimed)
+    }
+
+    @Test func wrongTypedCodesUseABudgetUpAndLinksWorkOn() async throws {
+        let server = try TestServer {
+            $0.limits.guessBurst = 2
+            $0.limits.guessesPerMinute = 2
+        }
+        let codes = try #require(try await server.beginSignIn().codes)
+        let other = try #require(try await server.beginSignIn("other").codes)
+        func redeem(_ token: String, source: String? = "a") async throws {
+            _ = try await server.engine.redeem(token: token, operation: .authentication, source: source)
+        }
+        for guess in ["AAAAA-AAAAA", "no token of ours at all"] {
+            await #expect(throws: CeremonyError(.tokenUnknown)) { try await redeem(guess) }
+        }
+        let refused = await #expect(throws: CeremonyError.self) { try await redeem(codes.typedCode) }
+        #expect(refused?.code == .tooManyRequests && refused?.retryAfterSeconds == 30)
+        await #expect(throws: CeremonyError(.tooManyRequests)) { try await redeem("no token of ours at all") }
+        await #expect(throws: CeremonyError(.tokenUnknown)) { try await redeem("AAAAA-AAAAA", source: "b") }
+        try await redeem(try TestPhone.token(other.qrContent))
+        server.clock.advance(.seconds(30))
+        try await redeem(codes.typedCode)
     }
 
     @Test func aSignInThatEndedWithoutSuccessBeginsAnew() async throws {
@@ -230,7 +320,7 @@ struct SignInTests {
         let denial = try phone.giveUp(request, clientErrorCode: 3)
         #expect(try await server.engine.answerAuthentication(denial).response.statusCode == .ok)
         #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .denied)
-        let renewed = try await server.engine.renewSignIn(reference: "request", browser: server.browser)
+        let renewed = try await server.engine.renewSignIn(reference: "request", browser: server.browser, source: "a")
         #expect(renewed.state == .denied && renewed.codes == nil)
         #expect(try await server.beginSignIn().state == .waiting)
         let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))

@@ -77,14 +77,16 @@ final class TestServer: Sendable {
         service: "Demo Bank", origin: "http://127.0.0.1:8081", address: "192.0.2.1", browser: "Chrome on Linux")
 
     /// Begins a sign-in in the test's browser.
-    func beginSignIn(_ reference: String = "request", browser: String? = nil) async throws -> SignInView {
+    func beginSignIn(_ reference: String = "request", browser: String? = nil, source: String = "a") async throws
+        -> SignInView
+    {
         try await self.engine.beginSignIn(
-            reference: reference, browser: browser ?? self.browser, requester: self.requester)
+            reference: reference, browser: browser ?? self.browser, requester: self.requester, source: source)
     }
 
     /// Begins a sign-in and redeems its QR code.
-    func claimSignIn() async throws -> ReturnUAFRequest {
-        let view = try await self.beginSignIn()
+    func claimSignIn(_ reference: String = "request") async throws -> ReturnUAFRequest {
+        let view = try await self.beginSignIn(reference)
         return try await self.engine.redeem(
             token: try TestPhone.token(view.codes?.qrContent ?? ""), operation: .authentication)
     }

@@ -166,7 +166,7 @@ struct AdminCommandTests {
         #expect(try await place.call("GET", "/tokens")["tokens"] == .array([]))
         let id = try await place.withAssembly { assembly in
             let secret = try #require(try await assembly.administrators.makeLinkIfNone())
-            let token = try await assembly.administrators.redeem(secret: secret)
+            let token = try await assembly.administrators.redeem(secret: secret, source: "a")
             return try #require(try await assembly.administrators.administrator(token: token))
         }
         let file = place.folder + "/token"

@@ -396,6 +396,14 @@ struct SettableLimitsTests {
         #expect(limits.claimedLifetime == Limits().claimedLifetime)
     }
 
+    @Test("and budgets too, whatever their default")
+    func budgets() throws {
+        let limits = try SettableLimits.applied(["signInBurst": 5000, "guessesPerMinute": 1])
+        #expect(limits.signInBurst == 5000 && limits.guessesPerMinute == 1)
+        #expect(limits.codeBurst == Limits().codeBurst)
+        #expect(throws: CommandFailure.self) { try SettableLimits.applied(["signInBurst": 1_000_001]) }
+    }
+
     @Test("of another name, or longer than twice the default, are refused", arguments: ["tea", "dispatchLifetime"])
     func refused(name: String) {
         #expect(throws: CommandFailure.self) { try SettableLimits.applied([name: 121]) }

@@ -17,6 +17,7 @@ import _Primitives
 final class ServerFixture: Sendable {
     let assembly: ServerAssembly
     let database: SQLiteDatabase
+    let store: FailingStore
     let clock: FakeClock
     let folder: String
 
@@ -29,11 +30,12 @@ final class ServerFixture: Sendable {
         self.clock = FakeClock()
         let key = KeyEncryptionKey()
         self.database = try SQLiteDatabase(folder: self.folder, key: key, limits: limits)
+        self.store = FailingStore(self.database)
         self.assembly = try await ServerAssembly.open(
             .init(
                 issuer: issuer, facets: [try FacetID("linux:program:countersign-phone")], rules: rules,
                 trustedProxies: trustedProxies, limits: limits),
-            store: self.database, sealing: Sealing(key), trace: trace, time: self.clock.timeSource)
+            store: self.store, sealing: Sealing(key), trace: trace, time: self.clock.timeSource)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }

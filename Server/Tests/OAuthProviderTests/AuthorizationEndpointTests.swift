@@ -27,7 +27,7 @@ struct AuthorizationEndpointTests {
         ] as [[String: String?]])
     func refusesWithoutRedirect(changes: [String: String?]) async throws {
         try await ProviderFixture.run { f in
-            let answer = try await f.provider.authorize(f.query(changes), browser: f.browser, session: nil)
+            let answer = try await f.provider.authorize(f.query(changes), browser: f.browser, session: nil, source: "a")
             #expect(answer == .page(OAuthError(.invalidRequest)))
         }
     }
@@ -35,7 +35,8 @@ struct AuthorizationEndpointTests {
     @Test("is never redirected where it cannot be read", arguments: ["&state=2", "&%", "&x=%FF"])
     func refusesUnreadable(suffix: String) async throws {
         try await ProviderFixture.run { f in
-            let answer = try await f.provider.authorize(f.query() + suffix, browser: f.browser, session: nil)
+            let answer = try await f.provider.authorize(
+                f.query() + suffix, browser: f.browser, session: nil, source: "a")
             #expect(answer == .page(OAuthError(.invalidRequest)))
         }
     }
@@ -59,7 +60,7 @@ struct AuthorizationEndpointTests {
         ] as [([String: String?], OAuthError.Code)])
     func tellsTheClient(changes: [String: String?], code: OAuthError.Code) async throws {
         try await ProviderFixture.run { f in
-            let answer = try await f.provider.authorize(f.query(changes), browser: f.browser, session: nil)
+            let answer = try await f.provider.authorize(f.query(changes), browser: f.browser, session: nil, source: "a")
             guard case .redirect(let address) = answer else {
                 Issue.record("not a redirect: \(answer)")
                 return
@@ -81,7 +82,8 @@ struct AuthorizationEndpointTests {
         try await ProviderFixture.run(limits: limits) { f in
             let long = String(repeating: "x", count: 21)
             // A state that cannot be given back leaves nobody to be told.
-            let state = try await f.provider.authorize(f.query(["state": long]), browser: f.browser, session: nil)
+            let state = try await f.provider.authorize(
+                f.query(["state": long]), browser: f.browser, session: nil, source: "a")
             #expect(state == .page(OAuthError(.invalidRequest)))
             #expect(try await self.answer(f, ["nonce": long], nil) == "invalid_request")
             #expect(try await self.answer(f, ["extra": String(repeating: "x", count: 1000)], nil) == "page")
@@ -143,8 +145,9 @@ struct AuthorizationEndpointTests {
     private func answer(_ f: ProviderFixture, _ changes: [String: String?], _ session: SessionSecret?) async throws
         -> String
     {
-        switch try await f.provider.authorize(f.query(changes), browser: f.browser, session: session) {
+        switch try await f.provider.authorize(f.query(changes), browser: f.browser, session: session, source: "a") {
         case .signIn: return "sign-in"
+        case .tooMany: return "too many"
         case .redirect(let address):
             if let error = try ProviderFixture.parameter("error", of: address) { return error }
             return try ProviderFixture.parameter("code", of: address) == nil ? "nothing" : "code"
@@ -169,7 +172,7 @@ struct AuthorizationEndpointTests {
             let authenticated = f.clock.source.now().seconds
             f.clock.advance(.seconds(100))
             let answer = try await f.provider.authorize(
-                f.query(["nonce": "n-2"]), browser: f.browser, session: signedIn.session)
+                f.query(["nonce": "n-2"]), browser: f.browser, session: signedIn.session, source: "a")
             guard case .redirect(let address) = answer else {
                 Issue.record("not a redirect")
                 return

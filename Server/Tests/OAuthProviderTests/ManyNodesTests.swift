@@ -40,6 +40,7 @@ struct ManyNodesTests {
             let other = try await self.node(f)
             let third = try await self.node(f)
             try await f.provider.rotateSigningKey()
+            f.clock.advance(Limits().oauth.keyAnnouncement)
             let access = try await f.tokens().access
             // A key that a node does not know is looked up; what it publishes and signs with follows.
             #expect(try await other.userinfo(header: "Bearer \(access)").status == 200)
@@ -54,7 +55,9 @@ struct ManyNodesTests {
     }
 
     @Test func inventedKeyNamesAreLookedUpOnceASecond() async throws {
-        try await ProviderFixture.run { f in
+        var limits = Limits()
+        limits.oauth.keyAnnouncement = .zero
+        try await ProviderFixture.run(limits: limits) { f in
             let other = try await self.node(f)
             try await ProviderFixture.run { stranger in
                 let foreign = try await stranger.tokens().access
@@ -73,7 +76,7 @@ struct ManyNodesTests {
             let shop = try await f.provider.registerClient(name: "Shop", redirectURIs: [ProviderFixture.address])
             let bank = try await f.tokens()
             let answer = try await f.provider.authorize(
-                f.query(client: shop), browser: f.browser, session: bank.session)
+                f.query(client: shop), browser: f.browser, session: bank.session, source: "a")
             guard case .redirect(let address) = answer else {
                 Issue.record("not a redirect: \(answer)")
                 return
@@ -98,7 +101,7 @@ struct ManyNodesTests {
             let signedIn = try await f.signIn(["state": state])
             #expect(try ProviderFixture.parameter("state", of: signedIn.redirect) == state)
             let refused = try await f.provider.authorize(
-                f.query(["state": state, "prompt": "none"]), browser: f.browser, session: nil)
+                f.query(["state": state, "prompt": "none"]), browser: f.browser, session: nil, source: "a")
             guard case .redirect(let address) = refused else {
                 Issue.record("not a redirect: \(refused)")
                 return

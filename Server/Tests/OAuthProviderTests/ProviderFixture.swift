@@ -25,8 +25,8 @@ final class RecordedOutcomes: AuthenticationOutcomes {
 
     func consume(request: String, browser: BrowserSecret) async throws -> AuthenticationOutcome? {
         self.outcomes.withLock { outcomes in
-            guard outcomes[request]?.0 == browser else { return nil }
-            return outcomes.removeValue(forKey: request)?.1
+            guard let (starter, outcome) = outcomes[request], starter == browser else { return nil }
+            return outcome
         }
     }
 }
@@ -96,7 +96,8 @@ struct ProviderFixture: Sendable {
 
     /// Starts a sign-in and gives the request's identifier.
     func begin(_ changes: [String: String?] = [:], session: SessionSecret? = nil) async throws -> String {
-        let answer = try await self.provider.authorize(self.query(changes), browser: self.browser, session: session)
+        let answer = try await self.provider.authorize(
+            self.query(changes), browser: self.browser, session: session, source: "a")
         guard case .signIn(let request) = answer else {
             Issue.record("expected a sign-in page, not \(answer)")
             return ""
@@ -141,6 +142,13 @@ struct ProviderFixture: Sendable {
         var parameters: Parameters = [:]
         for (name, value) in values { if let value { parameters.append(name, value) } }
         return parameters.encoded
+    }
+
+    /// Ends all of alice's sessions.
+    func endSessions() async throws {
+        for session in try await self.provider.sessions(ofAccount: "account-a") {
+            #expect(try await self.provider.endSession(session.id, ofAccount: "account-a"))
+        }
     }
 
     /// A token of a device of alice's.

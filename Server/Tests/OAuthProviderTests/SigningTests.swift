@@ -30,18 +30,44 @@ struct SigningTests {
             let keys = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized)
             #expect(keys.keys.count == 2 && keys.keys[1] == first)
             #expect(try await f.provider.userinfo(header: "Bearer \(before.access)").status == 200)
+            #expect(try UnverifiedJWS(compact: before.id).header.keyID == first.keyID)
+            f.clock.advance(Limits().oauth.keyAnnouncement)
             let after = try await f.tokens()
             #expect(try UnverifiedJWS(compact: after.id).header.keyID == keys.keys[0].keyID)
-            #expect(try UnverifiedJWS(compact: before.id).header.keyID == first.keyID)
             f.clock.advance(Limits().oauth.retiredKeyRetention)
             #expect(try JWKSet(parsing: JSON.object(f.provider.keySet).serialized).keys.count == 1)
             #expect(throws: JOSEError(.unknownKey, "")) { try f.claims(before.id, type: "JWT") }
         }
     }
 
+    @Test func aNewKeySignsWhenEveryKeySetThatMayStillBeKeptHasIt() async throws {
+        let limits = Limits()
+        #expect(limits.oauth.keyAnnouncement > limits.oauth.keySetLifetime + limits.sweepInterval)
+        try await ProviderFixture.run { f in
+            func signer() async throws -> String? {
+                try UnverifiedJWS(compact: f.provider.sign(["aud": .string("x")], type: "t")).header.keyID
+            }
+            let first = try await signer()
+            try await f.provider.rotateSigningKey()
+            f.clock.advance(.seconds(60))
+            try await f.provider.rotateSigningKey()
+            let announced = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized).keys.map(\.keyID)
+            #expect(announced.count == 3 && announced[2] == first)
+            f.clock.advance(limits.oauth.keyAnnouncement - .seconds(60) - .milliseconds(1))
+            #expect(try await signer() == first)
+            f.clock.advance(.milliseconds(1))
+            #expect(try await signer() == announced[1], "each in its turn")
+            f.clock.advance(.seconds(60) - .milliseconds(1))
+            #expect(try await signer() == announced[1])
+            f.clock.advance(.milliseconds(1))
+            #expect(try await signer() == announced[0])
+        }
+    }
+
     @Test func aTokenOfAForgottenKeyIsRefused() async throws {
         var limits = Limits()
-        limits.oauth.retiredKeyRetention = .seconds(60)
+        limits.oauth.keyAnnouncement = .seconds(10)
+        limits.oauth.retiredKeyRetention = .seconds(50)
         try await ProviderFixture.run(limits: limits) { f in
             let access = try await f.tokens().access
             try await f.provider.rotateSigningKey()
@@ -56,7 +82,7 @@ struct SigningTests {
         try await ProviderFixture.run { f in
             for _ in 0..<4 {
                 try await f.provider.rotateSigningKey()
-                f.clock.advance(Limits().oauth.retiredKeyRetention + .seconds(1))
+                f.clock.advance(Limits().oauth.keyAnnouncement + Limits().oauth.retiredKeyRetention + .seconds(1))
             }
             let keys = try await f.store.providerKeys(
                 orFirst: ProviderKeys(subjectSecret: SecretBytes([0]), signingKeys: []))
@@ -157,7 +183,7 @@ struct SigningTests {
                 id: "broken", privateKey: SecretBytes([UInt8](repeating: 0, count: 32)),
                 createdAt: f.clock.source.now(), retiredAt: nil)
             _ = try await f.store.rotateSigningKey(
-                to: key, forgettingRetiredBefore: f.clock.source.now(),
+                to: key, from: f.clock.source.now(), forgettingRetiredBefore: f.clock.source.now(),
                 audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: f.clock.source.now()))
             await #expect(throws: StoreError(.corrupt, "")) {
                 try await OpenIDProvider.open(

@@ -10,8 +10,9 @@ struct StrictParametersTests {
     /// What came of an authorization request: `sign-in`, `page`, `code`, or the error that the client is told.
     private func outcome(_ f: ProviderFixture, _ query: String, _ session: SessionSecret? = nil) async throws -> String
     {
-        switch try await f.provider.authorize(query, browser: f.browser, session: session) {
+        switch try await f.provider.authorize(query, browser: f.browser, session: session, source: "a") {
         case .signIn: return "sign-in"
+        case .tooMany: return "too many"
         case .page: return "page"
         case .redirect(let address): return try ProviderFixture.parameter("error", of: address) ?? "code"
         }

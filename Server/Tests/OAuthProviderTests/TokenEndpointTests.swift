@@ -176,7 +176,7 @@ struct TokenEndpointTests {
     @Test func aCodeEndsWithItsSession() async throws {
         try await ProviderFixture.run { f in
             let signedIn = try await f.signIn()
-            try await f.provider.endSessions(ofAccount: "account-a")
+            try await f.endSessions()
             self.refused(try await f.token(signedIn.code))
         }
     }

@@ -68,7 +68,7 @@ struct UserinfoTests {
     @Test func aRevokedSessionsTokenIsRefusedAtOnce() async throws {
         try await ProviderFixture.run { f in
             let first = try await f.tokens()
-            try await f.provider.endSessions(ofAccount: "account-a")
+            try await f.endSessions()
             try await self.expectRefusal(f, "Bearer \(first.access)")
             let second = try await f.tokens()
             f.people.lock("account-a")

@@ -48,6 +48,8 @@ struct PagesTests {
         #expect(html.contains("<form method=\"get\" action=\"/sign-in/wait\">"))
         #expect(html.contains("<input type=\"hidden\" name=\"request\" value=\"req_1/2\">"))
         #expect(html.contains("I have confirmed on my phone"))
+        #expect(
+            html.contains("<a href=\"/sign-in/wait?request=req_1%2F2\" data-testid=\"new-code\">Show a new code</a>"))
     }
 
     @Test("Every state but waiting hides the codes", arguments: SignInPage.State.allCases.filter { $0 != .waiting })

@@ -60,7 +60,7 @@ public struct AccountDirectory: Sendable {
         try await self.store.accounts(after: after, limit: self.limits.pageSize)
     }
 
-    /// Locks or unlocks an account. Throws `notFound`.
+    /// Locks or unlocks an account; locking ends its sessions with it. Throws `notFound`.
     public func setLocked(_ isLocked: Bool, username: String, by operator: String) async throws -> AccountRecord {
         var account = try await self.account(username: username)
         let event = AuditEvent(

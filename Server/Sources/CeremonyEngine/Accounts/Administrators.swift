@@ -7,6 +7,7 @@ public struct Administrators: Sendable {
     private let time: TimeSource
     private let random: RandomSource
     private let limits: Limits
+    private let guesses: SourceBudget
 
     /// Manages the administrators of a store.
     public init(
@@ -17,6 +18,8 @@ public struct Administrators: Sendable {
         self.time = time
         self.random = random
         self.limits = limits
+        self.guesses = SourceBudget(
+            burst: limits.guessBurst, perSecond: Double(limits.guessesPerMinute) / 60, sources: limits.countedSources)
     }
 
     /// The secret of a new one-time link, in place of an earlier one; `nil` where an administrator exists.
@@ -29,9 +32,12 @@ public struct Administrators: Sendable {
         return isMade ? secret : nil
     }
 
-    /// Exchanges the secret of the link for an administrator's token. Works once. Throws `notFound`.
-    public func redeem(secret: String) async throws -> String {
+    /// Exchanges the secret of the link for an administrator's token. Works once. Throws `notFound`; where `source` has sent
+    /// too many wrong secrets, `tooManyRequests`.
+    public func redeem(secret: String, source: String) async throws -> String {
         let now = self.time.now()
+        let reason = "a source sends too many wrong secrets"
+        try CeremonyError.throwShortage(self.guesses.shortage(of: source, at: now), reason)
         let token = self.random.token()
         let administrator = AdministratorRecord(
             id: self.random.identifier(), tokenDigest: Sealing.digest(ofSecret: token), createdAt: now,
@@ -39,7 +45,10 @@ public struct Administrators: Sendable {
         let isRedeemed = try await self.store.redeemAdministratorLink(
             digest: Sealing.digest(ofSecret: secret), at: now, administrator: administrator,
             audit: AuditEvent(.administratorAdded, at: now, detail: administrator.id))
-        guard isRedeemed else { throw CeremonyError(.notFound) }
+        guard isRedeemed else {
+            try CeremonyError.throwShortage(self.guesses.spend(source, at: now), reason)
+            throw CeremonyError(.notFound)
+        }
         return token
     }
 

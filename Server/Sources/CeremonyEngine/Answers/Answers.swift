@@ -102,6 +102,7 @@ extension CeremonyEngine {
                 record.clientErrorCode = context?.clientErrorCode
                 record.asmStatusCode = context?.asmStatusCode
                 var change = CeremonyChange()
+                if record.isUnclaimedSignIn { return change }
                 change.audit = [
                     AuditEvent(
                         audit, at: now, accountID: record.accountID, ceremonyID: id,

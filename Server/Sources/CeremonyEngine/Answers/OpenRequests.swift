@@ -1,3 +1,4 @@
+import Foundation
 import Store
 public import UAF
 import UAFRelyingParty
@@ -7,10 +8,11 @@ extension CeremonyEngine {
     /// A request that anybody may ask for: no row, its state travels sealed, and `source` has a budget of them.
     ///
     /// Without a name any registered key may answer. With one, the account's keys; for a name that does not exist, or an
-    /// account that cannot authenticate, keys are invented, the same for the same name each time, so that the answer
-    /// does not tell who has an account. Throws `tooManyRequests` and `invalidRequest` (a name beyond its limits).
+    /// account that cannot authenticate, an account is invented, the same for the same name each time, so that the answer
+    /// does not tell who has one. Throws `tooManyRequests` and `invalidRequest` (a name beyond its limits).
     public func authenticationRequest(username: String?, source: String) async throws -> ReturnUAFRequest {
-        try self.budget.take(source: source, at: self.time.now())
+        try CeremonyError.throwShortage(
+            self.challenges.spend(source, at: self.time.now()), "a source asks for challenges too often")
         return try await self.authenticationRequest(username: username, policy: nil)
     }
 
@@ -48,7 +50,8 @@ extension CeremonyEngine {
                 // As for a name that does not exist.
             }
         }
-        return try request("-", self.inventedKeys(username, for: policy, rules))
+        let invented = try self.inventedAccount(username, for: policy, rules)
+        return try request(invented.id, invented.keys)
     }
 
     /// A request for further keys of a device that has just authenticated, by a policy that it may name.
@@ -95,23 +98,37 @@ extension CeremonyEngine {
             lifetimeMilliseconds: self.limits.challengeLifetime.milliseconds)
     }
 
-    /// Keys that nobody has, for a name that nobody has: one device that meets one of the policy's alternatives. By
-    /// whichever policy it is asked, the name has one key of a model.
-    private func inventedKeys(_ username: String, for policy: Policy, _ rules: Rules) throws -> [RegisteredCredential] {
-        let seed = self.sealing.code(username, purpose: .inventedKey)
-        let alternative = policy.accepted[Int(seed[0]) % policy.accepted.count]
-        var models: [AAID] = []
-        return try alternative.map { criterion in
-            let known = rules.requests.models(meeting: criterion, in: policy)
-            guard !known.isEmpty else { throw CeremonyError(.invalidRequest, "a policy that nothing meets") }
-            let model = known[Int(seed[1]) % known.count]
-            let earlier = models.count { $0 == model }
-            models.append(model)
-            let name = self.sealing.code(
-                seed + Array(model.text.utf8) + [UInt8(truncatingIfNeeded: earlier)], purpose: .inventedKey)
-            return RegisteredCredential(
-                named: CredentialID(aaid: model, keyID: try KeyID(name)), account: "-", device: "-")
+    /// An account for a name that nobody has: an identifier of the form and length of every other one, and keys that
+    /// nobody has. They are of one device, two or three, each of which meets one of the policy's alternatives. By
+    /// whichever policy it is asked, a device has one key of a model.
+    ///
+    /// Spellings that Unicode holds for the same are the same name, as they are for accounts.
+    private func inventedAccount(_ username: String, for policy: Policy, _ rules: Rules) throws
+        -> (id: String, keys: [RegisteredCredential])
+    {
+        let seed = self.sealing.code(username.precomposedStringWithCanonicalMapping, purpose: .inventedKey)
+        let id = Base64URL.encode(self.sealing.code(seed, purpose: .inventedAccount).prefix(16))
+        // Most people have one device.
+        let devices = seed[0] < 160 ? 1 : seed[0] < 232 ? 2 : 3
+        var keys: [RegisteredCredential] = []
+        for device in 1...devices {
+            let alternative = policy.accepted[Int(seed[device]) % policy.accepted.count]
+            var models: [AAID] = []
+            for criterion in alternative {
+                let known = rules.requests.models(meeting: criterion, in: policy)
+                guard !known.isEmpty else { throw CeremonyError(.invalidRequest, "a policy that nothing meets") }
+                let model = known[Int(seed[device + 3]) % known.count]
+                let earlier = models.count { $0 == model }
+                models.append(model)
+                let name = self.sealing.code(
+                    seed + [UInt8(device)] + Array(model.text.utf8) + [UInt8(truncatingIfNeeded: earlier)],
+                    purpose: .inventedKey)
+                keys.append(
+                    RegisteredCredential(
+                        named: CredentialID(aaid: model, keyID: try KeyID(name)), account: id, device: "\(device)"))
+            }
         }
+        return (id, keys)
     }
 }
 

@@ -45,9 +45,13 @@ struct DispatchCodes: Sendable {
 
     /// The digest by which a token or a typed code is found: a code of the typed code's length is one.
     static func digest(_ text: String, sealing: Sealing, limits: Limits) -> [UInt8] {
-        let letters = self.canonical(text)
-        guard letters.count == limits.typedCodeLetters else { return Sealing.digest(ofSecret: text) }
-        return sealing.code(letters, purpose: .typedCode)
+        guard self.isTyped(text, limits: limits) else { return Sealing.digest(ofSecret: text) }
+        return sealing.code(self.canonical(text), purpose: .typedCode)
+    }
+
+    /// Whether a text could be a typed code, by its length.
+    static func isTyped(_ text: String, limits: Limits) -> Bool {
+        self.canonical(text).count == limits.typedCodeLetters
     }
 
     /// The letters of a typed code: case and dashes do not matter, and O, I and L are what they look like.

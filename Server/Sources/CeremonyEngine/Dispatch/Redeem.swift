@@ -8,8 +8,27 @@ extension CeremonyEngine {
     ///
     /// One write step. Of many who try, one gets the request. Throws `tokenUnknown` (also at the address of another
     /// operation, which uses nothing up), `tokenAlreadyRedeemed`, `tokenExpired`.
-    public func redeem(token: String, operation: UAF.Operation) async throws -> ReturnUAFRequest {
+    ///
+    /// `source` has a budget of unknown tokens; past it `tooManyRequests` is thrown in the place of `tokenUnknown`, and for
+    /// everything that could be a typed code. A token of a link or QR code cannot be guessed, and a right one is always
+    /// taken. Without a source nothing is counted.
+    public func redeem(token: String, operation: UAF.Operation, source: String? = nil) async throws
+        -> ReturnUAFRequest
+    {
         let now = self.time.now()
+        let reason = "a source sends too many unknown tokens"
+        if let source, DispatchCodes.isTyped(token, limits: self.limits) {
+            try CeremonyError.throwShortage(self.guesses.shortage(of: source, at: now), reason)
+        }
+        do {
+            return try await self.redeem(token: token, operation: operation, at: now)
+        } catch let error as CeremonyError where error.code == .tokenUnknown {
+            if let source { try CeremonyError.throwShortage(self.guesses.spend(source, at: now), reason) }
+            throw error
+        }
+    }
+
+    private func redeem(token: String, operation: UAF.Operation, at now: Timestamp) async throws -> ReturnUAFRequest {
         let digest = DispatchCodes.digest(token, sealing: self.sealing, limits: self.limits)
         let redeemed: RedeemedCeremony?
         do {
@@ -23,7 +42,11 @@ extension CeremonyEngine {
                 }
                 if record.channel != nil { throw CeremonyError(.tokenAlreadyRedeemed) }
                 try self.handle(.redeem(token.channel), &record, at: now)
-                return try self.deregistration(&record, at: now)
+                var change = try self.deregistration(&record, at: now)
+                if record.browserDigest != nil {
+                    change.audit.append(AuditEvent(.signInClaimed, at: now, ceremonyID: record.id))
+                }
+                return change
             }
         } catch is RefusedEvent {
             throw CeremonyError(.tokenAlreadyRedeemed)

@@ -35,11 +35,13 @@ public struct ActivationView: Sendable, Equatable {
 
 extension CeremonyEngine {
     /// Invites an account to enrol a device, by a policy that has a name or by the default one. `operator` is the name
-    /// for the audit trail. Throws `notFound` for the account, `invalidRequest` for the policy.
+    /// for the audit trail. Throws `notFound` for the account, `locked` where its devices could not authenticate,
+    /// `invalidRequest` for the policy.
     public func createActivation(username: String, policy: String? = nil, by operator: String) async throws
         -> Activation
     {
         guard let account = try await self.store.account(username: username) else { throw CeremonyError(.notFound) }
+        guard !account.isLocked else { throw CeremonyError(.locked) }
         _ = try self.rules.value.policy(named: policy, for: .registration)
         let now = self.time.now()
         let expiresAt = now + self.limits.activationLifetime

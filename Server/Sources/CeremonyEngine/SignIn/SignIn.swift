@@ -92,19 +92,22 @@ extension CeremonyEngine {
     /// Shows the sign-in page of a request: begins a ceremony, renews the codes of one that waits, shows the state of
     /// one that runs, or begins anew after an end that signed nobody in.
     ///
-    /// `reference` names what is signed in to, `browser` is the value of the browser's cookie. Throws `wrongBrowser`
-    /// where another browser has begun it.
-    public func beginSignIn(reference: String, browser: String, requester: SignInRequester) async throws -> SignInView {
+    /// `reference` names what is signed in to, `browser` is the value of the browser's cookie; `source` has a budget of
+    /// codes. Throws `wrongBrowser` where another browser has begun it, `tooManyRequests`.
+    public func beginSignIn(reference: String, browser: String, requester: SignInRequester, source: String) async throws
+        -> SignInView
+    {
         let now = self.time.now()
         if let record = try await self.signIn(reference, browser) {
             let state = self.state(of: record, at: now)
             switch state {
-            case .waiting: return try await self.renew(record, at: now)
-            case .claimed, .approvedOnDevice, .approved:
+            case .waiting: return try await self.renew(record, source: source, at: now)
+            case .claimed, .approvedOnDevice, .approved, .completed:
                 return SignInView(state: state, codes: nil, expiresAt: record.expiresAt)
-            case .completed, .denied, .expired, .failed: break
+            case .denied, .expired, .failed: break
             }
         }
+        try self.spendCodes(of: source, at: now)
         let codes = DispatchCodes(
             expiresAt: now + self.limits.dispatchLifetime, random: self.random, limits: self.limits)
         let identifier = self.sealing.code(browser, purpose: .browserIdentifier).prefix(16)
@@ -118,25 +121,30 @@ extension CeremonyEngine {
         do {
             try await self.store.createCeremony(
                 ceremony, tokens: codes.records(Set(CeremonyRecord.Channel.allCases), sealing: self.sealing),
-                audit: AuditEvent(.signInBegun, at: now, ceremonyID: ceremony.id))
+                audit: nil)
         } catch let error as StoreError where error.code == .conflict {
             throw CeremonyError(.wrongBrowser)
         }
         return try self.view(codes, expiresAt: ceremony.expiresAt)
     }
 
-    /// The page as it is now. While it waits it gets new codes, and the ones before die.
+    /// The page as it is now. While it waits it gets new codes, of which `source` has a budget, and the ones before die.
     ///
-    /// Throws `notFound` and `wrongBrowser`.
-    public func renewSignIn(reference: String, browser: String) async throws -> SignInView {
+    /// Throws `notFound`, `wrongBrowser` and `tooManyRequests`.
+    public func renewSignIn(reference: String, browser: String, source: String) async throws -> SignInView {
         let now = self.time.now()
         let record = try await self.requiredSignIn(reference, browser)
         let state = self.state(of: record, at: now)
         guard state == .waiting else { return SignInView(state: state, codes: nil, expiresAt: record.expiresAt) }
-        return try await self.renew(record, at: now)
+        return try await self.renew(record, source: source, at: now)
     }
 
-    private func renew(_ record: CeremonyRecord, at now: Timestamp) async throws -> SignInView {
+    private func spendCodes(of source: String, at now: Timestamp) throws {
+        try CeremonyError.throwShortage(self.codes.spend(source, at: now), "a source asks for codes too often")
+    }
+
+    private func renew(_ record: CeremonyRecord, source: String, at now: Timestamp) async throws -> SignInView {
+        try self.spendCodes(of: source, at: now)
         let codes = DispatchCodes(
             expiresAt: min(now + self.limits.dispatchLifetime, record.expiresAt), random: self.random,
             limits: self.limits)
@@ -146,6 +154,7 @@ extension CeremonyEngine {
             record.changedAt = now
             var change = CeremonyChange()
             change.newTokens = codes.records(Set(CeremonyRecord.Channel.allCases), sealing: self.sealing)
+            change.tokensKeptSince = now - self.limits.replacedCodeRetention
             return change
         }
         guard let renewed else { throw CeremonyError(.notFound) }
@@ -175,7 +184,9 @@ extension CeremonyEngine {
         return CeremonyEvents(hub: self.hub, id: id, time: self.time) {
             guard let record = try await self.store.ceremony(.id(id)) else { return (.expired, true, nil) }
             let state = self.state(of: record, at: self.time.now())
-            return (state, state.isFinal, record.expiresAt)
+            // A success that waits for its browser is over by itself, too.
+            let end = record.phase == .ended ? record.changedAt + self.limits.outcomeLifetime : record.expiresAt
+            return (state, state.isFinal, end)
         }
     }
 
@@ -209,9 +220,11 @@ extension CeremonyEngine {
         return reference
     }
 
-    /// Takes up the outcome of a sign-in, once, in the browser that began it; `nil` where there is none (any more).
+    /// Takes up the outcome of a sign-in in the browser that began it; `nil` where there is none (any more).
     ///
-    /// Leaves the person's devices a notice. Throws `wrongBrowser`.
+    /// The first time leaves the person's devices a notice. Afterwards the same browser gets the same outcome again, as
+    /// long as the record is kept: who failed to make a session of it can come back. That only one session comes of it is
+    /// the business of whoever makes sessions. Throws `wrongBrowser`.
     public func consumeSignIn(reference: String, browser: String) async throws -> SignInOutcome? {
         let now = self.time.now()
         let digest = Sealing.digest(ofSecret: browser)
@@ -219,9 +232,13 @@ extension CeremonyEngine {
         do {
             let record = try await self.store.change(.reference(reference)) { record in
                 guard constantTimeEqual(digest, record.browserDigest ?? []) else { throw CeremonyError(.wrongBrowser) }
-                guard record.outcome == .succeeded, !record.isConsumed, let accountID = record.accountID,
-                    now < record.changedAt + self.limits.outcomeLifetime
-                else { throw RefusedEvent(refusal: .over) }
+                guard record.outcome == .succeeded, let accountID = record.accountID else {
+                    throw RefusedEvent(refusal: .over)
+                }
+                if record.isConsumed { return CeremonyChange() }
+                guard now < record.changedAt + self.limits.outcomeLifetime else {
+                    throw RefusedEvent(refusal: .over)
+                }
                 record.isConsumed = true
                 var change = CeremonyChange()
                 change.audit = [AuditEvent(.signedIn, at: now, accountID: accountID, ceremonyID: record.id)]

@@ -83,9 +83,11 @@ public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Send
         public mutating func next() async throws -> Element? {
             while !self.isOver {
                 if self.last != nil, await self.nextWake() == nil { break }
+                let now = self.events.time.now()
                 let (element, isFinal, until) = try await self.events.read()
                 self.isOver = isFinal
-                self.until = until
+                // Of a moment that had passed before, nothing more is to be read: waiting for it would never end.
+                self.until = until.flatMap { $0 > now ? $0 : nil }
                 guard element != self.last else { continue }
                 self.last = element
                 return element
@@ -97,10 +99,12 @@ public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Send
         /// Waits for a wake; the end of the phase is one.
         private mutating func nextWake() async -> Void? {
             let (hub, id) = (self.events.hub, self.events.id)
-            let alarm = self.until.map { until in
-                let rest = until - self.events.time.now()
-                return Task {
-                    try await Task.sleep(for: rest < .milliseconds(1) ? .milliseconds(1) : rest)
+            let rest = self.until.map { $0 - self.events.time.now() }
+            // Passed since the last reading.
+            if let rest, rest <= .zero { return () }
+            let alarm = rest.map { rest in
+                Task {
+                    try await Task.sleep(for: rest)
                     hub.wake(id)
                 }
             }

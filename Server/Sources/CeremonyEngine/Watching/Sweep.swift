@@ -43,9 +43,17 @@ extension CeremonyEngine {
             var change = CeremonyChange()
             // Keys that nobody confirmed.
             if record.kind == .registration { change.deviceFate = .discard }
-            change.audit = [AuditEvent(.expired, at: now, accountID: record.accountID, ceremonyID: id)]
+            if !record.isUnclaimedSignIn {
+                change.audit = [AuditEvent(.expired, at: now, accountID: record.accountID, ceremonyID: id)]
+            }
             return change
         }
         self.hub.wake(id)
     }
+}
+
+extension CeremonyRecord {
+    /// Whether it is a sign-in that no phone has taken up. Anybody can begin these without end, and the trail is kept for
+    /// ever: it begins with the phone.
+    var isUnclaimedSignIn: Bool { self.browserDigest != nil && self.channel == nil }
 }

@@ -93,10 +93,10 @@ struct SigningKeyCommand: AsyncParsableCommand {
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Sign with a new key from now on.",
+            abstract: "Publish a new signing key, which signs ten minutes later.",
             discussion: """
-                The old key stays in the published key set until everything that it signed has expired, so nobody is \
-                signed out.
+                Services may keep the published key set for a while: until then the old key signs. It stays in the set until \
+                everything that it signed has expired, so nobody is signed out.
                 """
         )
 

@@ -1,6 +1,6 @@
 import Store
 
-/// The lifetimes that an operator can set, by the name of their limit.
+/// The lifetimes and budgets that an operator can set, by the name of their limit.
 enum SettableLimits {
     private static let durations: [String: any WritableKeyPath<Limits, Duration> & Sendable] = [
         "accessTokenLifetime": \.accessTokenLifetime,
@@ -15,17 +15,36 @@ enum SettableLimits {
         "sessionLifetime": \.sessionLifetime,
     ]
 
-    /// The defaults with `seconds` in place of some. A lifetime can be shortened or at most doubled: past that the
-    /// threat model's assumptions no longer hold.
+    /// What one source of public requests may do.
+    private static let budgets: [String: any WritableKeyPath<Limits, Int> & Sendable] = [
+        "challengeBurst": \.challengeBurst, "codeBurst": \.codeBurst, "codesPerMinute": \.codesPerMinute,
+        "guessBurst": \.guessBurst, "guessesPerMinute": \.guessesPerMinute, "signInBurst": \.signInBurst,
+        "signInsPerMinute": \.signInsPerMinute,
+    ]
+
+    /// The largest budget: past it there is none.
+    private static let largestBudget = 1_000_000
+
+    /// The defaults with `values` in place of some. A lifetime, in seconds, can be shortened or at most doubled: past that
+    /// the threat model's assumptions no longer hold. A budget fits the largest office behind one address.
     ///
-    /// Throws ``CommandFailure`` for another name, or a lifetime outside one second to twice its default.
-    static func applied(_ seconds: [String: Int], to defaults: Limits = Limits()) throws -> Limits {
+    /// Throws ``CommandFailure`` for another name, a lifetime outside one second to twice its default, or a budget of more
+    /// than a million.
+    static func applied(_ values: [String: Int], to defaults: Limits = Limits()) throws -> Limits {
         var limits = defaults
-        for (name, value) in seconds.sorted(by: { $0.key < $1.key }) {
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            if let path = self.budgets[name] {
+                guard value <= self.largestBudget else {
+                    throw CommandFailure(.usage, "\(name) can be at most \(self.largestBudget)")
+                }
+                limits[keyPath: path] = value
+                continue
+            }
             guard let path = self.durations[name] else {
                 throw CommandFailure(
-                    .usage, "there is no lifetime \(name)",
-                    remedy: "There are: \(self.durations.keys.sorted().joined(separator: ", ")).")
+                    .usage, "there is no lifetime or budget \(name)",
+                    remedy: "There are: "
+                        + (Array(self.durations.keys) + self.budgets.keys).sorted().joined(separator: ", ") + ".")
             }
             let longest = defaults[keyPath: path] * 2
             guard .seconds(value) <= longest else {

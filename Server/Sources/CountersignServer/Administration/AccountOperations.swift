@@ -2,14 +2,12 @@ import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import OAuth
-import OAuthProvider
 import Store
 import _Primitives
 
 /// Who can sign in, and with which devices.
 struct AccountOperations: Sendable {
     let directory: AccountDirectory
-    let provider: OpenIDProvider
 
     private static let account: [AdminOperation.Field] = [
         .required("username", "The name that the person is known by."),
@@ -101,15 +99,13 @@ struct AccountOperations: Sendable {
     @Sendable private func delete(_ call: AdminOperation.Call) async throws -> JSONObject {
         let account = try await self.account(call)
         try await self.directory.delete(username: account.username, by: call.actor)
-        try await self.provider.endSessions(ofAccount: account.id)
         return [:]
     }
 
     private func setLocked(_ isLocked: Bool, _ call: AdminOperation.Call) async throws -> JSONObject {
         let account = try await self.account(call)
-        let changed = try await self.directory.setLocked(isLocked, username: account.username, by: call.actor)
-        if isLocked { try await self.provider.endSessions(ofAccount: account.id) }
-        return Self.json(changed)
+        return Self.json(
+            try await self.directory.setLocked(isLocked, username: account.username, by: call.actor))
     }
 
     @Sendable private func devices(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -13,7 +13,8 @@ struct ActivationOperations: Sendable {
 
     private static let activation: [AdminOperation.Field] = [
         .required("id", "The activation."), .optional("username", "Whose phone it is."),
-        .required("state", "created, claimed, pending-confirmation, succeeded, denied, failed, expired or cancelled."),
+        .required(
+            "state", "One of: \(ActivationView.State.allCases.map(\.rawValue).joined(separator: ", "))."),
         .optional("deviceName", "What the phone calls itself, once it has answered."),
         .required("expiresAt", "RFC 3339."),
     ]

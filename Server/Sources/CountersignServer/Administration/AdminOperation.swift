@@ -37,6 +37,8 @@ struct AdminOperation: Sendable {
         let body: JSONObject
         /// Who asks, for the audit trail.
         let actor: String
+        /// From where.
+        let source: String
     }
 
     typealias Handler = @Sendable (Call) async throws -> JSONObject
@@ -111,7 +113,7 @@ struct AdminRoutes: Sendable {
             }
         }
         let call = AdminOperation.Call(
-            parameters: parameters, query: request.uri.query, body: body, actor: actor)
+            parameters: parameters, query: request.uri.query, body: body, actor: actor, source: context.source)
         let answer: JSONObject
         do { answer = try await operation.handler(call) } catch let error as CeremonyError where error.code == .notFound
         {

@@ -37,7 +37,9 @@ struct AuditOperations: Sendable {
                 handler: self.verify),
             AdminOperation(
                 method: .post, path: "/keys/rotate", id: "rotateSigningKey",
-                summary: "Sign tokens with a new key; what the old one signed stays valid until it expires.",
+                summary:
+                    "Publish a new key, which signs once every client has had the time to read it; what the old one "
+                    + "signed stays valid until it expires.",
                 status: .noContent, handler: self.rotate),
         ]
     }

@@ -26,7 +26,7 @@ struct ClientOperations: Sendable {
                     .optional("postLogoutRedirectUris", .strings, "Absolute addresses."),
                 ],
                 answer: Self.client + [.required("clientSecret", "Shown this once.")], status: .created,
-                handler: self.add),
+                refusals: [(409, "There are as many services as one server takes.")], handler: self.add),
             AdminOperation(
                 method: .get, path: "/clients", id: "listClients", summary: "List the services.",
                 answer: [.required("clients", .objects(Self.client), "The oldest first.")],
@@ -58,6 +58,10 @@ struct ClientOperations: Sendable {
             return object
         } catch let error as OAuthError {
             throw Problem(.badRequest, "invalid-client-metadata", error.message)
+        } catch let error as StoreError where error.code == .conflict {
+            throw Problem(
+                .conflict, "too-many-clients",
+                "There are as many services as one server takes. Delete one that is not used any more.")
         }
     }
 

@@ -22,7 +22,10 @@ struct TokenOperations: Sendable {
                 method: .post, path: "/tokens", id: "createToken",
                 summary: "Exchange the secret of the one-time administrator link for a token.",
                 body: [.required("secret", "The part of the link after #.")], answer: [Self.secret], status: .created,
-                refusals: [(404, "No such secret, or it has expired or been used.")], isOpen: true,
+                refusals: [
+                    (404, "No such secret, or it has expired or been used."),
+                    (429, "Too many wrong secrets from this address."),
+                ], isOpen: true,
                 handler: self.create),
             AdminOperation(
                 method: .get, path: "/tokens", id: "listTokens", summary: "List the tokens that are valid.",
@@ -38,7 +41,8 @@ struct TokenOperations: Sendable {
     }
 
     @Sendable private func create(_ call: AdminOperation.Call) async throws -> JSONObject {
-        ["token": .string(try await self.administrators.redeem(secret: call.body.requiredString("secret")))]
+        let secret = try call.body.requiredString("secret")
+        return ["token": .string(try await self.administrators.redeem(secret: secret, source: call.source))]
     }
 
     @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {

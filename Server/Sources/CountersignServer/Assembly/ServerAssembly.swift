@@ -132,38 +132,36 @@ public struct ServerAssembly: Sendable {
         self.mountPages(on: router)
         let administrators = self.administrators
         self.administration(.token { try await administrators.administrator(token: $0) }).mount(on: router)
-        return router
+        return router.complete()
     }
 
     /// What the local command line reaches, through a socket that only the operator can open.
     public func socketRouter() -> Router<ServerContext> {
         let router = self.router()
         self.administration(.socket).mount(on: router)
-        return router
+        return router.complete()
     }
 
     /// What supervisors reach. `assertWritable` throws where the store cannot make a step durable.
     public func operationsRouter(assertWritable: @escaping @Sendable () async throws -> Void) -> Router<ServerContext> {
         let router = self.router()
         HealthRoutes(assertWritable: assertWritable).mount(on: router)
-        return router
+        return router.complete()
     }
 
-    private func router() -> Router<ServerContext> {
-        let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
-        router.addMiddleware {
-            AccessLogMiddleware()
-            SecurityHeadersMiddleware(isSecure: self.configuration.isSecure)
-            ErrorMiddleware()
-            RequestBoundsMiddleware()
-            ClientAddressMiddleware(trustedProxies: self.configuration.trustedProxies)
-        }
+    private func router() -> ServerRouter {
+        let router = ServerRouter()
+        router.add(middleware: AccessLogMiddleware())
+        router.add(middleware: SecurityHeadersMiddleware(isSecure: self.configuration.isSecure))
+        router.add(middleware: ErrorMiddleware())
+        router.add(middleware: RequestBoundsMiddleware())
+        router.add(middleware: ClientAddressMiddleware(trustedProxies: self.configuration.trustedProxies))
         return router
     }
 
     private func administration(_ guarding: AdminRoutes.Guard) -> AdminRoutes {
         AdminRoutes(
-            operations: AccountOperations(directory: self.directory, provider: self.provider).operations
+            operations: AccountOperations(directory: self.directory).operations
                 + ClientOperations(provider: self.provider).operations
                 + ActivationOperations(ceremonies: self.ceremonies, trace: self.trace).operations
                 + TokenOperations(administrators: self.administrators).operations

@@ -28,6 +28,16 @@ public struct AddressBlock: Sendable, Equatable {
         }
     }
 
+    /// By what an address is counted: an IPv4 address is a source of its own, of IPv6 the first 64 bits are. Whatever is no
+    /// address counts as it is.
+    static func source(of address: String) -> String {
+        guard let bytes = self.bytes(address) else { return address }
+        guard bytes.count == 16 else { return bytes.map(String.init).joined(separator: ".") }
+        return stride(from: 0, to: 8, by: 2)
+            .map { String(UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]), radix: 16) }
+            .joined(separator: ":") + "::/64"
+    }
+
     private static func bytes(_ text: String) -> [UInt8]? {
         var four = in_addr()
         if inet_pton(AF_INET, text, &four) == 1 { return withUnsafeBytes(of: four) { Array($0) } }

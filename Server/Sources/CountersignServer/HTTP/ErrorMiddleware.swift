@@ -33,6 +33,11 @@ struct ErrorMiddleware: RouterMiddleware {
             return Problem(
                 .serviceUnavailable, "store-unavailable", "The server cannot store anything just now.",
                 headers: [.retryAfter: "5"])
+        // Routes that know what it means say so themselves.
+        case let error as StoreError where error.code == .conflict:
+            return Problem(.conflict, "conflict", "Something else stands in the way of this, or was quicker.")
+        case let error as StoreError where error.code == .notFound:
+            return Problem(.notFound, "not-found", "There is no such thing.")
         case let error as HTTPError where error.status == .notFound:
             return Problem(.notFound, "not-found", "There is nothing at this address.")
         case let error as HTTPError:

@@ -16,7 +16,8 @@ enum MediaType: String {
 extension Request {
     /// The body's bytes, at most `limit` of them, of one of the media types.
     ///
-    /// Throws a ``Problem``: 415 for another type or charset, 413 for more bytes.
+    /// Throws a ``Problem``: 415 for another type or charset, 413 for more bytes, 400 for a body that does not come as
+    /// HTTP wants it, or not whole.
     func body(of types: [MediaType], limit: Int) async throws -> ByteBuffer {
         guard let contentType = self.headers[.contentType],
             let type = MediaTypeHeader(contentType), types.contains(where: { $0.rawValue == type.essence }), type.isUTF8
@@ -32,6 +33,9 @@ extension Request {
             return try await self.body.collect(upTo: limit)
         } catch is NIOTooManyBytesError {
             throw tooLarge
+        } catch {
+            // Whatever the transport says of it, it is the other end's doing: chunks that are none, an early end.
+            throw Problem(.badRequest, "malformed-body", "The body did not come whole.")
         }
     }
 

@@ -19,6 +19,9 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
         self.clientAddress = source.channel.remoteAddress?.ipAddress ?? "local"
     }
 
+    /// By what the caller is counted: the address, of IPv6 its first 64 bits. Who has one such address has all of them.
+    var source: String { AddressBlock.source(of: self.clientAddress) }
+
     /// A parameter of the path, percent-decoded.
     ///
     /// Throws a 404 ``Problem`` where it is not UTF-8: nothing has such a name.
@@ -30,34 +33,29 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
     }
 }
 
-/// The router of every listener.
-typealias ServerRouter = Router<ServerContext>
-
-extension ServerRouter {
+/// The router of a listener, which knows for every mounted path what it takes.
+struct ServerRouter {
     /// A function that answers a request.
     typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
 
-    private static let knownMethods: [HTTPRequest.Method] = [
-        .get, .head, .post, .put, .patch, .delete, .options, .trace, .connect,
-    ]
+    private let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
+    private let mounted = MountedPaths()
 
-    /// Mounts a path with the methods that it knows; every other method is answered 405 with `Allow` (RFC 9110,
-    /// section 15.5.6).
+    /// The router, once everything is mounted.
+    func complete() -> Router<ServerContext> {
+        self.router.add(middleware: MethodMiddleware(mounted: self.mounted))
+        return self.router
+    }
+
+    /// Puts middleware around what is mounted from now on, and around what is not mounted at all.
+    func add(middleware: any MiddlewareProtocol<Request, Response, ServerContext>) {
+        self.router.add(middleware: middleware)
+    }
+
+    /// Mounts a path with the methods that it knows; every other method, known or not, is answered 405 with `Allow`
+    /// (RFC 9110, sections 9.1 and 15.5.6).
     func endpoint(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
-        var allowed = Set(handlers.keys)
-        // The router answers HEAD by GET itself.
-        if allowed.contains(.get) { allowed.insert(.head) }
-        let allow = Self.knownMethods.filter(allowed.contains).map(\.rawValue).joined(separator: ", ")
-        for method in Self.knownMethods {
-            if let handler = handlers[method] {
-                self.on(path, method: method, use: handler)
-            } else if !allowed.contains(method) {
-                self.on(path, method: method) { _, _ -> Response in
-                    throw Problem(
-                        .methodNotAllowed, "method-not-allowed", "This address takes \(allow).",
-                        headers: [.allow: allow])
-                }
-            }
-        }
+        for (method, handler) in handlers { self.router.on(path, method: method, use: handler) }
+        self.mounted.add(path, Set(handlers.keys))
     }
 }

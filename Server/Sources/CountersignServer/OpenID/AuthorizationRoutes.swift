@@ -43,11 +43,13 @@ struct AuthorizationRoutes: Sendable {
         let known = self.cookies.browser(of: request)
         let browser = known ?? self.cookies.newBrowser()
         let session = self.cookies.session(of: request)
-        switch try await self.provider.authorize(text, browser: browser, session: session) {
+        switch try await self.provider.authorize(text, browser: browser, session: session, source: context.source) {
         case .signIn(let id):
             self.trace?.record(.authorizationRequested, trace: request.trace)
             return .seeOther("/sign-in?request=\(id)", headers: HTTPFields([self.cookies.set(browser)]))
         case .redirect(let location): return .seeOther(location)
+        case .tooMany(let seconds):
+            throw Problem(.tooManyRequests, "too-many-requests", headers: [.retryAfter: String(seconds)])
         case .page(let error): return self.answers.error(error, context)
         }
     }

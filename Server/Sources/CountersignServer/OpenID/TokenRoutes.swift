@@ -19,7 +19,8 @@ struct TokenRoutes: Sendable {
         router.endpoint("/oauth2/token", [.post: self.token])
         router.endpoint("/oauth2/userinfo", [.get: self.userinfo, .post: self.userinfo])
         // Keys and addresses change rarely; a rotation announces its key longer before than this.
-        let cached: HTTPFields = [.cacheControl: "public, max-age=300"]
+        let seconds = self.limits.oauth.keySetLifetime.components.seconds
+        let cached: HTTPFields = [.cacheControl: "public, max-age=\(seconds)"]
         router.endpoint(
             "/oauth2/jwks",
             [

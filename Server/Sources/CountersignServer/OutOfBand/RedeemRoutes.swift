@@ -27,7 +27,7 @@ struct RedeemRoutes: Sendable {
     {
         let body = try await request.jsonObject(limit: self.limits.bodyBytes)
         let answer = try await self.ceremonies.redeem(
-            token: try body.requiredString("token"), operation: operation)
+            token: try body.requiredString("token"), operation: operation, source: context.source)
         self.trace?.record(.requestAnswered, trace: request.trace)
         return Response(
             status: .ok,

@@ -50,6 +50,10 @@ struct PageAnswers: Sendable {
             status: .badRequest)
     }
 
+    private static func wait(_ problem: Problem) -> String {
+        problem.headers[.retryAfter].map { $0 == "1" ? "a second" : "\($0) seconds" } ?? "a moment"
+    }
+
     private static func words(of problem: Problem) -> (headline: String, explanation: String) {
         switch problem.name {
         case "wrong-browser":
@@ -62,6 +66,12 @@ struct PageAnswers: Sendable {
             (
                 "This sign-in is not known here",
                 "It has ended, or it was started in another browser. Go back to the service and start again."
+            )
+        case "too-many-requests":
+            (
+                "Too many sign-ins at once",
+                "Very many sign-ins were started from the network that you are in. Wait \(Self.wait(problem)), then load "
+                    + "this page again."
             )
         case "store-unavailable":
             ("The server is busy", "Nothing is lost. Wait a moment, then load this page again.")

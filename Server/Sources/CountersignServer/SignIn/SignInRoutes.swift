@@ -39,7 +39,9 @@ struct SignInRoutes: Sendable {
             service: pending.clientName, origin: pending.clientOrigin, address: context.clientAddress,
             browser: BrowserWords.describe(userAgent: request.headers[.userAgent]))
         let view = try await self.ceremonies.beginSignIn(
-            reference: id, browser: browser.cookieValue, requester: requester)
+            reference: id, browser: browser.cookieValue, requester: requester, source: context.source)
+        // The request has not ended, so a completion was broken off, and can be done again.
+        if view.state == .completed { return Self.completion(id) }
         return try self.page(view, id, pending, request)
     }
 
@@ -48,7 +50,8 @@ struct SignInRoutes: Sendable {
         guard let (browser, pending) = try await self.pending(id, request) else {
             return try await self.completed(id, request)
         }
-        let view = try await self.ceremonies.renewSignIn(reference: id, browser: browser.cookieValue)
+        let view = try await self.ceremonies.renewSignIn(
+            reference: id, browser: browser.cookieValue, source: context.source)
         return try self.page(view, id, pending, request)
     }
 
@@ -56,7 +59,7 @@ struct SignInRoutes: Sendable {
         -> Response
     {
         // Not yet the way back: that is a navigation with the browser's cookie, which ends the sign-in.
-        if view.state == .approved { return .seeOther("/sign-in/complete?request=\(id)") }
+        if view.state == .approved { return Self.completion(id) }
         let codes = view.codes.map { codes in
             SignInPage.Codes(
                 qrLink: codes.qrContent, sameDeviceLink: codes.link, typedCode: codes.typedCode,
@@ -106,7 +109,7 @@ struct SignInRoutes: Sendable {
         let browser = self.cookies.browser(of: request)?.cookieValue
         let id = try await self.ceremonies.continueSignIn(code: code, browser: browser)
         self.trace?.record(.continuationOpened, trace: request.trace)
-        return .seeOther("/sign-in/complete?request=\(id)")
+        return Self.completion(id)
     }
 
     @Sendable private func cancel(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -120,11 +123,13 @@ struct SignInRoutes: Sendable {
         }
         switch try await self.provider.refuse(request: id, browser: browser) {
         case .redirect(let location): return .seeOther(location)
-        case .signIn, .page: throw Self.unknown
+        case .signIn, .tooMany, .page: throw Self.unknown
         }
     }
 
     // MARK: -
+
+    private static func completion(_ id: String) -> Response { .seeOther("/sign-in/complete?request=\(id)") }
 
     private static let unknown = Problem(.notFound, "not-found", "There is no such sign-in in this browser.")
 

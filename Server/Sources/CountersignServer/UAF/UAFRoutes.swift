@@ -70,7 +70,7 @@ struct UAFRoutes: Sendable {
         let answer =
             isClient
             ? try await self.ceremonies.authenticationRequest(username: username, policy: policy)
-            : try await self.ceremonies.authenticationRequest(username: username, source: context.clientAddress)
+            : try await self.ceremonies.authenticationRequest(username: username, source: context.source)
         return Self.message(answer.serialized)
     }
 

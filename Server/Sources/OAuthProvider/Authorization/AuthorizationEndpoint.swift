@@ -8,6 +8,8 @@ public enum AuthorizationAnswer: Sendable, Equatable {
     case signIn(request: String)
     /// Send the browser to the client (status 303).
     case redirect(String)
+    /// Show a page that asks to come back: the source has begun too many sign-ins.
+    case tooMany(retryAfterSeconds: Int)
     /// Show an error page. The browser must not be sent anywhere: the address it would go to is not to be trusted.
     case page(OAuthError)
 }
@@ -41,12 +43,13 @@ extension OpenIDProvider {
     ///   - text: The query, or the form of a POST, as it came.
     ///   - browser: The browser. Only it can complete the request.
     ///   - session: The session that the browser shows, if any.
+    ///   - source: Where the browser is. It has a budget of sign-ins that begin.
     ///
     /// Cost: one query (client), one store step, three hashes. With a session two more queries; with `id_token_hint` one
     /// ES256 verification.
-    public func authorize(_ text: String, browser: BrowserSecret, session: SessionSecret?) async throws
-        -> AuthorizationAnswer
-    {
+    public func authorize(
+        _ text: String, browser: BrowserSecret, session: SessionSecret?, source: String
+    ) async throws -> AuthorizationAnswer {
         let parameters: Parameters
         let client: ClientRecord
         let reply: AuthorizationReply
@@ -63,11 +66,13 @@ extension OpenIDProvider {
                 return .redirect(reply.address(code: code))
             }
             guard !checked.isSilent else { throw OAuthError(.loginRequired, "The person has to sign in.") }
+            let now = self.time.now()
+            if let seconds = self.signIns.spend(source, at: now) { return .tooMany(retryAfterSeconds: seconds) }
             let request = AuthorizationRequestRecord(
                 id: self.random.identifier(), browserDigest: browser.digest, client: client.id,
                 redirectURI: reply.redirectURI.text, scope: checked.scope.description, state: reply.state,
                 nonce: checked.nonce, codeChallenge: checked.challenge.digest,
-                expiresAt: self.time.now() + self.limits.authorizationRequestLifetime)
+                expiresAt: now + self.limits.authorizationRequestLifetime)
             try await self.store.addRequest(request)
             return .signIn(request: request.id)
         } catch let error as OAuthError {
@@ -145,7 +150,8 @@ extension OpenIDProvider {
     /// Signs the browser in after its person has authenticated: takes the outcome, begins a session with a new
     /// identifier, and gives the client its code.
     ///
-    /// Of any number of calls at once one signs in. A session that the browser shows ends.
+    /// Of any number of calls one signs in: the one that ends the request, in the step that begins the session. A call
+    /// that throws has changed nothing that would keep a later one from signing in. A session that the browser shows ends.
     ///
     /// - Parameters:
     ///   - id: From ``AuthorizationAnswer/signIn(request:)``.
@@ -156,13 +162,13 @@ extension OpenIDProvider {
         -> CompletionAnswer
     {
         let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
+        let denied = OAuthError(.accessDenied, "The account cannot sign in.")
         guard let request = try await self.openRequest(id, browser),
             let outcome = try await self.outcomes.consume(request: id, browser: browser)
         else { return .page(ended) }
         let reply = try self.reply(to: request)
         guard try await self.people.person(account: outcome.account) != nil else {
-            _ = try await self.store.removeRequest(id)
-            return .redirect(reply.address(error: OAuthError(.accessDenied, "The account cannot sign in.")))
+            return try await self.store.removeRequest(id) ? .redirect(reply.address(error: denied)) : .page(ended)
         }
         let now = self.time.now()
         let secret = SessionSecret(random: self.random)
@@ -178,7 +184,8 @@ extension OpenIDProvider {
         do {
             try await self.store.complete(request: id, session: session, replacing: old?.digest, grant: grant)
         } catch let error as StoreError where error.code == .notFound {
-            return .page(ended)
+            // Where the request is still there, the device is gone, or the account was locked this moment.
+            return try await self.store.removeRequest(id) ? .redirect(reply.address(error: denied)) : .page(ended)
         }
         return .signedIn(redirect: reply.address(code: code), session: secret)
     }

@@ -44,14 +44,6 @@ extension OpenIDProvider {
         return session
     }
 
-    /// Ends all sessions of an account, because it was locked or deleted: what clients were given in them stops working at
-    /// once.
-    ///
-    /// Cost: one store step.
-    public func endSessions(ofAccount account: String) async throws {
-        _ = try await self.store.endSessions(account: account)
-    }
-
     /// Signing out, as a client or the person asks for it (OpenID Connect RP-Initiated Logout 1.0, section 2).
     ///
     /// The session ends without a question only if the client shows, with an ID token, that the person of this session is

@@ -8,16 +8,13 @@ import _Primitives
 final class SigningKeys: Sendable {
     private struct Known {
         let jwk: JWK
+        let signing: SigningKey
         let verification: VerificationKey
         let retiredAt: Timestamp?
     }
 
-    private struct State {
-        let signing: SigningKey
-        let known: [Known]
-    }
-
-    private let state: Mutex<State>
+    /// The newest first.
+    private let state: Mutex<[Known]>
     /// When the keys were read again because of a name that nobody knew.
     private let lastLookup = Mutex(Timestamp(milliseconds: .min))
     private let subjectSecret: SymmetricKey
@@ -52,19 +49,17 @@ final class SigningKeys: Sendable {
         }
     }
 
-    private static func state(of keys: ProviderKeys) throws -> State {
-        var known: [Known] = []
-        var signing: SigningKey?
-        for record in keys.signingKeys {
+    private static func state(of keys: ProviderKeys) throws -> [Known] {
+        let known = try keys.signingKeys.map { record in
             guard let key = record.privateKey.withBytes({ try? P256.Signing.PrivateKey(rawRepresentation: $0) }),
                 let jwk = try? Self.publicKey(of: key, name: record.id)
             else { throw StoreError(.corrupt, "a signing key") }
-            if record.retiredAt == nil, signing == nil { signing = SigningKey(key, keyID: record.id) }
-            known.append(
-                Known(jwk: jwk, verification: VerificationKey(key.publicKey), retiredAt: record.retiredAt))
+            return Known(
+                jwk: jwk, signing: SigningKey(key, keyID: record.id), verification: VerificationKey(key.publicKey),
+                retiredAt: record.retiredAt)
         }
-        guard let signing else { throw StoreError(.corrupt, "no signing key") }
-        return State(signing: signing, known: known)
+        guard known.contains(where: { $0.retiredAt == nil }) else { throw StoreError(.corrupt, "no signing key") }
+        return known
     }
 
     private static func publicKey(of key: P256.Signing.PrivateKey, name: String?) throws -> JWK {
@@ -87,19 +82,23 @@ final class SigningKeys: Sendable {
         }
     }
 
-    /// The public keys that can be used at `moment`, the one that signs first.
+    /// The public keys that are or will be used at `moment`, the newest first.
     func publicKeys(at moment: Timestamp) -> JWKSet {
-        JWKSet(self.state.withLock { state in state.known.filter { self.isUsable($0, at: moment) }.map(\.jwk) })
+        JWKSet(self.state.withLock { known in known.filter { self.isUsable($0, at: moment) }.map(\.jwk) })
     }
 
     private func isUsable(_ key: Known, at moment: Timestamp) -> Bool {
         key.retiredAt.map { moment < $0 + self.retention } ?? true
     }
 
-    /// Signs claims. Cost: one ES256 signature.
-    func sign(_ claims: JSONObject, type: String) throws -> String {
-        let key = self.state.withLock { $0.signing }
-        return try JWS.sign(JSON.object(claims).serialized, type: type, with: key)
+    /// Signs claims with the key whose turn it is at `moment`: the oldest that is not retired. A newer one is only
+    /// announced until then, so that whoever checks the signature has heard of it. Cost: one ES256 signature.
+    func sign(_ claims: JSONObject, type: String, at moment: Timestamp) throws -> String {
+        let signing = self.state.withLock { known in
+            known.last { key in key.retiredAt.map { moment < $0 } ?? true }?.signing
+        }
+        guard let signing else { throw StoreError(.corrupt, "no signing key") }
+        return try JWS.sign(JSON.object(claims).serialized, type: type, with: signing)
     }
 
     /// Claims that one of our keys signed, under this `typ`. Cost: one ES256 verification.
@@ -110,7 +109,7 @@ final class SigningKeys: Sendable {
         // Another kind of our own tokens is not this kind (RFC 8725, section 3.11).
         guard token.header.hasType(type) else { throw JOSEError(.wrongType, "typ") }
         let known = self.state.withLock { state in
-            state.known.first { $0.jwk.keyID == token.header.keyID && self.isUsable($0, at: moment) }
+            state.first { $0.jwk.keyID == token.header.keyID && self.isUsable($0, at: moment) }
         }
         guard let known else { throw JOSEError(.unknownKey, "kid") }
         return try JWTClaims(token.verified(by: known.verification))

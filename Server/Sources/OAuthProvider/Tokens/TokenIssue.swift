@@ -40,7 +40,7 @@ extension OpenIDProvider {
                 "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(self.issuer),
                 "client_id": .string(grant.client), "scope": .string(grant.scope), "iat": issued, "exp": expires,
                 "jti": .string(grant.id), "auth_time": authenticated, "acr": .string(grant.acr),
-            ], type: TokenType.accessToken)
+            ], type: TokenType.accessToken, at: now)
         var claims: JSONObject = [
             "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client), "iat": issued,
             "exp": expires, "auth_time": authenticated, "acr": .string(grant.acr),
@@ -49,7 +49,7 @@ extension OpenIDProvider {
             "at_hash": .string(Self.halfHash(accessToken)),
         ]
         claims["nonce"] = grant.nonce.map(JSON.string)
-        let idToken = try self.keys.sign(claims, type: TokenType.idToken)
+        let idToken = try self.keys.sign(claims, type: TokenType.idToken, at: now)
         return TokenResponse(
             accessToken: accessToken, expiresIn: lifetime, scope: try Scope(grant.scope), idToken: idToken)
     }
@@ -87,8 +87,9 @@ extension OpenIDProvider {
     public func sign(_ claims: JSONObject, type: String) throws -> String {
         var claims = claims
         claims["iss"] = .string(self.issuer)
-        claims["iat"] = .integer(self.time.now().seconds)
-        return try self.keys.sign(claims, type: type)
+        let now = self.time.now()
+        claims["iat"] = .integer(now.seconds)
+        return try self.keys.sign(claims, type: type, at: now)
     }
 
     /// The token that a phone gets for an in-app authentication: it may ask for things of its own account, for
@@ -172,7 +173,8 @@ extension OpenIDProvider {
     /// Cost: one query.
     public func refreshKeys() async throws { try self.keys.replace(by: await self.store.providerKeys()) }
 
-    /// Makes a new signing key and retires the one in use.
+    /// Makes a new signing key. It is in the key set at once, and signs when everybody has had the time to read it there
+    /// (``Limits/OAuth/keyAnnouncement``); then the one in use retires.
     ///
     /// - Parameter operator: Who does it, for the audit trail.
     ///
@@ -182,7 +184,8 @@ extension OpenIDProvider {
         let key = SigningKeys.newKey(random: self.random, at: now)
         try self.keys.replace(
             by: await self.store.rotateSigningKey(
-                to: key, forgettingRetiredBefore: now - self.limits.oauth.retiredKeyRetention,
+                to: key, from: now + self.limits.oauth.keyAnnouncement,
+                forgettingRetiredBefore: now - self.limits.oauth.retiredKeyRetention,
                 audit: AuditEvent(.signingKeyRotated, at: now, actor: `operator`, detail: key.id)))
     }
 

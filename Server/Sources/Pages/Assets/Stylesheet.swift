@@ -93,6 +93,7 @@ extension PageAssets {
         .code { justify-self: center; max-width: 100%; text-align: center; }
         .qr { display: inline-block; max-width: 100%; background: #fff; border: 1px solid var(--line); border-radius: 18px; padding: .25rem; }
         .qr svg { max-width: 100%; height: auto; display: block; border-radius: 14px; }
+        .renew { margin-top: .3rem; font-size: .9rem; }
         .expires { margin-top: .8rem; color: var(--soft); font-size: .9rem; font-variant-numeric: tabular-nums; }
         .steps { list-style: none; counter-reset: step; display: grid; gap: .9rem; }
         .steps li { counter-increment: step; display: grid; grid-template-columns: 1.75rem 1fr; gap: .85rem; }

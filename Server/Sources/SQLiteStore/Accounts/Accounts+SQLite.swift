@@ -91,6 +91,9 @@ extension SQLiteDatabase: AccountStore {
     public func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             guard try db.setAccountLocked(isLocked, id: id) else { return false }
+            if isLocked {
+                try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE account = ?").execute(arguments: [id])
+            }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -204,6 +207,12 @@ extension Database {
         try Row.fetchOne(
             self.cachedStatement(sql: "SELECT \(AccountRecord.columns) FROM account WHERE id = ?"), arguments: [id]
         ).map { try AccountRecord($0, sealing) }
+    }
+
+    /// Whether there is an account of that identifier, and it is locked.
+    func isLockedAccount(_ id: String) throws -> Bool {
+        try Bool.fetchOne(self.cachedStatement(sql: "SELECT is_locked FROM account WHERE id = ?"), arguments: [id])
+            ?? false
     }
 
     /// Locks or unlocks an account; `false` where there is none.

@@ -3,7 +3,7 @@ public import Store
 public import _Primitives
 
 extension SQLiteDatabase: CeremonyStore {
-    public func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent)
+    public func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent?)
         async throws
     {
         try await self.step { [sealing] db in
@@ -22,7 +22,7 @@ extension SQLiteDatabase: CeremonyStore {
             }
             try db.insert(ceremony, sealing)
             try db.insert(tokens, ceremonyID: ceremony.id)
-            try db.appendAudit(audit, sealing)
+            if let audit { try db.appendAudit(audit, sealing) }
         }
     }
 
@@ -157,6 +157,9 @@ extension Database {
                 _ = try self.deregister(selection, accountID: accountID, at: now)
             }
             if let tokens = change.newTokens {
+                if let moment = change.tokensKeptSince {
+                    try self.deleteTokens(ceremonyID: ceremony.id, expiredBefore: moment)
+                }
                 try self.expireTokens(ceremonyID: ceremony.id, at: now)
                 try self.insert(tokens, ceremonyID: ceremony.id)
             }

@@ -163,6 +163,12 @@ extension Database {
         }
     }
 
+    /// Deletes tokens of the ceremony that expired before a moment.
+    func deleteTokens(ceremonyID: String, expiredBefore moment: Timestamp) throws {
+        try self.cachedStatement(sql: "DELETE FROM dispatch_token WHERE ceremony_id = ? AND expires_at < ?")
+            .execute(arguments: [ceremonyID, moment.milliseconds])
+    }
+
     /// Lets every token of the ceremony expire that has not yet.
     func expireTokens(ceremonyID: String, at now: Timestamp) throws {
         try self.cachedStatement(sql: "UPDATE dispatch_token SET expires_at = min(expires_at, ?) WHERE ceremony_id = ?")

@@ -38,6 +38,7 @@ extension SQLiteDatabase: AuthorizationStore {
                 throw StoreError(.notFound, "the authorization request is gone")
             }
             guard try db.isActiveDevice(session.device) else { throw StoreError(.notFound, "the device is gone") }
+            guard try !db.isLockedAccount(session.account) else { throw StoreError(.notFound, "the account is locked") }
             if let cookieDigest {
                 try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE cookie_digest = ?")
                     .execute(arguments: [cookieDigest.blob])

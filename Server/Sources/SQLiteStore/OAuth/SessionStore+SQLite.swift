@@ -21,13 +21,6 @@ extension SQLiteDatabase: SessionStore {
             return true
         }
     }
-
-    public func endSessions(account: String) async throws -> Int {
-        try await self.step { db in
-            try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE account = ?").execute(arguments: [account])
-            return db.changesCount
-        }
-    }
 }
 
 extension SQLiteDatabase: SigningKeyStore {
@@ -49,11 +42,12 @@ extension SQLiteDatabase: SigningKeyStore {
     }
 
     public func rotateSigningKey(
-        to key: SigningKeyRecord, forgettingRetiredBefore moment: Timestamp, audit: AuditEvent
+        to key: SigningKeyRecord, from takeover: Timestamp, forgettingRetiredBefore moment: Timestamp,
+        audit: AuditEvent
     ) async throws -> ProviderKeys {
         try await self.step { [sealing] db in
             try db.cachedStatement(sql: "UPDATE oauth_key SET retired_at = ? WHERE retired_at IS NULL")
-                .execute(arguments: [key.createdAt.milliseconds])
+                .execute(arguments: [takeover.milliseconds])
             try db.cachedStatement(sql: "DELETE FROM oauth_key WHERE retired_at < ?")
                 .execute(arguments: [moment.milliseconds])
             try Self.add(key, db, sealing)

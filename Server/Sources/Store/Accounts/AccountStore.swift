@@ -167,7 +167,8 @@ public protocol AccountStore: DeregistrationStore {
     /// Accounts in the order of their creation, after the account `after` (from the start where `nil`), at most `limit`.
     func accounts(after: String?, limit: Int) async throws -> [AccountRecord]
 
-    /// Locks or unlocks an account. `false` where there is none.
+    /// Locks or unlocks an account. `false` where there is none. Locking ends its sessions, and what was granted in them, in
+    /// the same step.
     ///
     /// Must take effect at once: an authentication that becomes durable after this fails.
     func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool

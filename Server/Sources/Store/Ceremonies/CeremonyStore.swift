@@ -47,6 +47,8 @@ public struct CeremonyChange: Sendable, Equatable {
     public var deviceFate: DeviceFate = .keep
     /// Tokens that replace all earlier ones of the ceremony; those answer as expired from now on.
     public var newTokens: [DispatchTokenRecord]?
+    /// Together with new tokens: earlier ones that expired before this moment are deleted.
+    public var tokensKeptSince: Timestamp?
     /// What the trail keeps of it.
     public var audit: [AuditEvent] = []
     /// What the person's devices are told of it.
@@ -113,7 +115,7 @@ public protocol CeremonyStore: Sendable {
     /// Adds a ceremony and its tokens. Where it has a reference, an earlier ceremony of that reference loses it, ends as
     /// cancelled unless it has ended, and its tokens expire. Throws `conflict` where that earlier one was started by
     /// another browser: nobody takes over what somebody else has begun.
-    func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent) async throws
+    func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent?) async throws
 
     /// Finds the ceremony of a token, lets `judge` decide with the token at hand, and writes the row and the change.
     /// `nil` where no ceremony has that token.

@@ -119,7 +119,8 @@ public protocol AuthorizationStore: Sendable {
     /// Ends a request with a sign-in: removes it, ends the session whose cookie the browser showed, begins the new
     /// session, keeps the grant, and remembers the subject for ``account(subject:client:)``. All or nothing.
     ///
-    /// Throws ``StoreError/Code/notFound`` where the request is gone (of two at once, one), or the session's device is.
+    /// Throws ``StoreError/Code/notFound`` where the request is gone (of two at once, one), or the session's device is, or
+    /// its account is locked.
     func complete(
         request: String, session: SessionRecord, replacing cookieDigest: [UInt8]?, grant: GrantRecord) async throws
 

@@ -4,6 +4,11 @@ extension Limits {
         /// How long a session that is not used for a sign-in stays signed in. Its absolute end is
         /// ``Limits/sessionLifetime``.
         public var sessionIdleLifetime: Duration = .seconds(60 * 60)
+        /// How long clients may keep the key set and the discovery document.
+        public var keySetLifetime: Duration = .seconds(5 * 60)
+        /// How long a new signing key is in the key set before it signs: longer than anybody may keep a key set without
+        /// it, and than nodes take to hear of it.
+        public var keyAnnouncement: Duration = .seconds(10 * 60)
         /// How long a retired signing key can still be found in the key set.
         public var retiredKeyRetention: Duration = .seconds(24 * 60 * 60)
         /// How old an ID token may be that names a person as a hint at sign-in and sign-out.

@@ -92,7 +92,4 @@ public protocol SessionStore: Sendable {
     /// Ends a session of that account, and with it all its grants, together with the audit event. `false`, and no event,
     /// where the account has no such session, whoever else may have it.
     func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool
-
-    /// Ends all sessions of an account, and with them all their grants. Says how many there were.
-    func endSessions(account: String) async throws -> Int
 }

@@ -8,7 +8,7 @@ public struct SigningKeyRecord: Sendable, Equatable {
     public let privateKey: SecretBytes
     /// When it was made.
     public let createdAt: Timestamp
-    /// Since when it signs no more; `nil` for the one that signs.
+    /// From when on it signs no more, and the next one does; `nil` for the newest.
     public let retiredAt: Timestamp?
 
     /// A record of these values.
@@ -24,7 +24,7 @@ public struct SigningKeyRecord: Sendable, Equatable {
 public struct ProviderKeys: Sendable, Equatable {
     /// Pairwise subjects are computed from it. It never changes: with it every person would become a stranger.
     public let subjectSecret: SecretBytes
-    /// The signing keys, the one that signs first.
+    /// The signing keys, the newest first. Of those that are not retired, the oldest signs.
     public let signingKeys: [SigningKeyRecord]
 
     /// A record of these values.
@@ -45,9 +45,10 @@ public protocol SigningKeyStore: Sendable {
     /// it has none yet.
     func providerKeys() async throws -> ProviderKeys
 
-    /// Makes `key` the one that signs, retires the one before it at `key`'s time of creation, and forgets those that were
-    /// retired before `moment`, with the audit event. Gives the keys that remain.
+    /// Adds `key` as the newest, has the one before it retire at `takeover`, and forgets those that were retired before
+    /// `moment`, with the audit event. Gives the keys that remain.
     func rotateSigningKey(
-        to key: SigningKeyRecord, forgettingRetiredBefore moment: Timestamp, audit: AuditEvent
+        to key: SigningKeyRecord, from takeover: Timestamp, forgettingRetiredBefore moment: Timestamp,
+        audit: AuditEvent
     ) async throws -> ProviderKeys
 }

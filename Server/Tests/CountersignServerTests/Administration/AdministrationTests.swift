@@ -96,6 +96,27 @@ struct AdministrationTests {
         }
     }
 
+    @Test("a service more than there can be is a conflict, in words")
+    func tooManyClients() async throws {
+        var limits = Limits()
+        limits.oauth.clients = 1
+        let server = try await ServerFixture(limits: limits)
+        try await server.withSocketClient { client in
+            let body: JSONObject = [
+                "name": .string("Bank"), "redirectUris": .array([.string("http://127.0.0.1:8081/callback")]),
+            ]
+            #expect(try await client.send(.post, "/admin/v1/clients", body).response.status == .created)
+            let second = try await client.send(.post, "/admin/v1/clients", body)
+            #expect(second.response.status == .conflict)
+            #expect(second.object["type"] == .string("urn:countersign:error:too-many-clients"))
+            #expect(try second.object.requiredString("detail").contains("Delete one"))
+            let document = try await client.send(.get, "/admin/v1/openapi.json").object
+            let answers = try document.requiredObject("paths").requiredObject("/clients").requiredObject("post")
+                .requiredObject("responses")
+            #expect(answers["409"] != nil)
+        }
+    }
+
     @Test("an activation is made for somebody who is there, and shown by its id")
     func activations() async throws {
         let server = try await ServerFixture()
@@ -106,6 +127,10 @@ struct AdministrationTests {
             let made = try await client.send(.post, "/admin/v1/activations", body)
             #expect(made.response.status == .created)
             #expect(try made.object.requiredString("link").hasPrefix("http://localhost:8080/open?"))
+            _ = try await client.send(.post, "/admin/v1/accounts/alice/lock")
+            let locked = try await client.send(.post, "/admin/v1/activations", body)
+            #expect(locked.response.status == .forbidden)
+            #expect(locked.object["type"] == .string("urn:countersign:error:locked"))
             let path = "/admin/v1/activations/\(try made.object.requiredString("id"))"
             #expect(try await client.send(.get, path).object["state"] == .string("created"))
             let early = try await client.send(.post, path + "/confirm", ["number": .string("123456")])
@@ -142,7 +167,7 @@ struct AdminAuthorizationTests {
     /// The token of the first administrator, and their id.
     private func administrator(_ server: ServerFixture) async throws -> (token: String, id: String) {
         let secret = try #require(try await server.assembly.administrators.makeLinkIfNone())
-        let token = try await server.assembly.administrators.redeem(secret: secret)
+        let token = try await server.assembly.administrators.redeem(secret: secret, source: "a")
         return (token, try #require(try await server.assembly.administrators.administrator(token: token)))
     }
 
@@ -184,6 +209,23 @@ struct AdminAuthorizationTests {
         #expect(record.createdAt == server.clock.now())
         let last = try #require(try await server.database.auditEntries(after: 0, limit: 99).last?.event)
         #expect(last.kind.rawValue == "administrator-token-rotated" && last.detail == id && last.actor == "socket")
+    }
+
+    @Test("guesses at the link's secret are limited for each source")
+    func guesses() async throws {
+        var limits = Limits()
+        limits.guessBurst = 2
+        let server = try await ServerFixture(limits: limits)
+        _ = try await server.assembly.administrators.makeLinkIfNone()
+        try await server.withPublicClient { client in
+            var statuses: [Int] = []
+            for _ in 0..<3 {
+                let answer = try await client.send(.post, "/admin/v1/tokens", ["secret": .string("guess")])
+                statuses.append(answer.response.status.code)
+                #expect((answer.response.headers[.retryAfter] != nil) == (answer.response.status.code == 429))
+            }
+            #expect(statuses == [404, 404, 429])
+        }
     }
 
     @Test("the link's secret ends with its time")
@@ -296,6 +338,21 @@ struct AdminDocumentTests {
             let method = try await client.send(.put, "/admin/v1/accounts", body)
             #expect(method.response.status == .methodNotAllowed)
             #expect(method.response.headers[.allow] == "GET, HEAD, POST")
+        }
+    }
+
+    @Test("the document names the states that an activation has, and no other")
+    func states() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let document = try await client.send(.get, "/admin/v1/openapi.json").object
+            let state = try document.requiredObject("paths").requiredObject("/activations/{id}").requiredObject("get")
+                .requiredObject("responses").requiredObject("200").requiredObject("content")
+                .requiredObject("application/json").requiredObject("schema").requiredObject("properties")
+                .requiredObject("state")
+            #expect(
+                try state.requiredString("description")
+                    == "One of: created, claimed, pending-confirmation, succeeded, denied, failed, expired, cancelled.")
         }
     }
 

@@ -1,5 +1,6 @@
 import CeremonyEngine
 import CountersignServer
+import CountersignTestKit
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -96,12 +97,30 @@ struct BadInputTests {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
             let allowed = Set(address.allow.split(separator: ", ").map(String.init))
-            for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] where !allowed.contains(method) {
+            for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "QUERY", "X-ANY"]
+            where !allowed.contains(method) {
                 let answer = try await client.execute(
                     uri: address.path, method: try #require(HTTPRequest.Method(rawValue: method)))
                 #expect(answer.status == .methodNotAllowed, "\(method)")
                 #expect(answer.headers[.allow] == address.allow)
                 #expect(answer.headers[.contentType] == "application/problem+json")
+            }
+            // A browser is told no less.
+            let answer = try await client.execute(
+                uri: address.path, method: .patch, headers: [.accept: "text/html"])
+            #expect(answer.status == .methodNotAllowed)
+        }
+    }
+
+    @Test("What is not mounted has no methods either", arguments: ["/nothing", "/sign-in/wait/other", "/status/a/b/c"])
+    func unknownMethodOfNothingIsNotFound(path: String) async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            for method in ["GET", "PROPFIND"] {
+                let answer = try await client.execute(
+                    uri: path, method: try #require(HTTPRequest.Method(rawValue: method)))
+                #expect(answer.status == .notFound)
+                #expect(answer.headers[.allow] == nil)
             }
         }
     }
@@ -189,6 +208,21 @@ struct BadInputTests {
             let answer = try await client.execute(
                 uri: "/open?a=" + String(repeating: "b", count: 9000), method: .get)
             #expect(answer.status.code == 414)
+        }
+    }
+
+    @Test(
+        "What a step finds in its way is the caller's affair, not the server's",
+        arguments: [(StoreError.Code.conflict, 409), (.corrupt, 500)])
+    func stepThatIsRefusedIsNoFailure(code: StoreError.Code, status: Int) async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+            _ = try await phone.authenticate(try server.typedPayload(page))
+            server.store.failNextCompletion(StoreError(code, "as the test wants it"))
+            #expect(try await browser.get("/sign-in/complete?request=\(request)").status.code == status)
         }
     }
 

@@ -1,4 +1,5 @@
 import Ceremony
+import CeremonyEngine
 import Countersign
 import CountersignServer
 import CountersignTestKit
@@ -6,6 +7,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import SQLiteStore
 import Store
 import Testing
 import _Primitives
@@ -166,6 +168,103 @@ struct SignInFlowTests {
             }
             #expect(statuses.count { $0 == 303 } == 1)
             #expect(statuses.count { $0 == 200 } == 19, "a page that says so, and no code")
+        }
+    }
+
+    @Test("What the store could not keep is kept by loading the page again", arguments: ["/complete", ""])
+    func completionThatFailedCanBeDoneAgain(path: String) async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let party = try await server.relyingParty()
+            let (request, page) = try await server.signInPage(browser, party)
+            _ = try await phone.authenticate(try server.typedPayload(page))
+            server.store.failNextCompletion(StoreError(.unavailable, "a full disk"))
+            let failed = try await browser.get("/sign-in/complete?request=\(request)")
+            #expect(failed.status == .serviceUnavailable)
+            #expect(failed.text.contains("Nothing is lost."))
+            #expect(failed.headers[.setCookie] == nil)
+
+            // The approval would be too old by now for a first completion.
+            server.clock.advance(by: Limits().outcomeLifetime)
+            var again = try await browser.get("/sign-in\(path)?request=\(request)")
+            if path.isEmpty {
+                #expect(again.headers[.location] == "/sign-in/complete?request=\(request)")
+                again = try await browser.get(try #require(again.headers[.location]))
+            }
+            #expect(again.status == .seeOther)
+            let code = try #require(again.redirectParameters["code"])
+            #expect(try await party.exchange(code, client).response.status == .ok)
+            let third = try await browser.get("/sign-in/complete?request=\(request)")
+            #expect(try third.attribute("data-state", of: "state") == "completed")
+            let account = try await server.assembly.directory.account(username: "alice")
+            let notices = try await server.database.notices(accountID: account.id, limit: 9)
+            #expect(notices.count { $0.kind == .signedIn } == 1)
+        }
+    }
+
+    @Test func deviceThatWentBeforeTheEndOfASignInIsToldToTheService() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+            _ = try await phone.authenticate(try server.typedPayload(page))
+            server.store.failNextCompletion(StoreError(.notFound, "the device is gone"))
+            let answer = try await browser.get("/sign-in/complete?request=\(request)")
+            #expect(answer.status == .seeOther)
+            #expect(answer.redirectParameters["error"] == "access_denied")
+            let again = try await browser.get("/sign-in/complete?request=\(request)")
+            #expect(again.redirectParameters["code"] == nil)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func pageThatWaitsForAnotherTabDoesNotReadWithoutEnd() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+            let link = try page.attribute("href", of: "same-device-link")
+            let result = try await phone.authenticate(try OutOfBandPayload(link: link))
+            server.clock.advance(by: Limits().continuationLifetime - .seconds(1))
+            _ = try await browser.get(try #require(result.location?.absoluteString))
+            // The phase before is over, the success is not yet.
+            server.clock.advance(by: Limits().outcomeLifetime - .seconds(1))
+            let secret = try #require(browser.cookies["countersign_browser"])
+            let events = try await server.assembly.ceremonies.signInEvents(reference: request, browser: secret)
+            let before = server.store.ceremonyReads
+            let watcher = Task {
+                var states: [SignInState] = []
+                for try await state in events { states.append(state) }
+                return states
+            }
+            // Long enough for hundreds of readings, were it not to wait.
+            let end = ContinuousClock.now + .milliseconds(500)
+            while ContinuousClock.now < end { _ = try await server.database.notices(accountID: "none", limit: 1) }
+            #expect(server.store.ceremonyReads - before <= 2)
+            _ = try await browser.get("/sign-in/complete?request=\(request)")
+            #expect(try await watcher.value.last == .completed)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func successThatNobodyTakesUpIsToldToBeOver() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+            let link = try page.attribute("href", of: "same-device-link")
+            let result = try await phone.authenticate(try OutOfBandPayload(link: link))
+            _ = try await browser.get(try #require(result.location?.absoluteString))
+            let secret = try #require(browser.cookies["countersign_browser"])
+            var events = try await server.assembly.ceremonies.signInEvents(reference: request, browser: secret)
+                .makeAsyncIterator()
+            #expect(try await events.next() == .approvedOnDevice)
+            server.clock.advance(by: Limits().outcomeLifetime)
+            #expect(try await events.next() == .expired)
+            #expect(try await events.next() == nil)
         }
     }
 

@@ -1,11 +1,12 @@
-import Store
 import Synchronization
-import _Primitives
+public import _Primitives
 
-/// How many public challenges each source may ask for: a bucket of tokens a source, refilled with time.
+/// How often each source may do something that costs the server more than an answer: a bucket a source, refilled with
+/// time.
 ///
-/// A budget of this process: a challenge costs no row, and a source that asks at two nodes gets two budgets.
-final class ChallengeBudget: Sendable {
+/// A budget of this process: a source that asks at two nodes gets two budgets. It holds so many sources at most; past
+/// that the one that asked least recently is forgotten, and starts anew.
+public final class SourceBudget: Sendable {
     private struct Bucket {
         var tokens: Double
         var at: Timestamp
@@ -16,14 +17,16 @@ final class ChallengeBudget: Sendable {
     private let perSecond: Double
     private let sources: Int
 
-    init(_ limits: Limits) {
-        self.burst = Double(limits.challengeBurst)
-        self.perSecond = limits.challengesPerSecond
-        self.sources = limits.countedSources
+    /// A budget for each of at most `sources` sources: so many at once, and so many a second after that.
+    public init(burst: Int, perSecond: Double, sources: Int) {
+        self.burst = Double(burst)
+        self.perSecond = perSecond
+        self.sources = sources
     }
 
-    /// Takes one token. Throws `tooManyRequests`, with the time after which there is one again.
-    func take(source: String, at now: Timestamp) throws {
+    /// Spends one of the source's budget. Where nothing is left: after how many seconds there is one again, an hour at
+    /// most, and nothing is spent.
+    public func spend(_ source: String, at now: Timestamp) -> Int? {
         let missing: Double = self.buckets.withLock { buckets in
             if buckets[source] == nil, buckets.count >= self.sources { self.forget(&buckets, at: now) }
             var bucket = buckets[source] ?? Bucket(tokens: self.burst, at: now)
@@ -34,14 +37,18 @@ final class ChallengeBudget: Sendable {
             buckets[source] = bucket
             return missing
         }
-        guard missing == 0 else {
-            throw CeremonyError(
-                .tooManyRequests, "a source asks for challenges too often",
-                retryAfterSeconds: self.wait(for: missing))
-        }
+        return missing == 0 ? nil : self.wait(for: missing)
     }
 
-    /// Whole seconds until `missing` tokens have come; an hour at most, also where none ever come.
+    /// As ``spend(_:at:)``, but spends nothing: for what costs only where it fails.
+    public func shortage(of source: String, at now: Timestamp) -> Int? {
+        let missing = self.buckets.withLock { buckets in
+            buckets[source].map { max(0, 1 - self.level($0, at: now)) } ?? 0
+        }
+        return missing == 0 ? nil : self.wait(for: missing)
+    }
+
+    /// Whole seconds until `missing` have come; an hour at most, also where none ever come.
     private func wait(for missing: Double) -> Int {
         guard self.perSecond > 0 else { return 3600 }
         return Int(min(3600, max(1, (missing / self.perSecond).rounded(.up))))

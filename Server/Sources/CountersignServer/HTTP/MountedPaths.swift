@@ -1,0 +1,58 @@
+import HTTPTypes
+import Hummingbird
+import Synchronization
+
+/// What every mounted path takes, for requests of methods that none of them was mounted with.
+final class MountedPaths: Sendable {
+    private struct Mounted {
+        let parts: [String]
+        let allow: String
+    }
+
+    /// The order in which methods are named.
+    private static let order: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete]
+
+    private let paths = Mutex<[Mounted]>([])
+
+    func add(_ path: RouterPath, _ methods: Set<HTTPRequest.Method>) {
+        var methods = methods
+        // The router answers HEAD by GET itself.
+        if methods.contains(.get) { methods.insert(.head) }
+        let allow = Self.order.filter(methods.contains).map(\.rawValue).joined(separator: ", ")
+        self.paths.withLock { $0.append(Mounted(parts: Self.parts(path.description), allow: allow)) }
+    }
+
+    /// The value of `Allow`; `nil` where nothing is mounted at the path.
+    func allow(_ path: String) -> String? {
+        let parts = Self.parts(path)
+        return self.paths.withLock { paths in
+            paths.first { mounted in
+                mounted.parts.count == parts.count
+                    && zip(mounted.parts, parts).allSatisfy { $0 == $1 || Self.isParameter($0) }
+            }?.allow
+        }
+    }
+
+    private static func parts(_ path: String) -> [String] { path.split(separator: "/").map(String.init) }
+
+    private static func isParameter(_ part: String) -> Bool { part.hasPrefix(":") || part.hasPrefix("{") }
+}
+
+/// Says of a mounted path what it takes, where a request came with something else.
+struct MethodMiddleware: RouterMiddleware {
+    typealias Context = ServerContext
+
+    let mounted: MountedPaths
+
+    func handle(
+        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as HTTPError where error.status == .notFound {
+            guard let allow = self.mounted.allow(request.uri.path) else { throw error }
+            throw Problem(
+                .methodNotAllowed, "method-not-allowed", "This address takes \(allow).", headers: [.allow: allow])
+        }
+    }
+}

@@ -1,0 +1,260 @@
+import CountersignServer
+import Store
+import Synchronization
+import _Primitives
+
+/// A store over another, whose end of a sign-in fails once with the error that a test names, and which counts how often
+/// a ceremony is looked at. All else passes through.
+final class FailingStore: ServerAssembly.ServerStore {
+    private let store: any ServerAssembly.ServerStore
+    private let failure = Mutex<StoreError?>(nil)
+    private let reads = Mutex(0)
+
+    init(_ store: any ServerAssembly.ServerStore) { self.store = store }
+
+    /// Has the next sign-in fail at its last step.
+    func failNextCompletion(_ error: StoreError) { self.failure.withLock { $0 = error } }
+
+    /// How often a ceremony was looked at.
+    var ceremonyReads: Int { self.reads.withLock { $0 } }
+
+    func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws {
+        try await self.store.createAccount(account, audit: audit)
+    }
+
+    func account(username: String) async throws -> AccountRecord? {
+        try await self.store.account(username: username)
+    }
+
+    func account(id: String) async throws -> AccountRecord? {
+        try await self.store.account(id: id)
+    }
+
+    func accounts(after: String?, limit: Int) async throws -> [AccountRecord] {
+        try await self.store.accounts(after: after, limit: limit)
+    }
+
+    func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.setAccountLocked(isLocked, id: id, audit: audit)
+    }
+
+    func deleteAccount(id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.deleteAccount(id: id, audit: audit)
+    }
+
+    func devices(accountID: String) async throws -> [DeviceRecord] {
+        try await self.store.devices(accountID: accountID)
+    }
+
+    func credentials(accountID: String) async throws -> [CredentialRecord] {
+        try await self.store.credentials(accountID: accountID)
+    }
+
+    func activeKeys(username: String) async throws -> ActiveKeys? {
+        try await self.store.activeKeys(username: username)
+    }
+
+    func deregister(_ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent)
+        async throws -> DeregistrationOutcome
+    {
+        try await self.store.deregister(selection, accountID: accountID, askedBy: device, audit: audit)
+    }
+
+    func deleteDevice(id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.deleteDevice(id: id, audit: audit)
+    }
+
+    func account(id: String, ofDevice device: String) async throws -> AccountRecord? {
+        try await self.store.account(id: id, ofDevice: device)
+    }
+
+    func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent?) async throws {
+        try await self.store.createCeremony(ceremony, tokens: tokens, audit: audit)
+    }
+
+    func redeem(
+        tokenDigest: [UInt8],
+        judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange
+    ) async throws -> RedeemedCeremony? {
+        try await self.store.redeem(tokenDigest: tokenDigest, judge: judge)
+    }
+
+    func change(_ key: CeremonyKey, judge: @escaping CeremonyJudge) async throws -> CeremonyRecord? {
+        try await self.store.change(key, judge: judge)
+    }
+
+    func answer<Result: Sendable>(
+        _ challenge: AnsweredChallenge, keys: [(aaid: String, keyID: [UInt8])], at now: Timestamp,
+        judge: @escaping @Sendable ([StoredCredential?]) throws -> (CeremonyChange, Result)
+    ) async throws -> Result? {
+        try await self.store.answer(challenge, keys: keys, at: now, judge: judge)
+    }
+
+    func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord? {
+        self.reads.withLock { $0 += 1 }
+        return try await self.store.ceremony(key)
+    }
+
+    func verificationMaterial(ceremonyID: String, keys: [(aaid: String, keyID: [UInt8])]) async throws -> (
+        ceremony: CeremonyRecord?, credentials: [StoredCredential?]
+    ) {
+        try await self.store.verificationMaterial(ceremonyID: ceremonyID, keys: keys)
+    }
+
+    func verificationMaterial(challengeDigest: [UInt8], keys: [(aaid: String, keyID: [UInt8])]) async throws
+        -> [StoredCredential?]?
+    {
+        try await self.store.verificationMaterial(challengeDigest: challengeDigest, keys: keys)
+    }
+
+    func overdueCeremonies(at now: Timestamp, limit: Int) async throws -> [String] {
+        try await self.store.overdueCeremonies(at: now, limit: limit)
+    }
+
+    func deleteStale(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int {
+        try await self.store.deleteStale(endedBefore: endedBefore, now: now, limit: limit)
+    }
+
+    func appendAudit(_ event: AuditEvent) async throws {
+        try await self.store.appendAudit(event)
+    }
+
+    func auditEntries(after: Int64, limit: Int) async throws -> [AuditEntry] {
+        try await self.store.auditEntries(after: after, limit: limit)
+    }
+
+    func verifyAudit() async throws -> AuditVerdict {
+        try await self.store.verifyAudit()
+    }
+
+    func notices(accountID: String, limit: Int) async throws -> [NoticeRecord] {
+        try await self.store.notices(accountID: accountID, limit: limit)
+    }
+
+    func deleteNotices(before moment: Timestamp, limit: Int) async throws -> Int {
+        try await self.store.deleteNotices(before: moment, limit: limit)
+    }
+
+    func createAdministratorLink(digest: [UInt8], expiresAt: Timestamp, audit: AuditEvent) async throws -> Bool {
+        try await self.store.createAdministratorLink(digest: digest, expiresAt: expiresAt, audit: audit)
+    }
+
+    func redeemAdministratorLink(
+        digest: [UInt8], at now: Timestamp, administrator: AdministratorRecord, audit: AuditEvent
+    ) async throws -> Bool {
+        try await self.store.redeemAdministratorLink(
+            digest: digest, at: now, administrator: administrator, audit: audit)
+    }
+
+    func administrator(tokenDigest: [UInt8], at now: Timestamp) async throws -> AdministratorRecord? {
+        try await self.store.administrator(tokenDigest: tokenDigest, at: now)
+    }
+
+    func administrators(at now: Timestamp, limit: Int) async throws -> [AdministratorRecord] {
+        try await self.store.administrators(at: now, limit: limit)
+    }
+
+    func deleteAdministrator(id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.deleteAdministrator(id: id, audit: audit)
+    }
+
+    func replaceAdministrator(_ administrator: AdministratorRecord, at now: Timestamp, audit: AuditEvent) async throws
+        -> Bool
+    {
+        try await self.store.replaceAdministrator(administrator, at: now, audit: audit)
+    }
+
+    func addRequest(_ request: AuthorizationRequestRecord) async throws {
+        try await self.store.addRequest(request)
+    }
+
+    func request(_ id: String) async throws -> AuthorizationRequestRecord? {
+        try await self.store.request(id)
+    }
+
+    func removeRequest(_ id: String) async throws -> Bool {
+        try await self.store.removeRequest(id)
+    }
+
+    func complete(request: String, session: SessionRecord, replacing cookieDigest: [UInt8]?, grant: GrantRecord)
+        async throws
+    {
+        let failure = self.failure.withLock { failure in
+            defer { failure = nil }
+            return failure
+        }
+        if let failure { throw failure }
+        try await self.store.complete(request: request, session: session, replacing: cookieDigest, grant: grant)
+    }
+
+    func addGrant(_ grant: GrantRecord, usedAt moment: Timestamp) async throws {
+        try await self.store.addGrant(grant, usedAt: moment)
+    }
+
+    func takeCode(digest: [UInt8], at moment: Timestamp, replay: AuditEvent) async throws -> CodeTaking {
+        try await self.store.takeCode(digest: digest, at: moment, replay: replay)
+    }
+
+    func account(grant: String, at moment: Timestamp) async throws -> String? {
+        try await self.store.account(grant: grant, at: moment)
+    }
+
+    func account(subject: String, client: String) async throws -> String? {
+        try await self.store.account(subject: subject, client: client)
+    }
+
+    func sweepAuthorizations(at moment: Timestamp, idleSince: Timestamp, limit: Int) async throws -> Int {
+        try await self.store.sweepAuthorizations(at: moment, idleSince: idleSince, limit: limit)
+    }
+
+    func addClient(_ client: ClientRecord, limit: Int, audit: AuditEvent) async throws {
+        try await self.store.addClient(client, limit: limit, audit: audit)
+    }
+
+    func client(_ id: String) async throws -> ClientRecord? {
+        try await self.store.client(id)
+    }
+
+    func clients() async throws -> [ClientRecord] {
+        try await self.store.clients()
+    }
+
+    func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.deleteClient(id, audit: audit)
+    }
+
+    func session(cookieDigest: [UInt8]) async throws -> SessionRecord? {
+        try await self.store.session(cookieDigest: cookieDigest)
+    }
+
+    func endSession(_ id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.endSession(id, audit: audit)
+    }
+
+    func sessions(account: String, at moment: Timestamp, idleSince: Timestamp, limit: Int, services: Int) async throws
+        -> [SessionListing]
+    {
+        try await self.store.sessions(
+            account: account, at: moment, idleSince: idleSince, limit: limit, services: services)
+    }
+
+    func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.endSession(id, account: account, audit: audit)
+    }
+
+    func providerKeys(orFirst offered: ProviderKeys) async throws -> ProviderKeys {
+        try await self.store.providerKeys(orFirst: offered)
+    }
+
+    func providerKeys() async throws -> ProviderKeys {
+        try await self.store.providerKeys()
+    }
+
+    func rotateSigningKey(
+        to key: SigningKeyRecord, from takeover: Timestamp, forgettingRetiredBefore moment: Timestamp,
+        audit: AuditEvent
+    ) async throws -> ProviderKeys {
+        try await self.store.rotateSigningKey(
+            to: key, from: takeover, forgettingRetiredBefore: moment, audit: audit)
+    }
+}
