@@ -126,8 +126,9 @@ let package = Package(
             name: "CountersignServerTests",
             dependencies: [
                 "CountersignServer", "CeremonyEngine", "OAuthProvider", "Pages", "SQLiteStore", "Store",
-                "UAFRelyingParty", protocols, sdk("Countersign"), sdk("CountersignTestKit"), hummingbird,
-                hummingbirdTesting, httpTypes, crypto, log, nio,
+                "UAFRelyingParty", "PhoneCommand", protocols, sdk("Countersign"), sdk("CountersignTestKit"),
+                hummingbird,
+                hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, log, nio, nioSSL, x509, asn1,
             ]),
         .testTarget(
             name: "BankCommandTests",
@@ -138,7 +139,7 @@ let package = Package(
             name: "CountersignCommandTests",
             dependencies: [
                 "CountersignCommand", "CountersignServer", "CeremonyEngine", "SQLiteStore", "UAFRelyingParty", "Store",
-                protocols, sdk("CountersignTestKit"), arguments, hummingbird, hummingbirdTesting, httpTypes,
+                protocols, sdk("CountersignTestKit"), arguments, hummingbird, hummingbirdTesting, httpTypes, crypto,
             ]),
         // The fuzz targets' code for what the server alone judges.
         .testTarget(

@@ -45,6 +45,8 @@ public struct CeremonyEngine: Sendable {
         public var metadata: MetadataCatalog
         /// The policies that relying parties can name, at the start.
         public var policies: PolicyCatalog
+        /// What the TLS channel must have been through which a phone got its request, at the start.
+        public var channelBinding: ChannelBindingRule
         /// The times, counts and sizes.
         public var limits: Limits
         /// What responses may have that the standard is against. What may be confirmed is not asked here: it is any text
@@ -66,7 +68,8 @@ public struct CeremonyEngine: Sendable {
         public init(
             issuer: String, serviceName: String, appID: String, trustedFacets: [FacetID],
             factors: FactorMatrix = Self.everyFactor, enrolmentFactors: FactorMatrix = Self.everyFactor,
-            metadata: MetadataCatalog, policies: PolicyCatalog = PolicyCatalog(), limits: Limits = Limits(),
+            metadata: MetadataCatalog, policies: PolicyCatalog = PolicyCatalog(),
+            channelBinding: ChannelBindingRule = .ignore, limits: Limits = Limits(),
             lenientReadings: LenientReadings = LenientReadings(), knownExtensions: Set<String> = ["fido.uaf.uvm"]
         ) {
             self.issuer = issuer
@@ -77,6 +80,7 @@ public struct CeremonyEngine: Sendable {
             self.enrolmentFactors = enrolmentFactors
             self.metadata = metadata
             self.policies = policies
+            self.channelBinding = channelBinding
             self.knownExtensions = knownExtensions
             self.limits = limits
             self.lenientReadings = lenientReadings
@@ -108,7 +112,9 @@ public struct CeremonyEngine: Sendable {
         self.random = random
         self.subjects = subjects
         self.rules = CurrentRules(
-            try Rules(configuration, metadata: configuration.metadata, policies: configuration.policies))
+            try Rules(
+                configuration, metadata: configuration.metadata, policies: configuration.policies,
+                channelBinding: configuration.channelBinding))
         self.hub = CeremonyHub(watchersPerCeremony: configuration.limits.watchersPerCeremony)
         let limits = configuration.limits
         self.challenges = SourceBudget(

@@ -17,7 +17,10 @@ struct Rules: Sendable {
     let registrationPolicy: Policy
 
     /// Throws `RequestError` where the configured factors make no policy of the models.
-    init(_ configuration: CeremonyEngine.Configuration, metadata: MetadataCatalog, policies: PolicyCatalog) throws {
+    init(
+        _ configuration: CeremonyEngine.Configuration, metadata: MetadataCatalog, policies: PolicyCatalog,
+        channelBinding: ChannelBindingRule
+    ) throws {
         self.metadata = metadata
         self.policies = policies
         var readings = configuration.lenientReadings
@@ -26,7 +29,7 @@ struct Rules: Sendable {
             metadata: metadata, appID: configuration.appID, lenientReadings: readings)
         self.relyingParty = RelyingPartyConfiguration(
             metadata: metadata, versions: configuration.versions, trustedFacets: Set(configuration.trustedFacets),
-            knownExtensions: configuration.knownExtensions,
+            channelBinding: channelBinding, knownExtensions: configuration.knownExtensions,
             acceptsLessPreferredAttestation: configuration.acceptsLessPreferredAttestation,
             acceptsOutdatedAuthenticators: configuration.acceptsOutdatedAuthenticators, lenientReadings: readings)
         // Answers are held against the general policies: a key of another account is refused by the account itself.
@@ -71,11 +74,14 @@ extension CeremonyEngine {
     /// The policies that can be named now.
     public var policies: PolicyCatalog { self.rules.value.policies }
 
-    /// Goes by other models and policies from now on, for every request and answer that comes after. Throws
-    /// `RequestError`, and changes nothing, where the configured factors make no policy of the models.
-    public func replaceRules(metadata: MetadataCatalog, policies: PolicyCatalog) throws {
+    /// Goes by other models, policies and TLS channels from now on, for every request and answer that comes after.
+    /// Throws `RequestError`, and changes nothing, where the configured factors make no policy of the models.
+    public func replaceRules(
+        metadata: MetadataCatalog, policies: PolicyCatalog, channelBinding: ChannelBindingRule
+    ) throws {
         self.rules.replace(
-            by: try Rules(self.configuration, metadata: metadata, policies: policies))
+            by: try Rules(
+                self.configuration, metadata: metadata, policies: policies, channelBinding: channelBinding))
     }
 
     /// The policy by which a request was made, for its answer. Throws 1491 where it is not known any more: nobody can say

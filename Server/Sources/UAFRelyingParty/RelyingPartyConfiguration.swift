@@ -68,6 +68,14 @@ public enum ChannelBindingRule: Hashable, Sendable {
             self.serverEndPoints = serverEndPoints
             self.tlsServerCertificates = tlsServerCertificates
         }
+
+        /// The channels whose server shows one of these certificates, DER; `nil` where one of them is none.
+        public init?(certificates: [[UInt8]]) {
+            let channels = certificates.map(ChannelBinding.init(serverCertificate:))
+            guard channels.allSatisfy({ $0.tlsServerCertificate != nil }) else { return nil }
+            self.serverEndPoints = Set(channels.compactMap(\.serverEndPoint))
+            self.tlsServerCertificates = Set(channels.compactMap(\.tlsServerCertificate))
+        }
     }
 
     func accepts(_ binding: ChannelBinding) -> Bool {

@@ -96,12 +96,13 @@ struct NamedPolicyTests {
             token: try #require(try await Self.dispatch(server, "no-pin").token), operation: .authentication)
         // A catalog in which the default policy's models are missing is no catalog.
         #expect(throws: RequestError.self) {
-            try server.engine.replaceRules(metadata: MetadataCatalog(), policies: PolicyCatalog())
+            try server.engine.replaceRules(
+                metadata: MetadataCatalog(), policies: PolicyCatalog(), channelBinding: .ignore)
         }
         #expect(server.engine.policies.names == ["finger", "no-pin"])
         var metadata = try MetadataCatalog.builtIn()
         metadata.revoke(Self.pin)
-        try server.engine.replaceRules(metadata: metadata, policies: PolicyCatalog())
+        try server.engine.replaceRules(metadata: metadata, policies: PolicyCatalog(), channelBinding: .ignore)
         let request = try await server.engine.redeem(
             token: try #require(waiting.token), operation: .authentication)
         #expect(request.statusCode == .unacceptableAuthenticator)

@@ -1,4 +1,6 @@
 import CountersignServer
+import CountersignTestKit
+import Crypto
 import Foundation
 import Store
 import Synchronization
@@ -71,6 +73,7 @@ struct ServeConfigurationTests {
             ["lenient": "row21VendorTags:13FFC"],
             ["lenient": "base64"], ["versions": "1.0"], ["versions": ""], ["versions": "1.1,2.0"],
             ["lenient": "row2Base64,section14AnyText"],
+            ["channelBindingIfTold": "true"], ["channelBinding": "a.pem", "channelBindingIfTold": "perhaps"],
             ["bind": "0.0.0.0:8080", "trustedProxies": "10.0.0.0/8", "issuer": "https://a.example", "trace": "t"],
         ])
     func refusals(flags: [String: String]) async throws {
@@ -186,6 +189,52 @@ struct ServeConfigurationTests {
     func emptyFacets() async throws {
         #expect(try await self.load(["facets": " , "]).warnings.count == 1)
         #expect(try await self.load().warnings.isEmpty)
+    }
+
+    @Test("the certificates that phones must see are read from files, the first one of each; a bad file names itself")
+    func channelBinding() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("channel-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        func file(_ name: String, _ certificates: [[UInt8]]) throws -> String {
+            let blocks = certificates.map { der in
+                "-----BEGIN CERTIFICATE-----\n\(Data(der).base64EncodedString(options: .lineLength64Characters))\n"
+                    + "-----END CERTIFICATE-----\n"
+            }
+            let path = folder.path + "/" + name
+            try Data(blocks.joined().utf8).write(to: URL(filePath: path))
+            return path
+        }
+        let aaid = try AAID("C516#0001")
+        let (first, second) = (
+            try TestCertificates(rsa: false, aaid: aaid, random: .system),
+            try TestCertificates(rsa: true, aaid: aaid, random: .system)
+        )
+        let files = [try file("a.pem", first.chain), try file("b.pem", second.chain)]
+        let configuration = try await self.load(["channelBinding": files.joined(separator: ", ")])
+        #expect(configuration.channelBinding == files && !configuration.channelBindingIfTold)
+        #expect(configuration.printed.contains("channelBinding: \(files.joined(separator: ","))"))
+        let channel = ChannelBindingRule.AcceptedChannel(
+            serverEndPoints: [
+                Base64URL.encode(Array(SHA256.hash(data: first.chain[0]))),
+                Base64URL.encode(Array(SHA256.hash(data: second.chain[0]))),
+            ],
+            tlsServerCertificates: [Base64URL.encode(first.chain[0]), Base64URL.encode(second.chain[0])])
+        #expect(try RuleFiles(channelCertificates: files).load().channelBinding == .required(channel))
+        let told = try await self.load(["channelBinding": files[0], "channelBindingIfTold": "true"])
+        #expect(told.channelBindingIfTold && told.printed.contains("channelBindingIfTold: true"))
+        #expect(
+            try RuleFiles(channelCertificates: files, channelMayBeUntold: true).load().channelBinding
+                == .matchIfPresent(channel))
+        #expect(try RuleFiles().load().channelBinding == .ignore)
+        try Data("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".utf8)
+            .write(to: URL(filePath: files[1]))
+        for bad in [files[1], folder.path + "/none.pem", folder.path] {
+            let error = #expect(throws: ChannelCertificateError.self) {
+                try RuleFiles(channelCertificates: [files[0], bad]).load()
+            }
+            #expect(error?.description.contains(bad) == true)
+        }
     }
 
     @Test("a file that is not there is named")

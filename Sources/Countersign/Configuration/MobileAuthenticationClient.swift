@@ -130,14 +130,6 @@ struct ClientCore: Sendable {
         }
     }
 
-    /// What the answers of an operation bind to, as far as the transport sees it.
-    var channelBinding: ChannelBinding {
-        get async {
-            await self.channel.transport.serverCertificate(of: self.configuration.baseUrl)
-                .map(ChannelBinding.init(serverCertificate:)) ?? ChannelBinding()
-        }
-    }
-
     var patience: Patience {
         Patience(
             clock: self.platform.clock, limit: .seconds(self.configuration.userInteractionTimeoutInSeconds))

@@ -23,7 +23,7 @@ public struct AuthenticationResult: Sendable {
 struct AuthenticationRun: Sendable {
     let core: ClientCore
     let recording: Recording
-    let request: ReturnUAFRequest
+    let request: ReceivedRequest
     /// The account that the app has named, in the app.
     var username: Username?
     let screens: Screens
@@ -52,12 +52,12 @@ struct AuthenticationRun: Sendable {
     }
 
     private func answer() async throws -> AuthenticationResult {
-        let message = Array((self.request.uafRequest ?? "").utf8)
+        let message = Array((self.request.message.uafRequest ?? "").utf8)
         let exchange = ServerExchange(core: self.core, recording: self.recording)
         let path = self.core.configuration.authenticationResponsePath
         do {
             let prepared = try await self.core.messages(self.recording).prepareAuthentication(
-                message, channel: await self.core.channelBinding)
+                message, channel: self.request.channel)
             let text = try Self.confirmable(prepared.transaction)
             let candidates = try await self.candidates(prepared)
             let (candidate, wasShown) = try await self.selectAccount(candidates, prepared, text)
@@ -142,7 +142,7 @@ struct AuthenticationRun: Sendable {
         let context = AccountSelectionContext(
             accounts: records.map(\.account), authenticators: await self.core.descriptors(),
             transactionConfirmationData: text?.data, payment: text?.payment,
-            requester: await self.core.requester(of: self.request, for: records),
+            requester: await self.core.requester(of: self.request.message, for: records),
             compliant: Dictionary(
                 uniqueKeysWithValues: candidates.map { ($0.record.username, Set($0.ways.map(\.aaid))) }))
         let username = try await self.core.patience.ask { answer in
@@ -156,7 +156,7 @@ struct AuthenticationRun: Sendable {
 
     private func verifyRequester(_ record: AccountRecord) async throws {
         guard let verifier = self.screens.requesterVerifier,
-            let requester = await self.core.requester(of: self.request, for: [record]), requester.isNewBrowser
+            let requester = await self.core.requester(of: self.request.message, for: [record]), requester.isNewBrowser
         else { return }
         let context = RequesterVerificationContext(account: record.account, requester: requester)
         _ = try await self.core.patience.ask { answer in
@@ -172,7 +172,8 @@ struct AuthenticationRun: Sendable {
         let context = AuthenticatorSelectionContext(
             account: candidate.record.account, authenticators: await self.core.descriptors(preferring: aaids),
             transactionConfirmationData: text?.data, payment: text?.payment,
-            requester: await self.core.requester(of: self.request, for: [candidate.record]), compliant: Set(aaids))
+            requester: await self.core.requester(of: self.request.message, for: [candidate.record]),
+            compliant: Set(aaids))
         let aaid = try await self.core.patience.ask { answer in
             selector.selectAuthenticator(context: context, handler: AuthenticatorSelectionHandler(answer: answer))
         }
@@ -189,7 +190,7 @@ struct AuthenticationRun: Sendable {
         case .ok:
             for key in keys { try await self.core.module.notify(key, .ok) }
             try await self.core.settle(keys, of: record.username, record.appID)
-            if let browser = self.request.requester?.browserID {
+            if let browser = self.request.message.requester?.browserID {
                 try await self.core.register.approve(browser: browser, by: record.username)
             }
             let jwt = response.additionalTokens.first { $0.kind == .jwt }

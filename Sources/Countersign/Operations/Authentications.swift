@@ -19,14 +19,14 @@ extension AuthenticationOperation {
 /// it once.
 public struct OutOfBandAuthentication: AuthenticationOperation {
     private let core: ClientCore
-    private let answer: ReturnUAFRequest
+    private let answer: ReceivedRequest
     private let recording: Recording
     /// The SDK's alone.
     public var run = OperationRun<AuthenticationResult, OperationError>()
     /// The SDK's alone.
     public var screens = Screens()
 
-    init(core: ClientCore, answer: ReturnUAFRequest, recording: Recording) {
+    init(core: ClientCore, answer: ReceivedRequest, recording: Recording) {
         self.core = core
         self.answer = answer
         self.recording = recording

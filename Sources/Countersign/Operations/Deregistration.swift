@@ -64,7 +64,7 @@ public struct Deregistration: SingleOperation {
             GetUAFRequest(operation: .deregistration, context: context),
             path: self.core.configuration.deregistrationRequestPath, authorization: self.authorizationProvider)
         // The message can only name what was asked for: it confirms, and gives no orders of its own.
-        let message = try DeregistrationRequest(parsing: (answer.uafRequest ?? "").utf8)
+        let message = try DeregistrationRequest(parsing: (answer.message.uafRequest ?? "").utf8)
         let isConfirmed = keys.allSatisfy { key in
             message.authenticators.contains { $0.aaid == key.aaid && $0.keyID == key.keyID }
         }

@@ -131,7 +131,7 @@ public struct OutOfBandOperation: Sendable {
             let answer = try await ServerExchange(core: self.core, recording: recording)
                 .redeem(redeemData.token, at: redeemData.redeemUrl)
             try Task.checkCancellation()
-            switch answer.operation {
+            switch answer.message.operation {
             case .registration:
                 return .registration(OutOfBandRegistration(core: self.core, answer: answer, recording: recording))
             case .authentication:

@@ -26,7 +26,7 @@ public struct RegistrationConfirmation: Hashable, Sendable {
 struct RegistrationRun: Sendable {
     let core: ClientCore
     let recording: Recording
-    let request: ReturnUAFRequest
+    let request: ReceivedRequest
     let screens: Screens
 
     /// Unless the server has taken a key, none is left.
@@ -41,12 +41,12 @@ struct RegistrationRun: Sendable {
     }
 
     private func answer() async throws -> RegistrationResult {
-        let message = Array((self.request.uafRequest ?? "").utf8)
+        let message = Array((self.request.message.uafRequest ?? "").utf8)
         let exchange = ServerExchange(core: self.core, recording: self.recording)
         let path = self.core.configuration.registrationResponsePath
         do {
             let prepared = try await self.core.messages(self.recording).prepareRegistration(
-                message, channel: await self.core.channelBinding)
+                message, channel: self.request.channel)
             let selection = try await self.select(prepared)
             let interaction = await self.core.interaction(prepared.request.username, self.screens)
             let answer = try await prepared.register(
@@ -96,7 +96,7 @@ struct RegistrationRun: Sendable {
             account: Account(username: username, server: Account.Server(baseUrl: baseUrl)),
             authenticators: await self.core.descriptors(preferring: named.map(\.aaid)),
             transactionConfirmationData: nil, payment: nil,
-            requester: await self.core.requester(of: self.request, for: []), compliant: Set(named.map(\.aaid)))
+            requester: await self.core.requester(of: self.request.message, for: []), compliant: Set(named.map(\.aaid)))
         let aaid = try await self.core.patience.ask { answer in
             selector.selectAuthenticator(context: context, handler: AuthenticatorSelectionHandler(answer: answer))
         }

@@ -27,14 +27,14 @@ extension RegistrationOperation {
 /// A registration that was started elsewhere: the token says for whom. Configure it and execute it once.
 public struct OutOfBandRegistration: RegistrationOperation {
     private let core: ClientCore
-    private let answer: ReturnUAFRequest
+    private let answer: ReceivedRequest
     private let recording: Recording
     /// The SDK's alone.
     public var run = OperationRun<RegistrationResult, OperationError>()
     /// The SDK's alone.
     public var screens = Screens()
 
-    init(core: ClientCore, answer: ReturnUAFRequest, recording: Recording) {
+    init(core: ClientCore, answer: ReceivedRequest, recording: Recording) {
         self.core = core
         self.answer = answer
         self.recording = recording
@@ -74,12 +74,12 @@ public struct Registration: RegistrationOperation {
         guard self.run.begin() else { throw OperationError(.operationReused) }
         guard let username else { throw OperationError(.missingInteraction, "no username") }
         let recording = self.core.newRecording()
-        let request: ReturnUAFRequest
+        let request: ReceivedRequest
         do {
             request = try await ServerExchange(core: self.core, recording: recording).request(
                 GetUAFRequest(operation: .registration, context: ["username": .string(username)]),
                 path: self.core.configuration.registrationRequestPath, authorization: self.authorizationProvider)
-            let message = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
+            let message = try RegistrationRequest(parsing: (request.message.uafRequest ?? "").utf8)
             guard message.username == username else {
                 throw OperationError.fido(.protocolError, "the server's request is for somebody else")
             }

@@ -9,6 +9,17 @@ import _Primitives
     import Foundation
 #endif
 
+/// A request of the server, and what is known of the TLS channel that it came through: its answer binds to that one.
+struct ReceivedRequest: Sendable {
+    let message: ReturnUAFRequest
+    let channel: ChannelBinding
+
+    init(_ message: ReturnUAFRequest, from response: TransportResponse) {
+        self.message = message
+        self.channel = response.serverCertificate.map(ChannelBinding.init(serverCertificate:)) ?? ChannelBinding()
+    }
+}
+
 /// What the SDK sends to the server and how it reads the answers: translation only.
 struct ServerExchange: Sendable {
     private static let messageType = "application/fido+uaf"
@@ -18,12 +29,12 @@ struct ServerExchange: Sendable {
 
     /// Asks for a UAF request (GetUAFRequest).
     func request(_ body: GetUAFRequest, path: String, authorization: (any AuthorizationProvider)? = nil) async throws
-        -> ReturnUAFRequest
+        -> ReceivedRequest
     {
-        let answer = try await self.post(path, body.serialized, authorization: authorization)
-        let request = try ReturnUAFRequest(parsing: answer)
+        let response = try await self.post(path, body.serialized, authorization: authorization)
+        let request = try ReturnUAFRequest(parsing: response.body)
         guard request.statusCode == .ok, request.uafRequest != nil else { throw Self.refused(request.statusCode) }
-        return request
+        return ReceivedRequest(request, from: response)
     }
 
     /// Sends a UAF response (SendUAFResponse), which is the given event of a run unless it only says that there will be
@@ -33,7 +44,7 @@ struct ServerExchange: Sendable {
     {
         let body = SendUAFResponse(
             uafResponse: String(decoding: message, as: UTF8.self), context: context.members.isEmpty ? nil : context)
-        return try ServerResponse(parsing: try await self.post(path, body.serialized, noting: event))
+        return try ServerResponse(parsing: try await self.post(path, body.serialized, noting: event).body)
     }
 
     /// Tells the server that there will be no answer, whatever becomes of that; also where the task was cancelled.
@@ -47,7 +58,7 @@ struct ServerExchange: Sendable {
     }
 
     /// Redeems a token. Throws ``OutOfBandOperationError`` and what the transport throws.
-    func redeem(_ token: String, at url: URL) async throws -> ReturnUAFRequest {
+    func redeem(_ token: String, at url: URL) async throws -> ReceivedRequest {
         guard SecureChannel.isSecure(url) else {
             throw OutOfBandOperationError(.insecureTransport, "the redeem address is not https")
         }
@@ -76,7 +87,7 @@ struct ServerExchange: Sendable {
         guard request.statusCode == .ok, request.uafRequest != nil else {
             throw OutOfBandOperationError(.protocolError, "UAF status \(request.statusCode)")
         }
-        return request
+        return ReceivedRequest(request, from: response)
     }
 
     /// The address that the server asks to be opened, where it may be: secure, and at a host of this server.
@@ -103,7 +114,7 @@ struct ServerExchange: Sendable {
     private func post(
         _ path: String, _ body: [UInt8], authorization: (any AuthorizationProvider)? = nil,
         noting event: TraceEvent? = nil
-    ) async throws -> [UInt8] {
+    ) async throws -> TransportResponse {
         guard let url = self.core.configuration.address(path) else {
             throw OperationError(.unknown, "the configured path is not one")
         }
@@ -119,7 +130,7 @@ struct ServerExchange: Sendable {
         default: throw OperationError.fido(.protocolError, "status \(response.status)")
         }
         guard Self.isMessage(response) else { throw OperationError.fido(.protocolError, "the answer's content type") }
-        return response.body
+        return response
     }
 
     private static func isMessage(_ response: TransportResponse) -> Bool {

@@ -43,12 +43,20 @@ public struct TransportResponse: Sendable {
     public var headers: [(name: String, value: String)]
     /// The body.
     public var body: [UInt8]
+    /// The certificate, DER, that the server has shown on the very connection that this answer came through; `nil` in
+    /// the clear, and where the implementation does not see it. What answers a request binds to it (UAF Protocol 1.1,
+    /// section 3.4.6.1, ChannelBinding): one of another connection, though to the same server, would hide whoever sits
+    /// on this one.
+    public var serverCertificate: [UInt8]?
 
     /// An answer of the given parts.
-    public init(status: Int, headers: [(name: String, value: String)], body: [UInt8]) {
+    public init(
+        status: Int, headers: [(name: String, value: String)], body: [UInt8], serverCertificate: [UInt8]? = nil
+    ) {
         self.status = status
         self.headers = headers
         self.body = body
+        self.serverCertificate = serverCertificate
     }
 
     /// The first header field of that name, in any case.
@@ -68,15 +76,6 @@ public struct TransportResponse: Sendable {
 public protocol Transport: Sendable {
     /// Sends a request and returns the answer, whatever its status.
     func send(_ request: TransportRequest) async throws -> TransportResponse
-
-    /// The certificate, DER, that the server of an address has shown on the last connection to it; `nil` where the
-    /// implementation does not see it. Authenticators bind their answers to it (UAF, channel binding).
-    func serverCertificate(of url: URL) async -> [UInt8]?
-}
-
-extension Transport {
-    /// Certificates are not seen.
-    public func serverCertificate(of url: URL) async -> [UInt8]? { nil }
 }
 
 /// Why no complete answer came. Two are equal when their codes are.

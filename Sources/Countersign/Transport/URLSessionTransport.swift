@@ -3,8 +3,15 @@ import Foundation
 #if canImport(FoundationNetworking)
     import FoundationNetworking
 #endif
+#if canImport(Security)
+    import Security
+#endif
 
 /// The transport over Foundation's URL loading, with the system's certificate authorities.
+///
+/// On Apple's systems answers come with the server's certificate, so that authenticators bind to the TLS channel. The
+/// Foundation of other systems shows it to nobody: a server that demands a channel binding refuses what comes through
+/// this transport there (1490), and an app brings a transport of its own.
 public final class URLSessionTransport: Transport {
     private let session: URLSession
     private let exchanges = Exchanges()
@@ -59,9 +66,43 @@ public final class URLSessionTransport: Transport {
     }
 }
 
+#if canImport(Security)
+    /// What servers have shown to a session, as far as the system trusts it.
+    ///
+    /// The system tells it when it makes a connection, and not when it uses one again. Of such a one the certificate is
+    /// known only where its server, by host and port, has never shown another.
+    private struct ShownCertificates {
+        private var byTask: [Int: [UInt8]] = [:]
+        private var byServer: [String: [UInt8]] = [:]
+        private var serversOfSeveral: Set<String> = []
+
+        mutating func note(_ space: URLProtectionSpace, for task: URLSessionTask) {
+            guard space.authenticationMethod == NSURLAuthenticationMethodServerTrust, let trust = space.serverTrust,
+                SecTrustEvaluateWithError(trust, nil),
+                let leaf = (SecTrustCopyCertificateChain(trust) as? [SecCertificate])?.first
+            else { return }
+            let certificate = Array(SecCertificateCopyData(leaf) as Data)
+            let server = "\(space.host.lowercased()):\(space.port)"
+            if let other = self.byServer[server], other != certificate { self.serversOfSeveral.insert(server) }
+            self.byServer[server] = certificate
+            self.byTask[task.taskIdentifier] = certificate
+        }
+
+        /// The certificate of the connection that a task has used; asked for once.
+        mutating func take(_ task: URLSessionTask) -> [UInt8]? {
+            if let certificate = self.byTask.removeValue(forKey: task.taskIdentifier) { return certificate }
+            guard let url = task.originalRequest?.url, url.scheme?.lowercased() == "https", let host = url.host() else {
+                return nil
+            }
+            let server = "\(host.lowercased()):\(url.port ?? 443)"
+            return self.serversOfSeveral.contains(server) ? nil : self.byServer[server]
+        }
+    }
+#endif
+
 /// Collects the answers of running tasks, as far as their limits go, and answers every redirect with "no", so that the
 /// redirect itself becomes the answer.
-// Safe to share: every access to `running` is within `lock`.
+// Safe to share: every access to `running` and `shown` is within `lock`.
 private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private struct Exchange {
         let limit: Int
@@ -71,6 +112,23 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
 
     private let lock = NSLock()
     private var running: [Int: Exchange] = [:]
+
+    #if canImport(Security)
+        private var shown = ShownCertificates()
+
+        /// Looks at the certificate. Whether it is trusted is the system's business, as without this method.
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+            completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        ) {
+            self.lock.withLock { self.shown.note(challenge.protectionSpace, for: task) }
+            completionHandler(.performDefaultHandling, nil)
+        }
+
+        private func certificate(of task: URLSessionTask) -> [UInt8]? { self.lock.withLock { self.shown.take(task) } }
+    #else
+        private func certificate(of task: URLSessionTask) -> [UInt8]? { nil }
+    #endif
 
     func begin(_ task: URLSessionTask, limit: Int) -> Answer<TransportResponse> {
         let answer = Answer<TransportResponse>()
@@ -94,6 +152,7 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
         guard let exchange = self.lock.withLock({ self.running.removeValue(forKey: task.taskIdentifier) }) else {
             return
         }
+        let certificate = self.certificate(of: task)
         if let error {
             exchange.answer.give(.failure(Self.translate(error)))
         } else if let response = task.response as? HTTPURLResponse {
@@ -103,7 +162,9 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
             }
             exchange.answer.give(
                 .success(
-                    TransportResponse(status: response.statusCode, headers: headers, body: Array(exchange.body))))
+                    TransportResponse(
+                        status: response.statusCode, headers: headers, body: Array(exchange.body),
+                        serverCertificate: certificate)))
         } else {
             exchange.answer.give(.failure(TransportError(.unreachable, "the answer is not HTTP")))
         }

@@ -54,6 +54,7 @@ public actor VirtualServer: Transport {
     /// The authentications that it has accepted.
     public private(set) var accepted: [Accepted] = []
 
+    private var certificate: [UInt8]?
     private var ceremonies: [String: Ceremony] = [:]
     private var challenges: [Challenge: (username: Username, transaction: [Transaction])] = [:]
     private var verdicts: [ServerResponse] = []
@@ -67,6 +68,9 @@ public actor VirtualServer: Transport {
 
     /// The AppID of the requests from now on.
     public func use(appID: String) { self.appID = appID }
+
+    /// The certificate that the answers from now on come with, DER; `nil` for none.
+    public func show(certificate: [UInt8]?) { self.certificate = certificate }
 
     /// How the server judges the next answer that it finds right, instead of with 1200.
     public func judge(_ response: ServerResponse) { self.verdicts.append(response) }
@@ -112,6 +116,12 @@ public actor VirtualServer: Transport {
     // MARK: Transport
 
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
+        var response = try await self.answer(request)
+        response.serverCertificate = response.serverCertificate ?? self.certificate
+        return response
+    }
+
+    private func answer(_ request: TransportRequest) async throws -> TransportResponse {
         self.requests.append(request)
         for override in self.overrides {
             if let response = try await override(request) { return response }

@@ -57,6 +57,17 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
+        help: """
+            The certificates, as FILE.pem,FILE.pem, one of which a phone must have seen on the connection that its \
+            request came through: this server's or its proxy's; read again on SIGHUP.
+            """)
+    var channelBinding: String?
+
+    @Flag(name: .long, help: "Let phones answer that do not tell which certificate they saw.")
+    var channelBindingIfTold = false
+
+    @Option(
+        name: .long,
         help: ArgumentHelp(
             "What the standard is against but some products need, as NAME,NAME.",
             discussion: "There are: \(Leniency.names.joined(separator: ", ")).", valueName: "names"))
@@ -93,6 +104,8 @@ struct ServeCommand: AsyncParsableCommand {
         flags["facets"] = self.facets
         flags["metadata"] = self.metadata
         flags["policies"] = self.policies
+        flags["channelBinding"] = self.channelBinding
+        if self.channelBindingIfTold { flags["channelBindingIfTold"] = "true" }
         flags["lenient"] = self.lenient
         flags["versions"] = self.versions
         flags["extensions"] = self.extensions

@@ -44,6 +44,10 @@ struct ServeConfiguration: Sendable {
     var metadataFolder: String?
     /// A folder of policies that relying parties may name.
     var policiesFolder: String?
+    /// Files of the certificates, PEM, one of which phones must have seen when they got their request.
+    var channelBinding: [String]
+    /// Whether phones that do not tell what they saw may answer all the same.
+    var channelBindingIfTold: Bool
     /// Names of what ``Leniency`` allows.
     var lenient: [String]
     /// Versions of UAF that responses may have.
@@ -99,6 +103,8 @@ extension ServeConfiguration {
             facets: Self.list(reader.string(forKey: "facets", default: "linux:program:countersign-phone")),
             metadataFolder: reader.string(forKey: "metadata").map(Self.absolute),
             policiesFolder: reader.string(forKey: "policies").map(Self.absolute),
+            channelBinding: Self.list(reader.string(forKey: "channelBinding")).map(Self.absolute),
+            channelBindingIfTold: try Self.flag(reader, "channelBindingIfTold"),
             lenient: Self.list(reader.string(forKey: "lenient")),
             versions: reader.string(forKey: "versions", default: "1.1"),
             extensions: Self.list(reader.string(forKey: "extensions")),
@@ -163,6 +169,9 @@ extension ServeConfiguration {
                 .usage, "the issuer \(self.issuer) is not https",
                 remedy: "Only a loopback address may do without TLS (--tls-certificate, or a proxy in front).")
         }
+        guard !self.channelBindingIfTold || !self.channelBinding.isEmpty else {
+            throw CommandFailure(.usage, "--channel-binding-if-told needs the certificates of --channel-binding")
+        }
         _ = try Leniency(self.lenient)
         guard try ProtocolVersions.versions(self.versions).contains(.uaf11) else {
             throw CommandFailure(
@@ -202,6 +211,10 @@ extension ServeConfiguration {
         if let folder = self.metadataFolder { lines.append("metadata: \(folder)") }
         if let folder = self.policiesFolder { lines.append("policies: \(folder)") }
         if self.versions != "1.1" { lines.append("versions: \(self.versions)") }
+        if !self.channelBinding.isEmpty {
+            lines.append("channelBinding: \(self.channelBinding.joined(separator: ","))")
+            if self.channelBindingIfTold { lines.append("channelBindingIfTold: true") }
+        }
         if !self.lenient.isEmpty { lines.append("lenient: \(self.lenient.joined(separator: ","))") }
         if !self.extensions.isEmpty { lines.append("extensions: \(self.extensions.joined(separator: ","))") }
         if let certificate = self.tlsCertificate { lines.append("tlsCertificate: \(certificate)") }

@@ -61,7 +61,9 @@ struct ServerProcess {
 
     private func assembly(_ opened: OpenStore, _ trace: TraceRecorder?) async throws -> ServerAssembly {
         let rules = RuleFiles(
-            metadataFolder: self.configuration.metadataFolder, policiesFolder: self.configuration.policiesFolder)
+            metadataFolder: self.configuration.metadataFolder, policiesFolder: self.configuration.policiesFolder,
+            channelCertificates: self.configuration.channelBinding,
+            channelMayBeUntold: self.configuration.channelBindingIfTold)
         let leniency = try Leniency(self.configuration.lenient)
         var configuration = ServerAssembly.Configuration(
             issuer: self.configuration.issuer, facets: try self.facets(), rules: { try rules.load() },
@@ -75,6 +77,8 @@ struct ServerProcess {
             throw CommandFailure(.failed, "\(error)", remedy: "--metadata names the folder.")
         } catch let error as PolicyFileError {
             throw CommandFailure(.failed, "\(error)", remedy: "--policies names the folder.")
+        } catch let error as ChannelCertificateError {
+            throw CommandFailure(.failed, "\(error)", remedy: "--channel-binding names the files, PEM each.")
         }
     }
 

@@ -97,7 +97,7 @@ public struct ServerAssembly: Sendable {
             // Without TLS the calling app's own facet stands for the application (decision 26).
             appID: configuration.isSecure ? "\(configuration.issuer)/uaf/1.1/facets" : "",
             trustedFacets: configuration.facets, metadata: rules.metadata, policies: rules.policies,
-            limits: limits, lenientReadings: configuration.lenientReadings,
+            channelBinding: rules.channelBinding, limits: limits, lenientReadings: configuration.lenientReadings,
             knownExtensions: configuration.knownExtensions)
         engine.versions = configuration.versions
         engine.acceptsLessPreferredAttestation = configuration.acceptsLessPreferredAttestation
@@ -179,7 +179,8 @@ public struct ServerAssembly: Sendable {
     public func reloadRules(logger: Logger) throws -> RuleSet {
         do {
             let rules = try self.configuration.rules()
-            try self.ceremonies.replaceRules(metadata: rules.metadata, policies: rules.policies)
+            try self.ceremonies.replaceRules(
+                metadata: rules.metadata, policies: rules.policies, channelBinding: rules.channelBinding)
             logger.notice(
                 "Metadata and policies were reloaded",
                 metadata: ["models": "\(rules.metadata.aaids.count)", "policies": "\(rules.policies.names.count)"])
@@ -223,11 +224,17 @@ public struct RuleSet: Sendable {
     public var metadata: MetadataCatalog
     /// The policies that relying parties may name.
     public var policies: PolicyCatalog
+    /// What the TLS channel must have been through which a phone got its request.
+    public var channelBinding: ChannelBindingRule
 
-    /// Joins models and policies.
-    public init(metadata: MetadataCatalog, policies: PolicyCatalog = PolicyCatalog()) {
+    /// Joins them; without a rule the channel may have been any.
+    public init(
+        metadata: MetadataCatalog, policies: PolicyCatalog = PolicyCatalog(),
+        channelBinding: ChannelBindingRule = .ignore
+    ) {
         self.metadata = metadata
         self.policies = policies
+        self.channelBinding = channelBinding
     }
 }
 

@@ -36,23 +36,22 @@ struct ActivityCommand: AsyncParsableCommand {
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
-            try await PhoneDevice.with(self.phone) { device in
-                let (client, provider) = try await OwnPerson(
-                    username: self.username, answers: self.answers, phone: self.phone
-                ).authorize(on: device, report)
-                let activity: AccountActivityResult = try await client.operations.accountActivity
-                    .username(self.username).authorizationProvider(provider).execute()
-                Self.heading("Signed-in browsers", isEmpty: activity.sessions.isEmpty, report)
-                for session in activity.sessions { Self.show(session, report) }
-                Self.heading("Notices", isEmpty: activity.notices.isEmpty, report)
-                for notice in activity.notices { Self.show(notice, report) }
-                report.say([
-                    "event": .string("finished"), "outcome": .string("listed"), "account": .string(self.username),
-                ]) { terminal in
-                    guard !activity.sessions.isEmpty else { return }
-                    terminal.print()
-                    terminal.print("Not you? End it with `countersign-phone revoke SESSION --account NAME`.")
-                }
+            let device = try PhoneDevice(self.phone)
+            let (client, provider) = try await OwnPerson(
+                username: self.username, answers: self.answers, phone: self.phone
+            ).authorize(on: device, report)
+            let activity: AccountActivityResult = try await client.operations.accountActivity
+                .username(self.username).authorizationProvider(provider).execute()
+            Self.heading("Signed-in browsers", isEmpty: activity.sessions.isEmpty, report)
+            for session in activity.sessions { Self.show(session, report) }
+            Self.heading("Notices", isEmpty: activity.notices.isEmpty, report)
+            for notice in activity.notices { Self.show(notice, report) }
+            report.say([
+                "event": .string("finished"), "outcome": .string("listed"), "account": .string(self.username),
+            ]) { terminal in
+                guard !activity.sessions.isEmpty else { return }
+                terminal.print()
+                terminal.print("Not you? End it with `countersign-phone revoke SESSION --account NAME`.")
             }
         }
     }
@@ -133,18 +132,17 @@ struct RevokeCommand: AsyncParsableCommand {
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
-            try await PhoneDevice.with(self.phone) { device in
-                let account = self.answers.account ?? ""
-                let (client, provider) = try await OwnPerson(
-                    username: account, answers: self.answers, phone: self.phone
-                ).authorize(on: device, report)
-                try await client.operations.sessionRevocation.sessionId(self.session).authorizationProvider(provider)
-                    .execute() as Void
-                report.say([
-                    "event": .string("finished"), "outcome": .string("revoked"), "account": .string(account),
-                    "session": .string(self.session),
-                ]) { $0.success("The browser is signed out.") }
-            }
+            let device = try PhoneDevice(self.phone)
+            let account = self.answers.account ?? ""
+            let (client, provider) = try await OwnPerson(
+                username: account, answers: self.answers, phone: self.phone
+            ).authorize(on: device, report)
+            try await client.operations.sessionRevocation.sessionId(self.session).authorizationProvider(provider)
+                .execute() as Void
+            report.say([
+                "event": .string("finished"), "outcome": .string("revoked"), "account": .string(account),
+                "session": .string(self.session),
+            ]) { $0.success("The browser is signed out.") }
         }
     }
 }

@@ -16,17 +16,16 @@ struct AuthenticateCommand: AsyncParsableCommand {
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
-            try await PhoneDevice.with(self.phone) { device in
-                let person = OwnPerson(username: self.username, answers: self.answers, phone: self.phone)
-                let (client, result) = try await person.authenticate(on: device, report)
-                let server = ServerAddress(client.configuration.baseUrl)?.text ?? ""
-                report.say([
-                    "event": .string("finished"), "outcome": .string("authenticated"),
-                    "account": .string(result.account.username),
-                    // The token itself is a secret that opens further enrolments: it is not printed.
-                    "hasToken": .bool(result.authorizationProvider != nil),
-                ]) { $0.success("Authenticated at \(server).") }
-            }
+            let device = try PhoneDevice(self.phone)
+            let person = OwnPerson(username: self.username, answers: self.answers, phone: self.phone)
+            let (client, result) = try await person.authenticate(on: device, report)
+            let server = ServerAddress(client.configuration.baseUrl)?.text ?? ""
+            report.say([
+                "event": .string("finished"), "outcome": .string("authenticated"),
+                "account": .string(result.account.username),
+                // The token itself is a secret that opens further enrolments: it is not printed.
+                "hasToken": .bool(result.authorizationProvider != nil),
+            ]) { $0.success("Authenticated at \(server).") }
         }
     }
 }

@@ -24,28 +24,27 @@ struct DeregisterCommand: AsyncParsableCommand {
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
-            try await PhoneDevice.with(self.phone) { device in
-                let registered = try await device.client(nil).localData.authenticators.filter {
-                    $0.registration.isRegistered(username: self.username)
-                }
-                let aaid = registered.first { AuthenticatorName($0.kind) == self.only }?.aaid
-                guard self.only == nil || aaid != nil else {
-                    throw Refusal.notFound("no-such-authenticator", "The account has no such authenticator here.")
-                }
-                let (client, provider) = try await OwnPerson(
-                    username: self.username, answers: self.answers, phone: self.phone
-                ).authorize(on: device, report)
-                try await client.operations.deregistration.username(self.username).aaid(aaid)
-                    .authorizationProvider(provider).execute() as Void
-                let isGone = await !client.localData.accounts.contains { $0.username == self.username }
-                report.say([
-                    "event": .string("finished"), "outcome": .string("deregistered"),
-                    "account": .string(self.username), "isGone": .bool(isGone),
-                ]) { terminal in
-                    let name = DisplayText.line(self.username)
-                    terminal.success(
-                        isGone ? "This phone is no longer \(name)'s." : "The authenticator is gone; \(name) stays.")
-                }
+            let device = try PhoneDevice(self.phone)
+            let registered = try await device.client(nil).localData.authenticators.filter {
+                $0.registration.isRegistered(username: self.username)
+            }
+            let aaid = registered.first { AuthenticatorName($0.kind) == self.only }?.aaid
+            guard self.only == nil || aaid != nil else {
+                throw Refusal.notFound("no-such-authenticator", "The account has no such authenticator here.")
+            }
+            let (client, provider) = try await OwnPerson(
+                username: self.username, answers: self.answers, phone: self.phone
+            ).authorize(on: device, report)
+            try await client.operations.deregistration.username(self.username).aaid(aaid)
+                .authorizationProvider(provider).execute() as Void
+            let isGone = await !client.localData.accounts.contains { $0.username == self.username }
+            report.say([
+                "event": .string("finished"), "outcome": .string("deregistered"),
+                "account": .string(self.username), "isGone": .bool(isGone),
+            ]) { terminal in
+                let name = DisplayText.line(self.username)
+                terminal.success(
+                    isGone ? "This phone is no longer \(name)'s." : "The authenticator is gone; \(name) stays.")
             }
         }
     }

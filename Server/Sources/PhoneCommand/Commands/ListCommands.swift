@@ -15,23 +15,22 @@ struct AccountsCommand: AsyncParsableCommand {
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
-            try await PhoneDevice.with(self.phone) { device in
-                let data = try await device.client(nil).localData
-                let accounts = await data.accounts
-                let authenticators = await data.authenticators
-                if accounts.isEmpty, !report.isJSON { report.terminal.print("This phone is not enrolled anywhere.") }
-                for account in accounts {
-                    let names = authenticators.filter { $0.registration.isRegistered(username: account.username) }
-                        .map { AuthenticatorName($0.kind) }
-                    var secrets: [(AuthenticatorName, AuthenticatorProtectionStatus)] = []
-                    if let status = try await data.pinProtectionStatus(username: account.username) {
-                        secrets.append((.pin, status))
-                    }
-                    if let status = try await data.passwordProtectionStatus(username: account.username) {
-                        secrets.append((.password, status))
-                    }
-                    Self.show(account, names, secrets, report)
+            let device = try PhoneDevice(self.phone)
+            let data = try await device.client(nil).localData
+            let accounts = await data.accounts
+            let authenticators = await data.authenticators
+            if accounts.isEmpty, !report.isJSON { report.terminal.print("This phone is not enrolled anywhere.") }
+            for account in accounts {
+                let names = authenticators.filter { $0.registration.isRegistered(username: account.username) }
+                    .map { AuthenticatorName($0.kind) }
+                var secrets: [(AuthenticatorName, AuthenticatorProtectionStatus)] = []
+                if let status = try await data.pinProtectionStatus(username: account.username) {
+                    secrets.append((.pin, status))
                 }
+                if let status = try await data.passwordProtectionStatus(username: account.username) {
+                    secrets.append((.password, status))
+                }
+                Self.show(account, names, secrets, report)
             }
         }
     }
@@ -81,14 +80,13 @@ struct AuthenticatorsCommand: AsyncParsableCommand {
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
-            try await PhoneDevice.with(self.phone) { device in
-                let client = try await device.client(nil)
-                if client.isDevelopmentStore, !report.isJSON {
-                    report.terminal.notice(
-                        "Keys lie in a store for development; sensors and the device's passcode are simulated.")
-                }
-                for authenticator in await client.localData.authenticators { Self.show(authenticator, report) }
+            let device = try PhoneDevice(self.phone)
+            let client = try await device.client(nil)
+            if client.isDevelopmentStore, !report.isJSON {
+                report.terminal.notice(
+                    "Keys lie in a store for development; sensors and the device's passcode are simulated.")
             }
+            for authenticator in await client.localData.authenticators { Self.show(authenticator, report) }
         }
     }
 

@@ -70,7 +70,7 @@ struct OutOfBandRun {
                 throw Refusal.usage("Without a terminal, say --approve or --deny.")
             }
             let input = try CodeInput(argument: self.code)
-            try await PhoneDevice.with(self.phone) { try await self.answer(input, on: $0, report) }
+            try await self.answer(input, on: try PhoneDevice(self.phone), report)
         }
     }
 

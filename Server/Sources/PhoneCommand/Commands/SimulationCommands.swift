@@ -30,18 +30,17 @@ struct SensorCommand: AsyncParsableCommand {
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
-            try await PhoneDevice.with(self.phone) { device in
-                if let fingerprint { try device.fingerprintSensor.set(fingerprint) }
-                if let face { try device.faceSensor.set(face) }
-                if let passcode { try device.passcode.set(passcode) }
-                let isAll = self.fingerprint == nil && self.face == nil && self.passcode == nil
-                if isAll || self.fingerprint != nil {
-                    Self.show("fingerprint", "sensor feels", device.fingerprintSensor.feeling, report)
-                }
-                if isAll || self.face != nil { Self.show("face", "sensor feels", device.faceSensor.feeling, report) }
-                if isAll || self.passcode != nil {
-                    Self.show("passcode", "is answered with", device.passcode.knowledge.rawValue, report)
-                }
+            let device = try PhoneDevice(self.phone)
+            if let fingerprint { try device.fingerprintSensor.set(fingerprint) }
+            if let face { try device.faceSensor.set(face) }
+            if let passcode { try device.passcode.set(passcode) }
+            let isAll = self.fingerprint == nil && self.face == nil && self.passcode == nil
+            if isAll || self.fingerprint != nil {
+                Self.show("fingerprint", "sensor feels", device.fingerprintSensor.feeling, report)
+            }
+            if isAll || self.face != nil { Self.show("face", "sensor feels", device.faceSensor.feeling, report) }
+            if isAll || self.passcode != nil {
+                Self.show("passcode", "is answered with", device.passcode.knowledge.rawValue, report)
             }
         }
     }
@@ -73,12 +72,11 @@ struct ClockCommand: AsyncParsableCommand {
     func run() async throws {
         let report = Report(isJSON: self.phone.json)
         try await report.running {
-            try await PhoneDevice.with(self.phone) { device in
-                if let skew = self.skew { try SimulatedClock.set(skew: skew, home: device.home) }
-                let now = SimulatedClock.skew(home: device.home)
-                report.say(["clock": .string("skew"), "seconds": .integer(Int64(now)), "simulated": .bool(true)]) {
-                    $0.print("The simulated clock differs from the machine's by \(now) seconds.")
-                }
+            let device = try PhoneDevice(self.phone)
+            if let skew = self.skew { try SimulatedClock.set(skew: skew, home: device.home) }
+            let now = SimulatedClock.skew(home: device.home)
+            report.say(["clock": .string("skew"), "seconds": .integer(Int64(now)), "simulated": .bool(true)]) {
+                $0.print("The simulated clock differs from the machine's by \(now) seconds.")
             }
         }
     }
@@ -103,15 +101,14 @@ struct WipeCommand: AsyncParsableCommand {
                     throw Refusal(.refused, "denied", "denied", "Nothing was forgotten.")
                 }
             }
-            try await PhoneDevice.with(self.phone) { device in
-                try device.storage.removeAll()
-                for name in SimulatedState.names {
-                    let path = "\(device.home)/\(name)"
-                    if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
-                }
-                report.say(["event": .string("finished"), "outcome": .string("wiped")]) {
-                    $0.success("The phone is empty.")
-                }
+            let device = try PhoneDevice(self.phone)
+            try device.storage.removeAll()
+            for name in SimulatedState.names {
+                let path = "\(device.home)/\(name)"
+                if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
+            }
+            report.say(["event": .string("finished"), "outcome": .string("wiped")]) {
+                $0.success("The phone is empty.")
             }
         }
     }

@@ -99,20 +99,13 @@ struct UAFAnswerCommand: AsyncParsableCommand {
         do { network = try HTTPTransport(caFile: self.caFile) } catch {
             throw Refusal.notFound("no-such-file", "There is no certificate authority in \(self.caFile ?? "").")
         }
-        // Whatever comes of it, the network is shut down: its client ends the program otherwise.
-        let result: Result<TestKeyAnswer, any Error>
-        do {
-            let phone = try TestKeyPhone(
-                home: (self.home as NSString).expandingTildeInPath, facet: facet, factor: self.authenticator?.factor,
-                fetchFacets: { url in
-                    guard let list else { return try await network.facetList(at: url) }
-                    return FacetListAnswer(
-                        status: 200, contentType: "application/fido.trusted-apps+json", body: list)
-                })
-            result = .success(try await phone.answer(message, person: person))
-        } catch { result = .failure(error) }
-        try? await network.shutDown()
-        return try result.get()
+        let phone = try TestKeyPhone(
+            home: (self.home as NSString).expandingTildeInPath, facet: facet, factor: self.authenticator?.factor,
+            fetchFacets: { url in
+                guard let list else { return try await network.facetList(at: url) }
+                return FacetListAnswer(status: 200, contentType: "application/fido.trusted-apps+json", body: list)
+            })
+        return try await phone.answer(message, person: person)
     }
 
     /// The message itself, or the one that the transport's body carries (§6.2).

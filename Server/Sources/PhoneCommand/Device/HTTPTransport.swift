@@ -4,26 +4,45 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import Synchronization
 
 /// The phone's network: the SDK's requests over async-http-client, with an additional certificate authority if asked.
+///
+/// Each exchange has a client, and with it a connection, of its own. So the certificate that comes with an answer is the
+/// one of the connection that the answer came through; of a pool's connections nobody knows which one served a request.
 struct HTTPTransport: Transport {
-    private let client: HTTPClient
+    private let tls: TLSConfiguration
 
     /// Throws where the file of the certificate authority cannot be read.
     init(caFile: String?) throws {
-        var configuration = HTTPClient.Configuration(
-            redirectConfiguration: .disallow, timeout: .init(connect: .seconds(10)))
-        if let caFile {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(caFile))]
-            configuration.tlsConfiguration = tls
-        }
-        self.client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        var tls = TLSConfiguration.makeClientConfiguration()
+        if let caFile { tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(caFile))] }
+        self.tls = tls
     }
 
-    func shutDown() async throws { try await self.client.shutdown() }
-
     func send(_ request: TransportRequest) async throws -> TransportResponse {
+        let shown = ShownCertificate()
+        var configuration = HTTPClient.Configuration(
+            tlsConfiguration: self.tls, redirectConfiguration: .disallow, timeout: .init(connect: .seconds(10)))
+        // A server that is not there, or not trusted, is told at once, and is not tried again until the time is over.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        if request.url.scheme?.lowercased() == "https" {
+            configuration.http1_1ConnectionDebugInitializer = { shown.note(on: $0) }
+            configuration.http2ConnectionDebugInitializer = { shown.note(on: $0) }
+        }
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        let result: Result<TransportResponse, any Error>
+        do {
+            var response = try await Self.send(request, over: client)
+            response.serverCertificate = shown.certificate
+            result = .success(response)
+        } catch { result = .failure(error) }
+        // A client that is not shut down ends the program.
+        try? await client.shutdown()
+        return try result.get()
+    }
+
+    private static func send(_ request: TransportRequest, over client: HTTPClient) async throws -> TransportResponse {
         var outgoing = HTTPClientRequest(url: request.url.absoluteString)
         outgoing.method = HTTPMethod(rawValue: request.method)
         for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
@@ -31,7 +50,7 @@ struct HTTPTransport: Transport {
         let timeout = TimeAmount.nanoseconds(
             request.timeout.components.seconds * 1_000_000_000 + request.timeout.components.attoseconds / 1_000_000_000)
         do {
-            let response = try await self.client.execute(outgoing, timeout: timeout)
+            let response = try await client.execute(outgoing, timeout: timeout)
             let body = try await response.body.collect(upTo: request.maximumResponseLength)
             return TransportResponse(
                 status: Int(response.status.code),
@@ -50,6 +69,23 @@ struct HTTPTransport: Transport {
             throw CancellationError()
         } catch {
             throw TransportError(.unreachable, "no connection")
+        }
+    }
+}
+
+/// The certificate of the one connection of an exchange. It is noted when the handshake is over and before the request
+/// is sent: whether it is trusted is decided by then, and not here.
+private final class ShownCertificate: Sendable {
+    private let bytes = Mutex<[UInt8]?>(nil)
+
+    var certificate: [UInt8]? { self.bytes.withLock { $0 } }
+
+    /// Fails, and with it the connection, where a connection over TLS shows no certificate.
+    func note(on channel: any Channel) -> EventLoopFuture<Void> {
+        channel.nioSSL_peerCertificate().flatMapThrowing { certificate in
+            guard let certificate else { throw TransportError(.untrustedServer, "no certificate") }
+            let bytes = try certificate.toDERBytes()
+            self.bytes.withLock { $0 = bytes }
         }
     }
 }

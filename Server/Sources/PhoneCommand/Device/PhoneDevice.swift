@@ -38,24 +38,11 @@ struct PhoneDevice: Sendable {
         } catch {
             throw Refusal.failed("trace", "\(options.trace ?? "") cannot be written (\(error.reason)).")
         }
-        // Last: a network that is not shut down ends the program.
         do {
             self.network = try HTTPTransport(caFile: options.caFile)
         } catch {
             throw Refusal.notFound("no-such-file", "There is no certificate authority in \(options.caFile ?? "").")
         }
-    }
-
-    /// Runs `body` with the phone, and closes its connections.
-    static func with(_ options: PhoneOptions, _ body: (PhoneDevice) async throws -> Void) async throws {
-        let device = try PhoneDevice(options)
-        do {
-            try await body(device)
-        } catch {
-            try? await device.network.shutDown()
-            throw error
-        }
-        try? await device.network.shutDown()
     }
 
     /// The SDK, for a server; without one, for what is on the phone.

@@ -1,5 +1,4 @@
 import Crypto
-public import UAF
 import _Primitives
 
 #if canImport(FoundationEssentials)
