@@ -35,11 +35,9 @@ func confirm(_ authentication: OutOfBandAuthentication) async throws {
             .pinUserVerifier(PinScreen { _ in "258036" })
             .execute()
         if let location = result.location { print("Open \(location) in this device's browser") }
-    } catch {
-        switch error.fidoErrorCode {
-        case .userCanceled: print("You said no. The service has been told.")
-        case .userLockout: print("Too many wrong PINs. Enrol this device again.")
-        default: throw error
-        }
+    } catch let error as OperationError where error.fidoErrorCode == .userCanceled {
+        print("You said no. The service has been told.")
+    } catch let error as OperationError where error.fidoErrorCode == .userLockout {
+        print("Too many wrong PINs. Enrol this device again.")
     }
 }

@@ -137,7 +137,8 @@ struct NamedPolicyRequestTests {
     }
 
     private static func forget(_ server: TestServer) throws {
-        try server.engine.replaceRules(metadata: .builtIn(), policies: PolicyCatalog())
+        try server.engine.replaceRules(
+            metadata: .builtIn(), policies: PolicyCatalog(), channelBinding: .ignore)
     }
 
     private static func activation(_ server: TestServer, policy: String?) async throws -> Activation {

@@ -41,7 +41,7 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
     public func traceRecorder(_ recorder: TraceRecorder) -> Self { self.with { $0.traceRecorder = recorder } }
 
     /// Makes the client.
-    public func execute() async throws(InitializationError) -> MobileAuthenticationClient {
+    public func perform() async throws(InitializationError) -> MobileAuthenticationClient {
         guard self.run.begin() else { throw InitializationError(.operationReused) }
         guard let configuration, let platform, Configuration.authority(configuration.baseUrl) != nil else {
             throw InitializationError(.invalidConfiguration, "configuration and platform are needed")

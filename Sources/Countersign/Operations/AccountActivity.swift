@@ -91,7 +91,7 @@ public struct AccountActivity: SingleOperation {
     }
 
     /// Asks.
-    public func execute() async throws(AccountActivityError) -> AccountActivityResult {
+    public func perform() async throws(AccountActivityError) -> AccountActivityResult {
         guard self.run.begin() else { throw AccountActivityError(.operationReused) }
         guard let username, let authorizationProvider else {
             throw AccountActivityError(.missingInteraction, "a username and an authorization provider are needed")
@@ -126,7 +126,7 @@ public struct SessionRevocation: SingleOperation {
     }
 
     /// Ends the session; `sessionUnknown` where it has ended before.
-    public func execute() async throws(AccountActivityError) {
+    public func perform() async throws(AccountActivityError) {
         guard self.run.begin() else { throw AccountActivityError(.operationReused) }
         guard let sessionId, let authorizationProvider else {
             throw AccountActivityError(.missingInteraction, "a session and an authorization provider are needed")

@@ -42,7 +42,7 @@ public struct OutOfBandAuthentication: AuthenticationOperation {
     }
 
     /// Authenticates. Where the person gives up, the server has heard of it when this throws.
-    public func execute() async throws(OperationError) -> AuthenticationResult {
+    public func perform() async throws(OperationError) -> AuthenticationResult {
         guard self.run.begin() else { throw OperationError(.operationReused) }
         return try await AuthenticationRun(
             core: self.core, recording: self.recording, request: self.answer, screens: self.screens
@@ -65,7 +65,7 @@ public struct Authentication: AuthenticationOperation {
     public func username(_ username: Username) -> Self { self.with { $0.username = username } }
 
     /// Authenticates. Where the person gives up, the server has heard of it when this throws.
-    public func execute() async throws(AuthenticationError) -> AuthenticationResult {
+    public func perform() async throws(AuthenticationError) -> AuthenticationResult {
         guard self.run.begin() else { throw AuthenticationError(.operationReused) }
         guard let username else { throw AuthenticationError(.missingInteraction, "no username") }
         do {

@@ -28,7 +28,7 @@ public struct Deregistration: SingleOperation {
 
     /// Deregisters. Where the server refuses or does not answer, everything is still here, and asking again is right: the
     /// server may have deleted its records. To delete here alone, see ``LocalData/deleteAuthenticator(username:aaid:)``.
-    public func execute() async throws(OperationError) {
+    public func perform() async throws(OperationError) {
         guard self.run.begin() else { throw OperationError(.operationReused) }
         guard let username else { throw OperationError(.missingInteraction, "no username") }
         guard let record = await self.core.register.record(of: username) else { return }

@@ -57,7 +57,7 @@ public struct OutOfBandPayloadDecode: SingleOperation {
     public func typedCode(_ text: String) -> Self { self.with { $0.inputs.append(.typedCode(text)) } }
 
     /// Reads the payload; `operationReused` also where none or several forms are given.
-    public func execute() async throws(OutOfBandPayloadError) -> OutOfBandPayload {
+    public func perform() async throws(OutOfBandPayloadError) -> OutOfBandPayload {
         guard self.run.begin(), self.inputs.count == 1 else {
             throw OutOfBandPayloadError(.operationReused, "executed before, or not exactly one input")
         }

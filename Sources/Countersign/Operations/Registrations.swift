@@ -41,7 +41,7 @@ public struct OutOfBandRegistration: RegistrationOperation {
     }
 
     /// Registers. Unless the server has taken the key, none is left on the device.
-    public func execute() async throws(OperationError) -> RegistrationResult {
+    public func perform() async throws(OperationError) -> RegistrationResult {
         guard self.run.begin() else { throw OperationError(.operationReused) }
         return try await RegistrationRun(
             core: self.core, recording: self.recording, request: self.answer, screens: self.screens
@@ -70,7 +70,7 @@ public struct Registration: RegistrationOperation {
     }
 
     /// Registers. Unless the server has taken the key, none is left on the device.
-    public func execute() async throws(OperationError) -> RegistrationResult {
+    public func perform() async throws(OperationError) -> RegistrationResult {
         guard self.run.begin() else { throw OperationError(.operationReused) }
         guard let username else { throw OperationError(.missingInteraction, "no username") }
         let recording = self.core.newRecording()

@@ -9,8 +9,8 @@ public protocol SingleOperation: Sendable {
     associatedtype Failure: Error
     /// What the operation's copies share. The SDK's alone.
     var run: OperationRun<Success, Failure> { get set }
-    /// Does it. A second time ends with the code `operationReused`.
-    func execute() async throws(Failure) -> Success
+    /// What `execute()` does. The SDK's alone: a second time, by either of the two, ends with the code `operationReused`.
+    func perform() async throws(Failure) -> Success
 }
 
 /// Whether an operation was executed, and who hears of its end.
@@ -33,11 +33,18 @@ extension SingleOperation {
     /// Called with the error, for `execute()` without `await`.
     public func onError(_ body: @escaping @Sendable (Failure) -> Void) -> Self { self.with { $0.run.onError = body } }
 
+    /// Does it. A second time ends with the code `operationReused`.
+    ///
+    /// Throws the operation's `Failure` and nothing else. The signature does not say so: Swift 6.3 does not compile an
+    /// app's `catch let error as OperationError where …` around a call that names its error, unless another clause
+    /// takes the rest.
+    public func execute() async throws -> Success { try await self.perform() }
+
     /// Does it and calls `onSuccess` or `onError`, once.
     public func execute() {
         Task {
             do throws(Failure) {
-                let result: Success = try await self.execute()
+                let result = try await self.perform()
                 self.run.onSuccess?(result)
             } catch {
                 self.run.onError?(error)

@@ -100,7 +100,7 @@ struct InitializationTests {
                 .platform(Platform(storage: storage, clock: FakeClock())).execute() as MobileAuthenticationClient
             return nil
         } catch {
-            return error
+            return error as? InitializationError
         }
     }
 

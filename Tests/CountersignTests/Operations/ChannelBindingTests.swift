@@ -3,6 +3,7 @@ import CountersignTestKit
 import Foundation
 import Testing
 import UAF
+import UAFClient
 import _Primitives
 
 @Suite("UAF Protocol 1.1 §3.4.6.1: the SDK's answers bind to the TLS channel that has brought their request")

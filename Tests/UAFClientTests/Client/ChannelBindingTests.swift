@@ -2,6 +2,7 @@ import CountersignTestKit
 import Testing
 import UAF
 import UAFClient
+import _Primitives
 
 @Suite("UAF Protocol 1.1 §3.4.6.1 (reference 2.1): an answer binds to the TLS channel")
 struct ChannelBindingTests {
