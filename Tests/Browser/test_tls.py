@@ -94,6 +94,27 @@ def test_phone_refuses_a_server_of_an_unknown_authority(secure, tmp_path):
     stranger("enroll", activation["link"], "--pin-stdin", stdin=f"{PIN}\n").expect(5)
 
 
+def test_answer_over_another_trusted_certificate_is_refused(tmp_path):
+    """Where the operator names the server's certificate, a phone's trust in another one is not enough."""
+    authority = Authority(tmp_path)
+    own, other = authority.issue("own", "DNS:localhost"), authority.issue("other", "DNS:localhost")
+    server = Server(tmp_path, tls=own)
+    server.arguments += ["--channel-binding", own.certificate]
+    server.start()
+    server.admin("account", "add", "alice")
+    phone = Phone(tmp_path / "phone", ca_file=authority.certificate)
+    server.enroll("alice", phone)
+    phone("authenticate", "alice", "--pin-stdin", stdin=f"{PIN}\n").expect(0)
+    server.stop()
+    # The same server behind the other certificate, as somebody in between would show it.
+    impostor = Server(tmp_path, port=server.port, tls=other)
+    impostor.arguments += ["--channel-binding", own.certificate]
+    impostor.start()
+    refused = phone("authenticate", "alice", "--pin-stdin", stdin=f"{PIN}\n").expect(1)
+    assert "1490" in refused["finished"]["message"]
+    impostor.stop()
+
+
 def test_pin_is_no_argument_away_from_loopback(secure, tmp_path):
     """`--pin` is for trying things out on one machine: other programs see a process's arguments."""
     phone = Phone(tmp_path / "careless")

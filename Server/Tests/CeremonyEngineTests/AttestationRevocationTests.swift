@@ -96,10 +96,11 @@ struct AttestationRevocationTests {
         #expect(try await answer(2) == .ok)
         var metadata = maker.metadata
         metadata.revoke(try revocation.list(maker.certificates))
-        try server.engine.replaceRules(metadata: metadata, policies: maker.policies)
+        try server.engine.replaceRules(metadata: metadata, policies: maker.policies, channelBinding: .ignore)
         #expect(try await answer(3) == (revocation.isAboutThePhone ? .revokedAuthenticator : .ok))
         // What is taken off the list again is good again.
-        try server.engine.replaceRules(metadata: maker.metadata, policies: maker.policies)
+        try server.engine.replaceRules(
+            metadata: maker.metadata, policies: maker.policies, channelBinding: .ignore)
         #expect(try await answer(4) == .ok)
     }
 
