@@ -40,12 +40,14 @@ public final class SourceBudget: Sendable {
         return missing == 0 ? nil : self.wait(for: missing)
     }
 
-    /// As ``spend(_:at:)``, but spends nothing: for what costs only where it fails.
-    public func shortage(of source: String, at now: Timestamp) -> Int? {
-        let missing = self.buckets.withLock { buckets in
-            buckets[source].map { max(0, 1 - self.level($0, at: now)) } ?? 0
+    /// Gives back what was spent on something that turned out to cost nothing: an attempt is counted before it is judged,
+    /// so that many at once do not all find the same rest, and given back where it was right.
+    public func refund(_ source: String) {
+        self.buckets.withLock { buckets in
+            guard var bucket = buckets[source] else { return }
+            bucket.tokens = min(self.burst, bucket.tokens + 1)
+            buckets[source] = bucket
         }
-        return missing == 0 ? nil : self.wait(for: missing)
     }
 
     /// Whole seconds until `missing` have come; an hour at most, also where none ever come.

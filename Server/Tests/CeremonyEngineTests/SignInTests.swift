@@ -313,6 +313,28 @@ struct SignInTests {
         try await redeem(codes.typedCode)
     }
 
+    @Test func ofManyWrongCodesAtOnceNoMoreAreJudgedThanTheBudgetHas() async throws {
+        let server = try TestServer {
+            $0.limits.guessBurst = 5
+            $0.limits.guessesPerMinute = 0
+        }
+        let codes = try await withThrowingTaskGroup(of: CeremonyError.Code?.self) { group in
+            for _ in 0..<64 {
+                group.addTask {
+                    do {
+                        _ = try await server.engine.redeem(
+                            token: "AAAAA-AAAAA", operation: .authentication, source: "a")
+                        return nil
+                    } catch let error as CeremonyError {
+                        return error.code
+                    }
+                }
+            }
+            return try await group.reduce(into: [CeremonyError.Code?: Int]()) { $0[$1, default: 0] += 1 }
+        }
+        #expect(codes == [.tokenUnknown: 5, .tooManyRequests: 59])
+    }
+
     @Test func aSignInThatEndedWithoutSuccessBeginsAnew() async throws {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()

@@ -36,8 +36,9 @@ public struct Administrators: Sendable {
     /// too many wrong secrets, `tooManyRequests`.
     public func redeem(secret: String, source: String) async throws -> String {
         let now = self.time.now()
-        let reason = "a source sends too many wrong secrets"
-        try CeremonyError.throwShortage(self.guesses.shortage(of: source, at: now), reason)
+        // Counted before it is judged; a right one is given back.
+        try CeremonyError.throwShortage(
+            self.guesses.spend(source, at: now), "a source sends too many wrong secrets")
         let token = self.random.token()
         let administrator = AdministratorRecord(
             id: self.random.identifier(), tokenDigest: Sealing.digest(ofSecret: token), createdAt: now,
@@ -45,10 +46,8 @@ public struct Administrators: Sendable {
         let isRedeemed = try await self.store.redeemAdministratorLink(
             digest: Sealing.digest(ofSecret: secret), at: now, administrator: administrator,
             audit: AuditEvent(.administratorAdded, at: now, detail: administrator.id))
-        guard isRedeemed else {
-            try CeremonyError.throwShortage(self.guesses.spend(source, at: now), reason)
-            throw CeremonyError(.notFound)
-        }
+        guard isRedeemed else { throw CeremonyError(.notFound) }
+        self.guesses.refund(source)
         return token
     }
 

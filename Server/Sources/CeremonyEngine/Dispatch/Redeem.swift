@@ -17,13 +17,19 @@ extension CeremonyEngine {
     {
         let now = self.time.now()
         let reason = "a source sends too many unknown tokens"
-        if let source, DispatchCodes.isTyped(token, limits: self.limits) {
-            try CeremonyError.throwShortage(self.guesses.shortage(of: source, at: now), reason)
-        }
+        guard let source else { return try await self.redeem(token: token, operation: operation, at: now) }
+        // Counted before it is judged; what was no guess is given back.
+        let shortage = self.guesses.spend(source, at: now)
+        if DispatchCodes.isTyped(token, limits: self.limits) { try CeremonyError.throwShortage(shortage, reason) }
         do {
-            return try await self.redeem(token: token, operation: operation, at: now)
+            let request = try await self.redeem(token: token, operation: operation, at: now)
+            if shortage == nil { self.guesses.refund(source) }
+            return request
         } catch let error as CeremonyError where error.code == .tokenUnknown {
-            if let source { try CeremonyError.throwShortage(self.guesses.spend(source, at: now), reason) }
+            try CeremonyError.throwShortage(shortage, reason)
+            throw error
+        } catch {
+            if shortage == nil { self.guesses.refund(source) }
             throw error
         }
     }
