@@ -18,7 +18,8 @@ struct World: Sendable {
     static let possession = AuthenticatorModel(factor: .devicePossession, keyStore: .file)
 
     init(
-        traceRecorder: TraceRecorder? = nil, configuration change: (inout Configuration) -> Void = { _ in }
+        traceRecorder: TraceRecorder? = nil, pictureDisplays: [DisplayPNGCharacteristics] = [],
+        configuration change: (inout Configuration) -> Void = { _ in }
     ) async throws {
         let address = URL(string: "https://id.example.com")!
         self.server = VirtualServer(baseUrl: address)
@@ -26,7 +27,8 @@ struct World: Sendable {
         configuration.facetId = "linux:program:test"
         change(&configuration)
         self.phone = try await VirtualPhone(
-            configuration: configuration, transport: self.server, traceRecorder: traceRecorder)
+            configuration: configuration, transport: self.server, pictureDisplays: pictureDisplays,
+            traceRecorder: traceRecorder)
     }
 
     private init(server: VirtualServer, phone: VirtualPhone) {

@@ -1,5 +1,5 @@
 public import Ceremony
-import UAF
+public import UAF
 public import UAFClient
 
 #if canImport(FoundationEssentials)
@@ -23,6 +23,7 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
     private var platform: Platform?
     private var transport: (any Transport)?
     private var pinHardening = PinHardening()
+    private var pictureDisplays: [PictureDisplay] = []
     private var traceRecorder: TraceRecorder?
 
     /// An initializer that still wants a configuration and a platform.
@@ -36,6 +37,13 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
     public func transport(_ transport: any Transport) -> Self { self.with { $0.transport = transport } }
     /// What one try of a PIN costs whoever has the device's storage.
     public func pinHardening(_ hardening: PinHardening) -> Self { self.with { $0.pinHardening = hardening } }
+    /// The kinds of PNG pictures that the app's selectors show for confirmation, each with its exact size; by default
+    /// none. Servers hear of them at registrations. A picture arrives as
+    /// ``AuthenticatorSelectionContext/transactionConfirmationData`` only where its file is of such a kind; a text comes
+    /// before a picture.
+    public func pictureDisplays(_ displays: [PictureDisplay]) -> Self {
+        self.with { $0.pictureDisplays = displays }
+    }
     /// Where the client writes down what it does: token redeemed, person verified, answer sent. Never who, or what is in
     /// a message. By default nowhere.
     public func traceRecorder(_ recorder: TraceRecorder) -> Self { self.with { $0.traceRecorder = recorder } }
@@ -54,7 +62,8 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
                 core: try await ClientCore(
                     configuration: configuration, platform: platform,
                     transport: self.transport ?? URLSessionTransport(),
-                    pinHardening: self.pinHardening, traceRecorder: self.traceRecorder))
+                    pinHardening: self.pinHardening, pictureDisplays: self.pictureDisplays,
+                    traceRecorder: self.traceRecorder))
         } catch let error as StorageError {
             throw InitializationError(error)
         } catch is UAFError {
@@ -92,13 +101,14 @@ struct ClientCore: Sendable {
 
     init(
         configuration: Configuration, platform: Platform, transport: any Transport, pinHardening: PinHardening,
-        traceRecorder: TraceRecorder?
+        pictureDisplays: [DisplayPNGCharacteristics], traceRecorder: TraceRecorder?
     ) async throws {
         let facetID = try FacetID(configuration.facetId)
         let register = try AccountRegister(storage: platform.storage)
         let module = try AuthenticatorModule(
             platform: platform,
-            configuration: AuthenticatorModule.Configuration(callerID: facetID, pinHardening: pinHardening))
+            configuration: AuthenticatorModule.Configuration(
+                callerID: facetID, pinHardening: pinHardening, pictureDisplays: pictureDisplays))
         // Keys of a registration that was cut off before the server's answer belong to nobody.
         try await module.deleteAll(except: Set(register.records.flatMap(\.keys)))
         self.configuration = configuration

@@ -10,6 +10,13 @@ struct AppInteraction: UserInteraction {
     /// The device's authenticators by their AAID.
     let descriptors: [Aaid: AuthenticatorDescriptor]
     let screens: Screens
+    /// What a selector has shown to the person, where there is something to confirm.
+    let shown: Transaction?
+
+    /// The person has seen it when they chose: an authenticator's own show would be a second one.
+    func show(picture: [UInt8], _ model: AuthenticatorModel) async throws {
+        guard picture == self.shown?.content else { throw UserVerificationError.unavailable }
+    }
 
     private func descriptor(_ model: AuthenticatorModel) throws -> AuthenticatorDescriptor {
         guard let descriptor = self.descriptors[model.aaid.text] else { throw UserVerificationError.unavailable }

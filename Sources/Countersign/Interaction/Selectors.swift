@@ -1,3 +1,4 @@
+public import UAF
 import UAFClient
 
 #if canImport(FoundationEssentials)
@@ -5,6 +6,12 @@ import UAFClient
 #else
     public import Foundation
 #endif
+
+/// What the content of a transaction is (UAF Protocol 1.1, dictionary Transaction).
+public typealias TransactionContentType = UAF.Transaction.ContentType
+
+/// A kind of PNG pictures, by what their files say of themselves (UAF, DisplayPNGCharacteristicsDescriptor).
+public typealias PictureDisplay = UAF.DisplayPNGCharacteristics
 
 /// Chooses the account of an out-of-band authentication: called when the server did not name one, or several fit.
 ///
@@ -21,8 +28,11 @@ public struct AccountSelectionContext: Sendable {
     public let accounts: [Account]
     /// The authenticators of the device, each with the accounts that it is registered for.
     public let authenticators: [AuthenticatorDescriptor]
-    /// What the person is to confirm: the bytes of a text, as they will be signed. `nil` where there is nothing.
+    /// What the person is to confirm: the bytes of a text, or of a picture where the app has said that it shows such
+    /// ones, as they will be signed. `nil` where there is nothing.
     public let transactionConfirmationData: Data?
+    /// What ``transactionConfirmationData`` is: `textPlain`, in UTF-8, or `imagePNG`.
+    public let transactionConfirmationContentType: TransactionContentType?
     /// The fields of that text where it is a payment: show them as a table. `nil` for any other text.
     public let payment: PaymentDetails?
     /// Who asks, as far as the server says.
@@ -45,7 +55,8 @@ public struct AccountSelectionHandler: Sendable {
     public func cancel() { self.answer.give(.failure(UserVerificationError.cancelled)) }
 }
 
-/// Chooses the authenticator of an operation: always called, also for a single one.
+/// Chooses the authenticator of an operation: always called, also for a single one, and again among the others where the
+/// chosen one turns out to be gone, such as a reader that was pulled out.
 ///
 /// The call returns at once; the answer comes through the handler, from any thread, within the configured time.
 public protocol AuthenticatorSelector: Sendable {
@@ -60,9 +71,11 @@ public struct AuthenticatorSelectionContext: Sendable {
     public let account: Account
     /// The authenticators of the device, those of the server's preference first.
     public let authenticators: [AuthenticatorDescriptor]
-    /// What the person is to confirm, unless an account selector has shown it: the bytes of a text, as they will be
-    /// signed.
+    /// What the person is to confirm, unless an account selector has shown it: the bytes of a text, or of a picture where
+    /// the app has said that it shows such ones, as they will be signed.
     public let transactionConfirmationData: Data?
+    /// What ``transactionConfirmationData`` is: `textPlain`, in UTF-8, or `imagePNG`.
+    public let transactionConfirmationContentType: TransactionContentType?
     /// The fields of that text where it is a payment: show them as a table. `nil` for any other text.
     public let payment: PaymentDetails?
     /// Who asks, as far as the server says.

@@ -28,9 +28,10 @@ struct AuthenticationRun: Sendable {
     var username: Username?
     let screens: Screens
 
-    /// What the person is to agree to: the bytes, and their fields where they are a payment.
+    /// What the person is to agree to: the bytes, what they are, and their fields where they are a payment.
     private struct Confirmable {
         let data: Data
+        let contentType: Transaction.ContentType
         let payment: PaymentDetails?
     }
 
@@ -54,7 +55,6 @@ struct AuthenticationRun: Sendable {
     private func answer() async throws -> AuthenticationResult {
         let message = Array((self.request.message.uafRequest ?? "").utf8)
         let exchange = ServerExchange(core: self.core, recording: self.recording)
-        let path = self.core.configuration.authenticationResponsePath
         do {
             let prepared = try await self.core.messages(self.recording).prepareAuthentication(
                 message, channel: self.request.channel)
@@ -62,19 +62,23 @@ struct AuthenticationRun: Sendable {
             let candidates = try await self.candidates(prepared)
             let (candidate, wasShown) = try await self.selectAccount(candidates, prepared, text)
             try await self.verifyRequester(candidate.record)
-            let keys = try await self.selectKeys(candidate, wasShown ? nil : text)
-            let interaction = await self.core.interaction(candidate.record.username, self.screens)
-            // Until the server has judged: a later signature of the same key must not overtake this one.
-            let response = try await self.core.module.withExclusiveUse(of: keys) {
-                let answer = try await prepared.authenticate(keys, verification: interaction)
-                self.recording.note(.personVerified)
+            let interaction = await self.core.interaction(
+                candidate.record.username, self.screens, showing: prepared.transaction)
+            var ways = candidate.ways
+            var signed: (keys: [KeyName], response: ServerResponse)?
+            while signed == nil {
+                let keys = try await self.selectKeys(ways, candidate.record, wasShown ? nil : text)
                 do {
-                    return try await exchange.send(
-                        answer.message, as: .authenticationSent, context: [:], path: path)
-                } catch {
-                    throw Unanswered(cause: error)
+                    signed = (keys, try await self.sign(prepared, keys, interaction, exchange))
+                } catch let failure as OperationFailure {
+                    guard
+                        let left = failure.ways(
+                            leftOf: ways, models: { $0.keys.compactMap { AuthenticatorModel(aaid: $0.aaid) } })
+                    else { throw failure }
+                    ways = left
                 }
             }
+            guard let (keys, response) = signed else { throw OperationError(.unknown, "no answer") }
             do {
                 return try await self.conclude(response, keys, candidate.record, exchange)
             } catch {
@@ -83,22 +87,48 @@ struct AuthenticationRun: Sendable {
         } catch let error as Unanswered {
             throw error
         } catch {
-            if let failed = try? AuthenticationRequest(parsing: message) {
-                let empty = AuthenticationResponse(header: failed.header, fcParams: "", assertions: []).serialized
+            if let header = self.request.header(of: .authentication) {
+                let empty = AuthenticationResponse(header: header, fcParams: "", assertions: []).serialized
                 let failure = FailureReport(error)
-                await exchange.reportFailure(empty, code: failure.code, asmStatus: failure.asmStatus, path: path)
+                await exchange.reportFailure(
+                    empty, code: failure.code, asmStatus: failure.asmStatus,
+                    path: self.core.configuration.authenticationResponsePath)
             }
             throw error
         }
     }
 
-    /// What to show: refused where it is not a text that reads one way only, or a text that passes itself off as a
-    /// payment without being one.
+    private func sign(
+        _ prepared: PreparedAuthentication, _ keys: [KeyName], _ interaction: AppInteraction,
+        _ exchange: ServerExchange
+    ) async throws -> ServerResponse {
+        // Until the server has judged: a later signature of the same key must not overtake this one.
+        try await self.core.module.withExclusiveUse(of: keys) {
+            let answer = try await prepared.authenticate(keys, verification: interaction)
+            self.recording.note(.personVerified)
+            do {
+                return try await exchange.send(
+                    answer.message, as: .authenticationSent, context: [:],
+                    path: self.core.configuration.authenticationResponsePath)
+            } catch {
+                throw Unanswered(cause: error)
+            }
+        }
+    }
+
+    /// What to show: a picture of a kind that the app shows as it is; a text only where it reads one way, and does not
+    /// pass itself off as a payment without being one.
     private static func confirmable(_ transaction: Transaction?) throws -> Confirmable? {
         guard let transaction else { return nil }
+        guard transaction.contentType == .textPlain else {
+            return Confirmable(
+                data: Data(transaction.content), contentType: transaction.contentType, payment: nil)
+        }
         do {
             let text = try TransactionText(received: transaction.content)
-            return Confirmable(data: Data(text.bytes), payment: try Payment(recognizing: text).map(PaymentDetails.init))
+            return Confirmable(
+                data: Data(text.bytes), contentType: .textPlain,
+                payment: try Payment(recognizing: text).map(PaymentDetails.init))
         } catch let error as TransactionTextError {
             throw OperationError.fido(.invalidTransactionContent, "\(error.code)")
         } catch let error as PaymentError {
@@ -141,7 +171,8 @@ struct AuthenticationRun: Sendable {
         let records = candidates.map(\.record)
         let context = AccountSelectionContext(
             accounts: records.map(\.account), authenticators: await self.core.descriptors(),
-            transactionConfirmationData: text?.data, payment: text?.payment,
+            transactionConfirmationData: text?.data, transactionConfirmationContentType: text?.contentType,
+            payment: text?.payment,
             requester: await self.core.requester(of: self.request.message, for: records),
             compliant: Dictionary(
                 uniqueKeysWithValues: candidates.map { ($0.record.username, Set($0.ways.map(\.aaid))) }))
@@ -164,23 +195,39 @@ struct AuthenticationRun: Sendable {
         }
     }
 
-    private func selectKeys(_ candidate: Candidate, _ text: Confirmable?) async throws -> [KeyName] {
+    private func selectKeys(
+        _ ways: [(aaid: Aaid, keys: [KeyName])], _ record: AccountRecord, _ text: Confirmable?
+    ) async throws -> [KeyName] {
         guard let selector = self.screens.authenticatorSelector else {
             throw OperationError(.missingInteraction, "no authenticator selector")
         }
-        let aaids = candidate.ways.map(\.aaid)
+        let aaids = ways.map(\.aaid)
         let context = AuthenticatorSelectionContext(
-            account: candidate.record.account, authenticators: await self.core.descriptors(preferring: aaids),
-            transactionConfirmationData: text?.data, payment: text?.payment,
-            requester: await self.core.requester(of: self.request.message, for: [candidate.record]),
+            account: record.account, authenticators: await self.core.descriptors(preferring: aaids),
+            transactionConfirmationData: text?.data, transactionConfirmationContentType: text?.contentType,
+            payment: text?.payment,
+            requester: await self.core.requester(of: self.request.message, for: [record]),
             compliant: Set(aaids))
         let aaid = try await self.core.patience.ask { answer in
             selector.selectAuthenticator(context: context, handler: AuthenticatorSelectionHandler(answer: answer))
         }
-        guard let way = candidate.ways.first(where: { $0.aaid == aaid }) else {
+        guard let way = ways.first(where: { $0.aaid == aaid }) else {
             throw OperationError.fido(.noSuitableAuthenticator, "the chosen authenticator does not meet the policy")
         }
         return way.keys
+    }
+
+    /// Which keys of an answer the server does not know: those that its message has the device delete, where it sent
+    /// one about them, else all.
+    private static func unknown(among keys: [KeyName], in response: ServerResponse) -> [KeyName] {
+        guard let message = response.newUAFRequest,
+            let request = try? RequestMessage(parsing: message.utf8).request(among: [.uaf11]),
+            case .deregistration(let deregistration) = request
+        else { return keys }
+        let named = keys.filter { key in
+            deregistration.authenticators.contains { $0.aaid == key.aaid && $0.keyID == key.keyID }
+        }
+        return named.isEmpty ? keys : named
     }
 
     private func conclude(
@@ -198,7 +245,7 @@ struct AuthenticationRun: Sendable {
                 account: record.account, authorizationProvider: jwt.map { JwtAuthorizationProvider($0.value) },
                 location: exchange.continuation(response.location))
         case .unknownKeyID:
-            try await self.core.forget(keys, of: record)
+            try await self.core.forget(Self.unknown(among: keys, in: response), of: record)
             throw ServerExchange.refused(response.statusCode)
         default: throw ServerExchange.refused(response.statusCode)
         }
@@ -234,10 +281,13 @@ extension ClientCore {
     }
 
     /// The app's screens for one operation, as the authenticators see them.
-    func interaction(_ username: Username, _ screens: Screens) async -> AppInteraction {
+    func interaction(_ username: Username, _ screens: Screens, showing transaction: Transaction? = nil) async
+        -> AppInteraction
+    {
         let descriptors = Dictionary(
             await self.descriptors().map { ($0.aaid, $0) }, uniquingKeysWith: { first, _ in first })
         return AppInteraction(
-            username: username, patience: self.patience, descriptors: descriptors, screens: screens)
+            username: username, patience: self.patience, descriptors: descriptors, screens: screens,
+            shown: transaction)
     }
 }

@@ -27,6 +27,8 @@ struct RegistrationRun: Sendable {
     let core: ClientCore
     let recording: Recording
     let request: ReceivedRequest
+    /// For whom the app registers, in the app.
+    var username: Username?
     let screens: Screens
 
     /// Unless the server has taken a key, none is left.
@@ -47,17 +49,28 @@ struct RegistrationRun: Sendable {
         do {
             let prepared = try await self.core.messages(self.recording).prepareRegistration(
                 message, channel: self.request.channel)
-            let selection = try await self.select(prepared)
+            guard self.username.map({ $0 == prepared.request.username }) ?? true else {
+                throw OperationError.fido(.protocolError, "the server's request is for somebody else")
+            }
             let interaction = await self.core.interaction(prepared.request.username, self.screens)
-            let answer = try await prepared.register(
-                selection, options: self.screens.biometricOptions, verification: interaction)
-            if selection.contains(where: { !$0.info.isSilent }) { self.recording.note(.personVerified) }
-            return try await self.send(answer, prepared, exchange, path)
+            var selections = try await self.selections(prepared)
+            while true {
+                let selection = try await self.select(among: selections, prepared.request.username)
+                do {
+                    let answer = try await prepared.register(
+                        selection, options: self.screens.biometricOptions, verification: interaction)
+                    if selection.contains(where: { !$0.info.isSilent }) { self.recording.note(.personVerified) }
+                    return try await self.send(answer, prepared, exchange, path)
+                } catch let failure as OperationFailure {
+                    guard let left = failure.ways(leftOf: selections, models: { $0 }) else { throw failure }
+                    selections = left
+                }
+            }
         } catch let error as Unanswered {
             throw error
         } catch {
-            if let failed = try? RegistrationRequest(parsing: message) {
-                let empty = RegistrationResponse(header: failed.header, fcParams: "", assertions: []).serialized
+            if let header = self.request.header(of: .registration) {
+                let empty = RegistrationResponse(header: header, fcParams: "", assertions: []).serialized
                 let failure = FailureReport(error)
                 await exchange.reportFailure(empty, code: failure.code, asmStatus: failure.asmStatus, path: path)
             }
@@ -65,8 +78,8 @@ struct RegistrationRun: Sendable {
         }
     }
 
-    /// What to register with: the app's choice among what meets the policy.
-    private func select(_ prepared: PreparedRegistration) async throws -> [AuthenticatorModel] {
+    /// What meets the policy, of the authenticators that the app can ask for.
+    private func selections(_ prepared: PreparedRegistration) async throws -> [[AuthenticatorModel]] {
         let username = prepared.request.username
         let baseUrl = self.core.configuration.baseUrl
         let record = await self.core.register.record(of: username)
@@ -85,6 +98,13 @@ struct RegistrationRun: Sendable {
         guard !selections.isEmpty else {
             throw OperationError.fido(.noSuitableAuthenticator, "nothing on this device meets the policy")
         }
+        return selections
+    }
+
+    /// What to register with: the app's choice among what meets the policy.
+    private func select(among selections: [[AuthenticatorModel]], _ username: Username) async throws
+        -> [AuthenticatorModel]
+    {
         guard let selector = self.screens.authenticatorSelector else {
             throw OperationError(.missingInteraction, "no authenticator selector")
         }
@@ -93,9 +113,10 @@ struct RegistrationRun: Sendable {
             (aaid: (selection.first { !$0.info.isSilent } ?? selection[0]).aaid.text, selection: selection)
         }
         let context = AuthenticatorSelectionContext(
-            account: Account(username: username, server: Account.Server(baseUrl: baseUrl)),
+            account: Account(
+                username: username, server: Account.Server(baseUrl: self.core.configuration.baseUrl)),
             authenticators: await self.core.descriptors(preferring: named.map(\.aaid)),
-            transactionConfirmationData: nil, payment: nil,
+            transactionConfirmationData: nil, transactionConfirmationContentType: nil, payment: nil,
             requester: await self.core.requester(of: self.request.message, for: []), compliant: Set(named.map(\.aaid)))
         let aaid = try await self.core.patience.ask { answer in
             selector.selectAuthenticator(context: context, handler: AuthenticatorSelectionHandler(answer: answer))

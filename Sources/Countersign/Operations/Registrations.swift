@@ -79,15 +79,11 @@ public struct Registration: RegistrationOperation {
             request = try await ServerExchange(core: self.core, recording: recording).request(
                 GetUAFRequest(operation: .registration, context: ["username": .string(username)]),
                 path: self.core.configuration.registrationRequestPath, authorization: self.authorizationProvider)
-            let message = try RegistrationRequest(parsing: (request.message.uafRequest ?? "").utf8)
-            guard message.username == username else {
-                throw OperationError.fido(.protocolError, "the server's request is for somebody else")
-            }
         } catch {
             throw OperationError(translating: error)
         }
         return try await RegistrationRun(
-            core: self.core, recording: recording, request: request, screens: self.screens
+            core: self.core, recording: recording, request: request, username: username, screens: self.screens
         ).run()
     }
 }

@@ -18,6 +18,15 @@ struct ReceivedRequest: Sendable {
         self.message = message
         self.channel = response.serverCertificate.map(ChannelBinding.init(serverCertificate:)) ?? ChannelBinding()
     }
+
+    /// What a report of a failure answers: the header of that operation, of the highest version in the message, also of
+    /// one that this client does not speak. `nil` where nothing can be read.
+    func header(of operation: UAF.Operation) -> OperationHeader? {
+        guard let read = try? RequestMessage(parsing: (self.message.uafRequest ?? "").utf8),
+            let header = try? read.request(among: Set(read.versions))?.header, header.operation == operation
+        else { return nil }
+        return header
+    }
 }
 
 /// What the SDK sends to the server and how it reads the answers: translation only.

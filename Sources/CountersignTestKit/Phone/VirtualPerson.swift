@@ -1,5 +1,6 @@
 public import Countersign
 public import Foundation
+public import UAF
 public import UAFClient
 
 /// A person in front of a phone: answers the SDK's questions by a script and remembers what was asked.
@@ -51,10 +52,12 @@ public final class VirtualPerson: @unchecked Sendable {
         public let question: Question
         /// What was to be confirmed, where the question shows it.
         public var transaction: Data?
+        /// What kind of content that was.
+        public var contentType: TransactionContentType?
         /// The fields of what was to be confirmed, where it was a payment.
         public var payment: PaymentDetails?
         /// Who asked, where the question shows it.
-        public var requester: Requester?
+        public var requester: Countersign.Requester?
         /// The accounts to choose from.
         public var accounts: [Account] = []
         /// The authenticators to choose from, and those among them that meet the policy.
@@ -117,6 +120,7 @@ extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifi
     public func selectAccount(context: AccountSelectionContext, handler: AccountSelectionHandler) {
         var asked = Asked(question: .account)
         asked.transaction = context.transactionConfirmationData
+        asked.contentType = context.transactionConfirmationContentType
         asked.payment = context.payment
         asked.requester = context.requester
         asked.accounts = context.accounts
@@ -131,6 +135,7 @@ extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifi
         let compliant = context.authenticators.filter { context.isPolicyCompliant(authenticatorAaid: $0.aaid) }
         var asked = Asked(question: .authenticator)
         asked.transaction = context.transactionConfirmationData
+        asked.contentType = context.transactionConfirmationContentType
         asked.payment = context.payment
         asked.requester = context.requester
         asked.accounts = [context.account]

@@ -1,5 +1,6 @@
 public import Ceremony
 public import Countersign
+public import UAF
 import UAFClient
 
 /// A phone without a screen: the real SDK over a storage in memory, a clock that moves when it is told to, and a person
@@ -28,7 +29,8 @@ public struct VirtualPhone: Sendable {
         configuration: Configuration, transport: any Transport, storage: InMemoryStorage = InMemoryStorage(),
         clock: FakeClock = FakeClock(), sensor: ScriptedSensor = ScriptedSensor(),
         camera: ScriptedSensor = ScriptedSensor(), passcode: ScriptedPasscode = ScriptedPasscode(),
-        person: VirtualPerson = VirtualPerson(), traceRecorder: TraceRecorder? = nil
+        person: VirtualPerson = VirtualPerson(), pictureDisplays: [PictureDisplay] = [],
+        traceRecorder: TraceRecorder? = nil
     ) async throws {
         self.storage = storage
         self.clock = clock
@@ -45,6 +47,7 @@ public struct VirtualPhone: Sendable {
             )
             .transport(transport)
             .pinHardening(PinHardening(rounds: 2, blockSize: 1, parallelism: 1))
+            .pictureDisplays(pictureDisplays)
         if let traceRecorder { initializer = initializer.traceRecorder(traceRecorder) }
         self.client = try await initializer.execute()
     }

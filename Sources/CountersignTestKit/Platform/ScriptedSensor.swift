@@ -5,8 +5,9 @@ public import UAFClient
 // Safe to share: every access to the state is within `lock`, and continuations are resumed outside of it.
 public final class ScriptedSensor: BiometricSensor, @unchecked Sendable {
     private let lock = NSLock()
-    private var script: [BiometricReading] = []
+    private var script: [Result<BiometricReading, any Error>] = []
     private var set: [UInt8]?
+    private var isUnplugged = false
     private var passcodeAllowances: [Bool] = []
     private var shown: [SystemPrompt] = []
     private var waiting: [(id: Int, continuation: CheckedContinuation<BiometricReading, any Error>)] = []
@@ -19,15 +20,21 @@ public final class ScriptedSensor: BiometricSensor, @unchecked Sendable {
     public func enroll(_ set: [UInt8]?) { self.lock.withLock { self.set = set } }
 
     /// The next readings, in their order. Where there are none, a reading waits.
-    public func feel(_ readings: BiometricReading...) {
-        for reading in readings {
-            let waiter = self.lock.withLock { () -> CheckedContinuation<BiometricReading, any Error>? in
-                guard self.waiting.isEmpty else { return self.waiting.removeFirst().continuation }
-                self.script.append(reading)
-                return nil
-            }
-            waiter?.resume(returning: reading)
+    public func feel(_ readings: BiometricReading...) { for reading in readings { self.append(.success(reading)) } }
+
+    /// The next readings fail, in their order.
+    public func fail(_ errors: SensorError...) { for error in errors { self.append(.failure(error)) } }
+
+    /// The sensor is not there any more, or again.
+    public func unplug(_ isUnplugged: Bool = true) { self.lock.withLock { self.isUnplugged = isUnplugged } }
+
+    private func append(_ result: Result<BiometricReading, any Error>) {
+        let waiter = self.lock.withLock { () -> CheckedContinuation<BiometricReading, any Error>? in
+            guard self.waiting.isEmpty else { return self.waiting.removeFirst().continuation }
+            self.script.append(result)
+            return nil
         }
+        waiter?.resume(with: result)
     }
 
     /// For each reading so far, whether the device's passcode could stand in for it.
@@ -40,7 +47,12 @@ public final class ScriptedSensor: BiometricSensor, @unchecked Sendable {
     public var readingCount: Int { self.lock.withLock { self.passcodeAllowances.count } }
 
     /// The set that the script says.
-    public func enrolledSet() async -> [UInt8]? { self.lock.withLock { self.set } }
+    public func enrolledSet() async throws -> [UInt8]? {
+        try self.lock.withLock {
+            if self.isUnplugged { throw SensorError.disconnected }
+            return self.set
+        }
+    }
 
     /// The next reading of the script; waits where there is none.
     public func read(_ prompt: SystemPrompt, allowingDevicePasscode: Bool) async throws -> BiometricReading {
@@ -54,7 +66,7 @@ public final class ScriptedSensor: BiometricSensor, @unchecked Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let result = self.lock.withLock { () -> Result<BiometricReading, any Error>? in
                     if Task.isCancelled { return .failure(CancellationError()) }
-                    if !self.script.isEmpty { return .success(self.script.removeFirst()) }
+                    if !self.script.isEmpty { return self.script.removeFirst() }
                     self.waiting.append((id, continuation))
                     return nil
                 }

@@ -55,6 +55,7 @@ public actor VirtualServer: Transport {
     public private(set) var accepted: [Accepted] = []
 
     private var certificate: [UInt8]?
+    private var versions = [Version.uaf11]
     private var ceremonies: [String: Ceremony] = [:]
     private var challenges: [Challenge: (username: Username, transaction: [Transaction])] = [:]
     private var verdicts: [ServerResponse] = []
@@ -68,6 +69,9 @@ public actor VirtualServer: Transport {
 
     /// The AppID of the requests from now on.
     public func use(appID: String) { self.appID = appID }
+
+    /// The protocol versions of the requests from now on, a dictionary each.
+    public func offer(_ versions: [Version]) { self.versions = versions }
 
     /// The certificate that the answers from now on come with, DER; `nil` for none.
     public func show(certificate: [UInt8]?) { self.certificate = certificate }
@@ -89,19 +93,17 @@ public actor VirtualServer: Transport {
     }
 
     /// A payload for a registration.
-    public func registration(for username: Username, policy: Policy, version: Version = .uaf11) throws
-        -> OutOfBandPayload
-    {
-        try self.issue(.registration, self.registrationMessage(username, policy, version), "registration")
+    public func registration(for username: Username, policy: Policy) throws -> OutOfBandPayload {
+        try self.issue(.registration, self.registrationMessage(username, policy), "registration")
     }
 
     /// A payload for an authentication. Without a policy, every key of this product meets it; with a username, the
     /// policy names that person's keys.
     public func authentication(
         policy: Policy? = nil, username: Username? = nil, transaction: [Transaction] = [],
-        requester: UAF.Requester? = nil, channel: String? = nil, version: Version = .uaf11
+        requester: UAF.Requester? = nil, channel: String? = nil
     ) throws -> OutOfBandPayload {
-        let message = self.authenticationMessage(policy, username, transaction, version)
+        let message = self.authenticationMessage(policy, username, transaction)
         return try self.issue(.authentication, message, "authentication", requester: requester, channel: channel)
     }
 
@@ -136,7 +138,7 @@ public actor VirtualServer: Transport {
                 ReturnUAFRequest(
                     statusCode: .ok, operation: .authentication,
                     uafRequest: String(
-                        decoding: self.authenticationMessage(nil, username, [], .uaf11), as: UTF8.self)
+                        decoding: self.authenticationMessage(nil, username, []), as: UTF8.self)
                 ).serialized)
         case "uaf/1.1/request/registration":
             guard request.headers.contains(where: { $0 == ("Authorization", "Bearer virtual-jwt") }) else {
@@ -147,7 +149,7 @@ public actor VirtualServer: Transport {
                 ReturnUAFRequest(
                     statusCode: .ok, operation: .registration,
                     uafRequest: String(
-                        decoding: self.registrationMessage(username, Self.anything, .uaf11), as: UTF8.self)
+                        decoding: self.registrationMessage(username, Self.anything), as: UTF8.self)
                 ).serialized)
         case "uaf/1.1/request/deregistration": return try self.deregister(request)
         case "uaf/1.1/registration": return self.message(self.judgeRegistration(request.body).serialized)
@@ -181,15 +183,23 @@ extension VirtualServer {
                 token: token, redeemUrl: self.baseUrl.appending(path: "token/redeem/\(path)")))
     }
 
-    private func registrationMessage(_ username: Username, _ policy: Policy, _ version: Version) -> [UInt8] {
-        RegistrationRequest(
-            header: OperationHeader(version: version, operation: .registration, appID: self.appID),
-            challenge: self.newChallenge(username, []), username: username, policy: policy
-        ).serialized
+    private func registrationMessage(_ username: Username, _ policy: Policy) -> [UInt8] {
+        self.message { version in
+            RegistrationRequest(
+                header: OperationHeader(version: version, operation: .registration, appID: self.appID),
+                challenge: self.newChallenge(username, []), username: username, policy: policy
+            ).serialized
+        }
+    }
+
+    /// One message of a dictionary for each version that is offered.
+    private func message(_ dictionary: (Version) -> [UInt8]) -> [UInt8] {
+        let dictionaries = self.versions.map { dictionary($0).dropFirst().dropLast() }
+        return Array("[".utf8) + Array(dictionaries.joined(separator: Array(",".utf8))) + Array("]".utf8)
     }
 
     private func authenticationMessage(
-        _ policy: Policy?, _ username: Username?, _ transaction: [Transaction], _ version: Version
+        _ policy: Policy?, _ username: Username?, _ transaction: [Transaction]
     ) -> [UInt8] {
         var policy = policy ?? Self.anything
         if let username {
@@ -204,10 +214,13 @@ extension VirtualServer {
                 }
             }
         }
-        return AuthenticationRequest(
-            header: OperationHeader(version: version, operation: .authentication, appID: self.appID),
-            challenge: self.newChallenge("", transaction), transaction: transaction, policy: policy
-        ).serialized
+        let asked = policy
+        return self.message { version in
+            AuthenticationRequest(
+                header: OperationHeader(version: version, operation: .authentication, appID: self.appID),
+                challenge: self.newChallenge("", transaction), transaction: transaction, policy: asked
+            ).serialized
+        }
     }
 
     private func newChallenge(_ username: Username, _ transaction: [Transaction]) -> Challenge {

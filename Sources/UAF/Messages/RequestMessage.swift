@@ -19,7 +19,7 @@ public struct RequestMessage: Sendable {
         var dictionaries: [(version: Version, members: MemberReader)] = []
         for element in elements {
             guard case .object(let object) = element else { throw UAFError(.wrongType, "request holds no dictionary") }
-            let members = MemberReader(object, "request")
+            let members = MemberReader(Self.listingVendors(object), "request")
             let version = try Version(try members.requiredMembers("header").requiredMembers("upv"))
             guard !dictionaries.contains(where: { $0.version == version }) else {
                 throw UAFError(.invalidValue, "request has two dictionaries of one version")
@@ -42,5 +42,29 @@ public struct RequestMessage: Sendable {
         }
         guard let chosen else { return nil }
         return try UAFRequest(chosen.members)
+    }
+
+    /// The dictionary with each bare `vendorID` as a list of one (§18 row 30): an example of the standard writes it so,
+    /// though the type is a list. Only a client reads it; anything else stays for the reader to refuse.
+    private static func listingVendors(_ request: JSONObject) -> JSONObject {
+        guard case .object(var policy)? = request["policy"] else { return request }
+        func listed(_ criteria: JSON) -> JSON {
+            guard case .object(var object) = criteria, case .string(let vendor)? = object["vendorID"] else {
+                return criteria
+            }
+            object["vendorID"] = .array([.string(vendor)])
+            return .object(object)
+        }
+        if case .array(let alternatives)? = policy["accepted"] {
+            policy["accepted"] = .array(
+                alternatives.map { alternative in
+                    guard case .array(let criteria) = alternative else { return alternative }
+                    return .array(criteria.map(listed))
+                })
+        }
+        if case .array(let criteria)? = policy["disallowed"] { policy["disallowed"] = .array(criteria.map(listed)) }
+        var request = request
+        request["policy"] = .object(policy)
+        return request
     }
 }

@@ -99,7 +99,7 @@ extension AuthenticatorModule {
                 throw OperationFailure(.accessDenied, of: .sign, "a silent authenticator confirms no transaction")
             }
             guard
-                transaction.contentType == model.info.tcDisplayContentType
+                transaction.isText
                     || transaction.isPicture(for: self.info(of: model).pngCharacteristics)
             else { throw OperationFailure(.cannotRenderTransactionContent, of: .sign, "\(transaction.contentType)") }
         }

@@ -159,13 +159,14 @@ extension AuthenticatorModule {
 extension AuthenticatorModule {
     /// What tells one enrolment of the operating system from another.
     private func enrolment(_ model: AuthenticatorModel, _ command: CommandStatus.Command) async throws -> [UInt8] {
-        let enrolment: [UInt8]? =
+        let enrolment: [UInt8]? = try await self.answering(model, command) {
             switch model.factor {
-            case .fingerprint: await self.platform.fingerprintSensor?.enrolledSet()
-            case .face: await self.platform.faceSensor?.enrolledSet()
-            case .devicePasscode: await self.platform.devicePasscode?.enrolment()
+            case .fingerprint: try await self.platform.fingerprintSensor?.enrolledSet()
+            case .face: try await self.platform.faceSensor?.enrolledSet()
+            case .devicePasscode: try await self.platform.devicePasscode?.enrolment()
             case .pin, .password, .devicePossession: nil
             }
+        }
         guard let enrolment else { throw OperationFailure(.userNotEnrolled, of: command, "nobody is enrolled") }
         return Array(SHA256.hash(data: enrolment))
     }
@@ -175,15 +176,42 @@ extension AuthenticatorModule {
         _ verification: any UserInteraction
     ) async throws {
         var hint: String?
+        try await self.answering(model, command) {
+            while true {
+                let lastHint = hint
+                switch try await self.asking(
+                    command, { try await self.platform.reading(model, lastHint, allowsPasscode, verification) })
+                {
+                case .match: return
+                case .noMatch(let advice): hint = advice
+                case .cancelled:
+                    throw OperationFailure(.userCancelled, of: command, "cancelled at the operating system")
+                case .lockedOut:
+                    throw OperationFailure(.userLockout, of: command, "the operating system has locked it")
+                }
+            }
+        }
+    }
+
+    /// How often in one operation something that does not answer is asked.
+    private static let triesOfSilence = 3
+
+    /// What a sensor or the operating system says. One that does not answer is asked again, and the person with it, a
+    /// few times; one that is gone ends the operation at once (§5.3).
+    private func answering<Answer>(
+        _ model: AuthenticatorModel, _ command: CommandStatus.Command, _ body: () async throws -> Answer
+    ) async throws -> Answer {
+        var silences = 0
         while true {
-            let lastHint = hint
-            switch try await self.asking(
-                command, { try await self.platform.reading(model, lastHint, allowsPasscode, verification) })
-            {
-            case .match: return
-            case .noMatch(let advice): hint = advice
-            case .cancelled: throw OperationFailure(.userCancelled, of: command, "cancelled at the operating system")
-            case .lockedOut: throw OperationFailure(.userLockout, of: command, "the operating system has locked it")
+            do {
+                return try await body()
+            } catch let error as SensorError {
+                guard error == .timedOut else { throw OperationFailure(disconnected: model) }
+                silences += 1
+                guard silences < Self.triesOfSilence else {
+                    throw OperationFailure(.timeout, of: command, "no answer of the sensor")
+                }
+                try Task.checkCancellation()
             }
         }
     }

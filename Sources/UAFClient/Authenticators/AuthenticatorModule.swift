@@ -95,13 +95,13 @@ public actor AuthenticatorModule {
                 case .pin, .password, .devicePossession: (isSupported, isEnrolled) = (true, true)
                 case .fingerprint:
                     let sensor = self.platform.fingerprintSensor
-                    (isSupported, isEnrolled) = (sensor != nil, await sensor?.enrolledSet() != nil)
+                    (isSupported, isEnrolled) = (sensor != nil, (try? await sensor?.enrolledSet()) != nil)
                 case .face:
                     let sensor = self.platform.faceSensor
-                    (isSupported, isEnrolled) = (sensor != nil, await sensor?.enrolledSet() != nil)
+                    (isSupported, isEnrolled) = (sensor != nil, (try? await sensor?.enrolledSet()) != nil)
                 case .devicePasscode:
                     let passcode = self.platform.devicePasscode
-                    (isSupported, isEnrolled) = (passcode != nil, await passcode?.enrolment() != nil)
+                    (isSupported, isEnrolled) = (passcode != nil, (try? await passcode?.enrolment()) != nil)
                 }
                 statuses.append(
                     AuthenticatorStatus(model: model, isSupportedByHardware: isSupported, isUserEnrolled: isEnrolled))

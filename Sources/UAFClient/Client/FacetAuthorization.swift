@@ -93,7 +93,7 @@ public struct FacetAuthorization: Sendable {
     private func facets(of appID: String, at url: URL, host: String) async throws -> [Version: Set<String>] {
         if let kept = await self.cache?.facets(of: appID) { return kept }
         let answer = try await self.list(at: url, host: host)
-        let facets = Self.trusted(in: answer.body, host: host)
+        let facets = try Self.trusted(in: answer.body, host: host)
         await self.cache?.keep(
             facets, of: appID, for: FacetListCache.lifetime(cacheControl: answer.cacheControl, age: answer.age))
         return facets
@@ -122,10 +122,11 @@ public struct FacetAuthorization: Sendable {
     }
 
     /// The facets that count, by version, without `http` and without foreign hosts.
-    private static func trusted(in body: [UInt8], host: String) -> [Version: Set<String>] {
+    /// What is no list is refused, and so never kept.
+    private static func trusted(in body: [UInt8], host: String) throws -> [Version: Set<String>] {
         guard case .object(let object)? = try? JSON(parsing: body),
             let lists = try? object.array("trustedFacets")
-        else { return [:] }
+        else { throw Self.refused("the facet list cannot be read") }
         var facets: [Version: Set<String>] = [:]
         for case .object(let list) in lists {
             guard let found = try? list.object("version"), let major = try? found.integer("major", as: UInt16.self),

@@ -41,6 +41,10 @@ public struct MessageClient: Sendable {
         if let unknown = request.header.extensions.first(where: \.failIfUnknown) {
             throw OperationFailure(.protocolError, "the extension \(unknown.id) must be understood")
         }
+        // A criterion of `accepted` like that only fits nothing; a ban that is not understood must not be lifted.
+        if request.disallowed.contains(where: { $0.extensions.contains(where: \.failIfUnknown) }) {
+            throw OperationFailure(.protocolError, "a ban with an extension that must be understood")
+        }
         // The answer's header: the AppID filled in, the extensions left away.
         var header = request.header
         header.appID = try await self.facets.authorize(appID: header.appID, version: header.version)
@@ -59,7 +63,8 @@ public struct MessageClient: Sendable {
             return .authentication(
                 PreparedAuthentication(
                     client: self, request: request, header: header, finalChallenge: finalChallenge(request.challenge),
-                    transaction: try self.rendering(of: request.transaction)))
+                    transaction: try self.rendering(of: request.transaction),
+                    registered: await self.module.registrations(appID: header.appID).map(\.name)))
         case .deregistration(let request):
             return .deregistration(PreparedDeregistration(client: self, request: request, appID: header.appID))
         }
@@ -98,10 +103,21 @@ public struct MessageClient: Sendable {
         guard !transaction.isEmpty else { return nil }
         let displays = self.module.configuration.pictureDisplays
         guard
-            let shown = transaction.first(where: { $0.contentType == .textPlain })
+            let shown = transaction.first(where: \.isText)
                 ?? transaction.first(where: { $0.isPicture(for: displays) })
         else { throw OperationFailure(.invalidTransactionContent, "no content that can be shown") }
         return shown
+    }
+}
+
+extension UAFRequest {
+    /// What the policy bans; a deregistration has none.
+    fileprivate var disallowed: [MatchCriteria] {
+        switch self {
+        case .registration(let request): request.policy.disallowed
+        case .authentication(let request): request.policy.disallowed
+        case .deregistration: []
+        }
     }
 }
 
@@ -183,6 +199,8 @@ public struct PreparedAuthentication: Sendable {
     let finalChallenge: String
     /// What the person is to confirm, in the rendering that can be shown; `nil` where there is nothing.
     public let transaction: Transaction?
+    /// All keys of the AppID when the request came, also those that are not asked for.
+    let registered: [KeyName]
 
     /// The AppID that the keys were made for.
     public var appID: String { self.header.appID }
@@ -195,11 +213,17 @@ public struct PreparedAuthentication: Sendable {
     /// All ways to meet the policy with the given keys, the server's preference first; empty where there is none.
     ///
     /// A second factor alone is no way, as it says nothing about a person; nor are two keys of one authenticator, as
-    /// each criterion wants another. Later keys in the list are preferred, as they are newer.
+    /// each criterion wants another. Later keys in the list are preferred, as they are newer. An authenticator that
+    /// holds a disallowed key takes no part with its other ones either (§2.2).
     public func selections(among keys: [KeyName]) -> [[KeyName]] {
+        let matcher = PolicyMatcher(self.request.policy)
         let known = keys.reversed().compactMap { key in AuthenticatorModel(aaid: key.aaid).map { (key, $0.info) } }
+            .filter { key, info in
+                let held = (self.registered + keys).filter { $0.aaid == key.aaid }.map(\.keyID)
+                return matcher.allows(PolicyCandidate(info: info, keyIDs: Set(held)))
+            }
         let candidates = known.map { PolicyCandidate(info: $0.1, keyIDs: [$0.0.keyID]) }
-        return PolicyMatcher(self.request.policy).selections(among: candidates).map(\.candidates)
+        return matcher.selections(among: candidates).map(\.candidates)
             .filter { way in
                 way.contains { !known[$0].1.isSecondFactorOnly } && Set(way.map { known[$0].1.aaid }).count == way.count
             }.map { way in way.map { known[$0].0 } }

@@ -8,6 +8,8 @@ public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertib
     public let code: ErrorCode
     /// What the authenticator said, where one was asked.
     public let asmStatus: ASMStatusCode?
+    /// The authenticator that turned out to be gone, with ``UAF/ASMStatusCode/authenticatorDisconnected``.
+    let disconnected: AuthenticatorModel?
     /// For the log: never a secret.
     public let reason: String
 
@@ -15,6 +17,7 @@ public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertib
     public init(_ code: ErrorCode, _ reason: String) {
         self.code = code
         self.asmStatus = nil
+        self.disconnected = nil
         self.reason = reason
     }
 
@@ -23,7 +26,24 @@ public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertib
         let asmStatus = status.asmStatus(of: command)
         self.code = asmStatus.errorCode
         self.asmStatus = asmStatus
+        self.disconnected = nil
         self.reason = reason
+    }
+
+    /// A failure of an authenticator that is not there any more.
+    init(disconnected model: AuthenticatorModel) {
+        self.code = ASMStatusCode.authenticatorDisconnected.errorCode
+        self.asmStatus = .authenticatorDisconnected
+        self.disconnected = model
+        self.reason = "the authenticator \(model.aaid) is gone"
+    }
+
+    /// The ways to answer that are left (§5.3): those without the authenticator that is gone. `nil` for every other
+    /// failure, and where none is left: then the operation ends with this one.
+    public func ways<Way>(leftOf ways: [Way], models: (Way) -> [AuthenticatorModel]) -> [Way]? {
+        guard let disconnected else { return nil }
+        let left = ways.filter { !models($0).contains(disconnected) }
+        return left.isEmpty ? nil : left
     }
 
     public var description: String { "OperationFailure.\(self.code.rawValue): \(self.reason)" }

@@ -107,14 +107,25 @@ public struct SystemPrompt: Hashable, Sendable {
 /// The operating system counts misses and locks the sensor; this protocol only reports.
 public protocol BiometricSensor: Sendable {
     /// An opaque name of the set of enrolled fingers or faces, which changes when one is added or removed; `nil` when
-    /// none is enrolled.
-    func enrolledSet() async -> [UInt8]?
+    /// none is enrolled. Throws ``SensorError``.
+    func enrolledSet() async throws -> [UInt8]?
 
     /// Waits for one finger or face and says what came of it. With `allowingDevicePasscode` the operating system may
     /// ask for its passcode in place of it, and a right one is a match. The operating system's dialog shows `prompt`.
     ///
-    /// Throws `CancellationError` when the task is cancelled.
+    /// Throws ``SensorError``, and `CancellationError` when the task is cancelled.
     func read(_ prompt: SystemPrompt, allowingDevicePasscode: Bool) async throws -> BiometricReading
+}
+
+/// Why a sensor, or the operating system, said nothing. Two are equal when their codes are.
+public struct SensorError: Error, Hashable, Sendable, CustomStringConvertible {
+    private enum Base: String { case timedOut, disconnected }
+    private let base: Base
+    /// It does not answer. It is asked again, three times in all.
+    public static let timedOut = Self(base: .timedOut)
+    /// It is not there any more, for instance pulled out. Another authenticator may be asked instead.
+    public static let disconnected = Self(base: .disconnected)
+    public var description: String { self.base.rawValue }
 }
 
 /// What came of one finger or face.
@@ -132,10 +143,11 @@ public enum BiometricReading: Hashable, Sendable {
 /// The passcode of the device. The operating system asks for it, judges it and counts wrong ones; no app sees it.
 public protocol DevicePasscode: Sendable {
     /// An opaque name of the time since a passcode is set: it stays when the passcode is changed to another, and is a
-    /// new one when the passcode was removed in between; `nil` when none is set.
-    func enrolment() async -> [UInt8]?
+    /// new one when the passcode was removed in between; `nil` when none is set. Throws ``SensorError``.
+    func enrolment() async throws -> [UInt8]?
 
-    /// Has the operating system ask, as often as it likes, in a dialog that shows `prompt`. Throws `CancellationError` when the task is cancelled.
+    /// Has the operating system ask, as often as it likes, in a dialog that shows `prompt`. Throws ``SensorError``, and
+    /// `CancellationError` when the task is cancelled.
     func ask(_ prompt: SystemPrompt) async throws -> DevicePasscodeReading
 }
 

@@ -442,7 +442,9 @@ struct ServerAnswerTests {
     func versionAndFacet() async throws {
         let world = try await World()
         try await world.enroll()
-        let newer = try await world.server.authentication(version: Version(major: 1, minor: 2))
+        await world.server.offer([Version(major: 1, minor: 2)])
+        let newer = try await world.server.authentication()
+        await world.server.offer([.uaf11])
         #expect(await operationError { _ = try await world.phone.authenticate(newer) } == .fido(.unsupportedVersion))
         await world.server.use(appID: "https://id.example.com/uaf/1.1/facets")
         let untrusted = try await world.server.authentication()

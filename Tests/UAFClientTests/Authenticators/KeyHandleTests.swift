@@ -97,6 +97,23 @@ struct KeyHandleTests {
         }
     }
 
+    @Test("A stored key that claims to be of another AppID is found there, and its handle does not open")
+    func claimedAppID() async throws {
+        let device = try Device()
+        let name = try await device.register(Device.possession).name
+        var values = device.storage.snapshot
+        let text = String(decoding: try #require(values["authenticators"]), as: UTF8.self)
+        let claimed = text.replacingOccurrences(
+            of: #""appID":"\#(Device.facet)""#, with: #""appID":"linux:program:other""#)
+        #expect(claimed != text)
+        values["authenticators"] = Array(claimed.utf8)
+        let other = try Device(storage: InMemoryStorage(values), clock: device.clock)
+        #expect(await other.module.registrations(appID: "linux:program:other").map(\.name) == [name])
+        let ended = await failure { _ = try await other.sign(name, appID: "linux:program:other") }
+        #expect(ended == OperationFailure(.authenticatorAccessDenied, "") && ended?.asmStatus == .accessDenied)
+        #expect(try await device.sign(name).signCounter == 1)
+    }
+
     @Test("A registration counter that is used up makes no further key")
     func usedUpRegistrationCounter() async throws {
         let device = try Device()

@@ -208,6 +208,23 @@ struct FacetListCacheTests {
         #expect(await count.value == 2)
     }
 
+    @Test("What is no list is refused and not kept", arguments: ["", "{", "[]", "{}", #"{"trustedFacets":1}"#])
+    func broken(body: String) async throws {
+        let cache = FacetListCache(clock: self.clock)
+        let broken = FacetAuthorization(facetID: try FacetID(Device.facet), cache: cache) { _ in
+            FacetListAnswer(
+                status: 200, contentType: "application/fido.trusted-apps+json", cacheControl: "max-age=60",
+                body: Array(body.utf8))
+        }
+        let ended = await failure {
+            _ = try await broken.authorize(appID: "https://id.example.com/facets", version: .uaf11)
+        }
+        #expect(ended == OperationFailure(.untrustedFacetID, ""))
+        let count = Count()
+        _ = try await self.check(cache, count, cacheControl: "max-age=60")
+        #expect(await count.value == 1)
+    }
+
     @Test("The age that a list already has counts, and a day is the longest")
     func lifetimes() async throws {
         for (cacheControl, age, lifetime) in [

@@ -125,6 +125,27 @@ struct RequestRefusalTests {
             "a criterion with an unknown extension that must be understood", .noSuitableAuthenticator, Self.answered,
             at: "0.policy.accepted.0.0.exts", Self.extensions(flag: true)),
         RequestChange(
+            "a ban with an unknown extension that must be understood", .protocolError, Self.answered,
+            at: "0.policy.disallowed",
+            .array([
+                .object(["aaid": .array([.string("ABCD#0001")]), "exts": Self.extensions(flag: true)])
+            ])),
+        RequestChange(
+            "a vendor that is a number", .protocolError, Self.answered, at: "0.policy.accepted.0.0.vendorID",
+            .integer(1)),
+        RequestChange(
+            "a banned vendor, written bare", .noSuitableAuthenticator, Self.answered, at: "0.policy.disallowed",
+            .array([.object(["vendorID": .string("c516")])])),
+        RequestChange(
+            "a text that is not UTF-8", .invalidTransactionContent, [.authentication], at: "0.transaction.0.content",
+            .string(Base64URL.encode([0x50, 0xFF]))),
+        RequestChange(
+            "a text over 200 characters", .invalidTransactionContent, [.authentication],
+            at: "0.transaction.0.content", .string(Base64URL.encode([UInt8](repeating: 0x78, count: 201)))),
+        RequestChange(
+            "a text with a control character", .invalidTransactionContent, [.authentication],
+            at: "0.transaction.0.content", .string(Base64URL.encode(Array("Pay \u{1B}[2K5".utf8)))),
+        RequestChange(
             "a model that is not here", .noSuitableAuthenticator, Self.answered, at: "0.policy.accepted.0.0.aaid.0",
             .string("ABCD#0001")),
         RequestChange(
@@ -285,6 +306,44 @@ struct RequestRefusalTests {
         try await scene.check(device)
         disallow(key.keyID)
         #expect(await failure { try await scene.check(device) } == OperationFailure(.noSuitableAuthenticator, ""))
+    }
+
+    @Test("A bare vendorID is a list of one (§18 row 30), and a text of 200 characters in two lines is shown")
+    func lenient() async throws {
+        let (device, keys) = try await Self.device()
+        for operation in [RequestScene.Operation.registration, .authentication] {
+            var scene = try RequestScene(operation, keys)
+            scene.set("0.policy.accepted.0.0", .object(["vendorID": .string("c516")]))
+            try await scene.check(device)
+            scene.set("0.policy.accepted.0.0", .object(["vendorID": .string("ABCD")]))
+            #expect(await failure { try await scene.check(device) } == OperationFailure(.noSuitableAuthenticator, ""))
+        }
+        var scene = try RequestScene(.authentication, keys)
+        let text = "Ü\n" + String(repeating: "€", count: 198)
+        scene.set("0.transaction.0.content", .string(Base64URL.encode(Array(text.utf8))))
+        try await scene.check(device)
+    }
+
+    @Test("An authenticator that holds a disallowed key takes no part with another one (§2.2)")
+    func heldKey() async throws {
+        let (device, keys) = try await Self.device()
+        let pin = try #require(keys.first { $0.aaid == Device.pin.aaid })
+        let other = try await device.register(Device.pin, appID: RequestScene.appID, username: "bob").name
+        var scene = try RequestScene(.authentication, [pin])
+        try await scene.check(device)
+        func disallow(_ keyID: KeyID) {
+            scene.set(
+                "0.policy.disallowed",
+                .array([
+                    .object([
+                        "aaid": .array([.string(pin.aaid.text)]), "keyIDs": .array([.string(keyID.base64URL)]),
+                    ])
+                ]))
+        }
+        disallow(other.keyID)
+        #expect(await failure { try await scene.check(device) } == OperationFailure(.noSuitableAuthenticator, ""))
+        disallow(try KeyID([UInt8](repeating: 3, count: 32)))
+        try await scene.check(device)
     }
 
     @Test("UAF 1.0 is taken where it is configured, answered as 1.0, and its facet list is that of 1.0")

@@ -24,7 +24,6 @@ struct TestKeyPhone {
         """
 
     private let client: MessageClient
-    private let facets: FacetAuthorization
     private let factor: AuthenticatorModel.Factor?
 
     /// Opens the folder, or makes it. Throws ``Refusal`` for a folder that is something else, and ``StorageError``.
@@ -40,7 +39,6 @@ struct TestKeyPhone {
         let module = try AuthenticatorModule(
             platform: platform, configuration: AuthenticatorModule.Configuration(callerID: facet))
         self.client = MessageClient(module: module, facetID: facet, fetchFacets: fetchFacets)
-        self.facets = FacetAuthorization(facetID: facet, fetch: fetchFacets)
         self.factor = factor
     }
 
@@ -62,13 +60,14 @@ struct TestKeyPhone {
     /// Answers a message. Throws ``Refusal`` with the client's code, and ``StorageError``.
     func answer(_ message: [UInt8], person: TestPerson) async throws -> TestKeyAnswer {
         do {
-            switch try UAFRequest(parsing: message) {
-            case .registration: return try await self.register(message, person)
-            case .authentication: return try await self.authenticate(message, person)
-            case .deregistration(let request): return try await self.deregister(request)
+            switch try await self.client.prepare(message) {
+            case .registration(let prepared): return try await self.register(prepared, person)
+            case .authentication(let prepared): return try await self.authenticate(prepared, person)
+            case .deregistration(let prepared):
+                let keys = await prepared.keys
+                try await prepared.execute()
+                return TestKeyAnswer(operation: "Dereg", keys: keys)
             }
-        } catch let error as UAFError {
-            throw Refusal(OperationFailure(.protocolError, error.description))
         } catch let failure as OperationFailure {
             throw Refusal(failure)
         }
@@ -79,8 +78,7 @@ struct TestKeyPhone {
         return models.contains { $0.factor == factor }
     }
 
-    private func register(_ message: [UInt8], _ person: TestPerson) async throws -> TestKeyAnswer {
-        let prepared = try await self.client.prepareRegistration(message)
+    private func register(_ prepared: PreparedRegistration, _ person: TestPerson) async throws -> TestKeyAnswer {
         let usable = await self.client.module.authenticators
             .filter { $0.isSupportedByHardware && $0.isUserEnrolled }.map(\.model)
         guard let models = await prepared.selections(among: usable).first(where: self.isWanted) else {
@@ -92,8 +90,7 @@ struct TestKeyPhone {
         return TestKeyAnswer(operation: "Reg", keys: answer.keys, response: answer.message)
     }
 
-    private func authenticate(_ message: [UInt8], _ person: TestPerson) async throws -> TestKeyAnswer {
-        let prepared = try await self.client.prepareAuthentication(message)
+    private func authenticate(_ prepared: PreparedAuthentication, _ person: TestPerson) async throws -> TestKeyAnswer {
         let keys = await self.client.module.registrations(appID: prepared.appID).map(\.name)
         let selection = prepared.selections(among: keys).first {
             self.isWanted($0.compactMap { AuthenticatorModel(aaid: $0.aaid) })
@@ -104,17 +101,6 @@ struct TestKeyPhone {
             operation: "Auth", keys: answer.keys,
             transaction: prepared.transaction.map { String(decoding: $0.content, as: UTF8.self) },
             response: answer.message)
-    }
-
-    private func deregister(_ request: DeregistrationRequest) async throws -> TestKeyAnswer {
-        let appID = try await self.facets.authorize(appID: request.header.appID, version: request.header.version)
-        let module = self.client.module
-        let before = await module.registrations(appID: appID).map(\.name)
-        for entry in request.authenticators {
-            try await module.deregister(appID: appID, aaid: entry.aaid, keyID: entry.keyID)
-        }
-        let left = Set(await module.registrations(appID: appID).map(\.name))
-        return TestKeyAnswer(operation: "Dereg", keys: before.filter { !left.contains($0) })
     }
 }
 

@@ -74,6 +74,38 @@ struct TestKeyPhoneTests {
         }
     }
 
+    @Test("Every operation goes by the client's rules: version, extensions, and one dictionary among several")
+    func clientRules() async throws {
+        defer { try? FileManager.default.removeItem(atPath: self.folder) }
+        let message = String(decoding: self.registration([Self.pin]), as: UTF8.self)
+        let older = message.replacingOccurrences(of: #""minor":1"#, with: #""minor":0"#)
+        #expect(older != message)
+        let both = "[\(older.dropFirst().dropLast()),\(message.dropFirst().dropLast())]"
+        let made = try await self.phone().answer(Array(both.utf8), person: TestPerson(lines: ["123456"]))
+        let response = try RegistrationResponse(parsing: try #require(made.response))
+        #expect(response.header.version == .uaf11)
+        let name = try #require(made.keys.first)
+        func deregistration(_ version: Version, _ extensions: [UAF.Extension]) -> [UInt8] {
+            var header = OperationHeader(version: version, operation: .deregistration)
+            header.extensions = extensions
+            return DeregistrationRequest(header: header, authenticators: [.key(name.aaid, name.keyID)]).serialized
+        }
+        let unknown = UAF.Extension(id: "unknown", data: "", failIfUnknown: true)
+        for (request, code) in [
+            (deregistration(Version(major: 2, minor: 7), []), ErrorCode.unsupportedVersion),
+            (deregistration(.uaf11, [unknown]), .protocolError),
+        ] {
+            let refusal = await #expect(throws: Refusal.self) {
+                try await self.phone().answer(request, person: TestPerson(lines: []))
+            }
+            #expect(refusal?.reason == "fido-\(code.rawValue)")
+        }
+        // The key is still there.
+        let signed = try await self.phone().answer(
+            self.authentication(Self.pin, name.keyID), person: TestPerson(lines: ["123456"]))
+        #expect(signed.keys == [name])
+    }
+
     @Test("The authenticator that is asked for is used, where the request accepts it")
     func authenticator() async throws {
         defer { try? FileManager.default.removeItem(atPath: self.folder) }
