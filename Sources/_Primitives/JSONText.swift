@@ -215,12 +215,14 @@ private struct JSONReader {
         self.position += 1
         var text: [UInt8] = []
         while true {
-            let run = self.position..<self.endOfRun()
+            let (end, isASCII) = self.endOfRun()
+            let run = self.position..<end
             guard run.upperBound < self.bytes.count else { throw self.malformed("a string does not end") }
             self.position = run.upperBound + 1
             switch self.bytes[run.upperBound] {
             case UInt8(ascii: "\""):
-                // Most strings have no escape and are taken as they stand.
+                // Most strings have no escape and are taken as they stand, most of those as what needs no validation.
+                if text.isEmpty, isASCII { return self.string(ofASCII: run) }
                 if !text.isEmpty { text += self.bytes[run] }
                 let string =
                     text.isEmpty
@@ -236,16 +238,23 @@ private struct JSONReader {
     }
 
     /// Where the letters that stand for themselves end: at a quotation mark, an escape, a control character or the end.
-    private func endOfRun() -> Int {
+    /// And whether all of them are ASCII.
+    private func endOfRun() -> (end: Int, isASCII: Bool) {
         self.bytes.withUnsafeBufferPointer { bytes in
             var end = self.position
+            var seen: UInt8 = 0
             while end < bytes.count, bytes[end] >= 0x20, bytes[end] != UInt8(ascii: "\""),
                 bytes[end] != UInt8(ascii: "\\")
             {
+                seen |= bytes[end]
                 end += 1
             }
-            return end
+            return (end, seen < 0x80)
         }
+    }
+
+    private func string(ofASCII run: Range<Int>) -> String {
+        self.bytes.withUnsafeBufferPointer { String(decoding: UnsafeBufferPointer(rebasing: $0[run]), as: UTF8.self) }
     }
 
     private mutating func readEscape(into text: inout [UInt8]) throws(JSONError) {
