@@ -17,6 +17,14 @@ EXPIRY_SECONDS = 60
 ACCESSIBILITY_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
+def is_gone(element):
+    try:
+        element.is_enabled()
+    except StaleElementReferenceException:
+        return True
+    return False
+
+
 def axe_source():
     """The text of axe-core, from the Python package that carries it."""
     package = pathlib.Path(importlib.util.find_spec("axe_playwright_python").origin).parent
@@ -122,16 +130,23 @@ class Browser:
 
     # What a person does
 
+    def press(self, button):
+        """Presses a button or a link that leads away, and waits until its page has gone: a click can return before."""
+        page = self.driver.find_element(By.TAG_NAME, "html")
+        button.click()
+        self.wait(lambda: is_gone(page), message="the page stays")
+        return self
+
     def begin_sign_in(self, bank):
         self.get(bank.origin + "/")
-        self.one("sign-in").click()
+        self.press(self.one("sign-in"))
         self.wait_for("qr-code")
         return self
 
     def finish_sign_in(self):
         """Without scripts a person presses the button that loads the page's present state."""
         if not self.scripts:
-            self.one("confirmed").click()
+            self.press(self.one("confirmed"))
         self.wait_for("balance")
         return self
 
@@ -145,13 +160,16 @@ class Browser:
         field = self.one("transfer-form").find_element(By.NAME, "amount")
         field.clear()
         field.send_keys(amount)
-        self.one("transfer-form").find_element(By.TAG_NAME, "button").click()
+        self.send_transfer()
         self.wait_for("transfer-qr")
         return self
 
+    def send_transfer(self):
+        return self.press(self.one("transfer-form").find_element(By.TAG_NAME, "button"))
+
     def finish_transfer(self, seconds=SECONDS):
         if not self.scripts:
-            self.one("transfer-refresh").click()
+            self.press(self.one("transfer-refresh"))
         self.wait(lambda: self.has("receipt") or self.has("refused"), seconds, "the transfer has not ended")
         return self
 

@@ -39,9 +39,8 @@ def test_pages_of_a_sign_in_and_a_transfer(bank, phone, examined):
     phone.approve(browser.picture()).expect(0)
     browser.finish_sign_in()
     examine("the accounts")
-    form = browser.one("transfer-form")
-    form.find_element("name", "amount").clear()
-    form.find_element("css selector", "button").click()
+    browser.one("transfer-form").find_element("name", "amount").clear()
+    browser.send_transfer().wait_for("problem")
     examine("the transfer form with a problem")
     browser.get(bank.origin + "/accounts")
     browser.begin_transfer()
@@ -50,8 +49,7 @@ def test_pages_of_a_sign_in_and_a_transfer(bank, phone, examined):
     browser.finish_transfer()
     examine("the receipt")
     browser.get(bank.origin + "/accounts")
-    browser.one("sign-out").click()
-    browser.wait(lambda: browser.address.startswith(bank.origin), message="not back at the bank")
+    browser.press(browser.one("sign-out")).wait_for("signed-out")
     examine("signed out")
 
 
@@ -78,7 +76,7 @@ def test_pages_of_refusals(bank, phone, examined, deployment):
     browser.begin_sign_in(bank)
     phone("scan", browser.picture(), "--deny").expect(1)
     if not browser.scripts:
-        browser.one("confirmed").click()
+        browser.press(browser.one("confirmed"))
     browser.wait_for_state("denied")
     examine("the denied sign-in")
 
@@ -92,7 +90,7 @@ def take_code(browser, issuer):
 
 def look_again(browser):
     if not browser.scripts:
-        browser.one("confirmed").click()
+        browser.press(browser.one("confirmed"))
 
 
 def test_pages_while_a_phone_has_the_request(bank, deployment, phone, examined):
@@ -154,8 +152,8 @@ def test_pages_of_signing_out_at_the_server(bank, deployment, phone, examined):
     browser.get(deployment.server.issuer + "/oauth2/logout")
     browser.wait_for("confirm")
     examine("the question before signing out")
-    browser.one("confirm").click()
-    browser.wait(lambda: not browser.has("confirm"), message="still the question")
+    browser.press(browser.one("confirm"))
+    assert not browser.has("confirm"), "still the question"
     examine("signed out at the server")
 
 

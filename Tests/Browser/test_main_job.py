@@ -36,20 +36,19 @@ def amount(text):
 def test_the_second_sign_in_comes_from_a_known_browser(bank, phone, browser):
     browser.sign_in(bank, phone)
     browser.driver.get(bank.origin + "/accounts")
-    browser.one("sign-out").click()
-    browser.wait(lambda: browser.address.startswith(bank.origin), message="not back at the bank")
+    browser.press(browser.one("sign-out")).wait_for("signed-out")
     run = browser.sign_in(bank, phone)
     assert run["request"]["browserIsNew"] is False
 
 
 def test_signing_out_ends_the_session_at_both(bank, phone, browser):
     browser.sign_in(bank, phone)
-    browser.one("sign-out").click()
-    browser.wait(lambda: browser.address.startswith(bank.origin + "/signed-out"), message="not signed out")
+    browser.press(browser.one("sign-out")).wait_for("signed-out")
+    assert browser.address.startswith(bank.origin + "/signed-out")
     browser.get(bank.origin + "/accounts")
     assert browser.has("sign-in")
     # The provider has forgotten the session too: it asks for the phone again.
-    browser.one("sign-in").click()
+    browser.press(browser.one("sign-in"))
     browser.wait_for("qr-code")
 
 

@@ -108,6 +108,5 @@ def test_amount_that_the_server_would_show_differently_is_not_sent(tampered, bro
     bank, phone, handler = tampered
     handler.hides = False
     browser.sign_in(bank, phone)
-    browser.one("transfer-form").find_element("css selector", "button").click()
-    browser.wait_for("error")
+    browser.send_transfer().wait_for("error")
     assert not browser.has("transfer-qr")

@@ -30,7 +30,7 @@ enum AccountPages {
     static func signedOut() -> HTML {
         Layout(title: "Signed out").page(
             """
-            <h1>You are signed out.</h1>
+            <h1 data-testid="signed-out">You are signed out.</h1>
             <p class="lead">Until next time.</p>
             <p><a class="button quiet" href="/">Back to the bank</a></p>
             """)
@@ -99,7 +99,7 @@ enum AccountPages {
     {
         let note: HTML =
             if let problem {
-                "<p class=\"problem\" id=\"\(name)-note\">\(problem)</p>"
+                "<p class=\"problem\" id=\"\(name)-note\" data-testid=\"problem\">\(problem)</p>"
             } else if let hint {
                 "<p class=\"hint\" id=\"\(name)-note\">\(hint)</p>"
             } else {
