@@ -162,3 +162,33 @@ def test_form_of_another_site_moves_nothing(bank, phone, browser):
     # The browser sends no cookie with it, so that it goes unheard and the person's own page comes.
     assert browser.one("balance").text == before
     assert not browser.has("transfer-qr")
+
+
+def test_address_with_markup_leads_nowhere_else(deployment, bank, phone, browser):
+    """A quotation mark with an accent on it would close its attribute if characters were compared in place of scalars."""
+    browser.sign_in(bank, phone)
+    mark = "%22%CC%81%20id=sign-in%20data-state=approved%20data-request=r%20data-complete=https://evil.example/%20z"
+    for parameter in ("x", "state"):
+        address = f"{deployment.server.issuer}/oauth2/logout?{parameter}={mark}"
+        browser.get(address)
+        browser.wait_for("sign-out")
+        assert browser.evaluate("document.getElementById('sign-in') === null")
+        assert browser.address == address
+
+
+def test_markup_that_got_in_leads_nowhere_else(deployment, browser):
+    """The script goes to this server's own addresses, even where somebody else has written a part of the page."""
+    browser.command(
+        "Page.addScriptToEvaluateOnNewDocument",
+        source="""
+          document.addEventListener("readystatechange", function () {
+            if (document.readyState !== "interactive" || location.pathname !== "/open") { return; }
+            document.body.insertAdjacentHTML("beforeend",
+              '<p id="sign-in" data-state="approved" data-request="//evil.example/" ' +
+              'data-complete="https://evil.example/" data-wait="https://evil.example/"></p>');
+          });
+        """,
+    )
+    browser.get(deployment.server.issuer + "/open")
+    browser.wait(lambda: not browser.address.endswith("/open"), message="the script has not taken the markup up")
+    assert browser.address == deployment.server.issuer + "/sign-in/complete?request=%2F%2Fevil.example%2F"

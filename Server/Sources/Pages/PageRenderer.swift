@@ -19,9 +19,12 @@ public struct PageRenderer: Sendable {
         self.serviceName = serviceName
         self.host = host
         self.assets = PageAssets()
+        MustacheContentTypes.register(ScalarwiseHTML(), named: ScalarwiseHTML.name)
         // None is left out: a test renders every page.
         self.library = MustacheLibrary(
-            templates: PageTemplates.all.compactMapValues { try? MustacheTemplate(string: $0) })
+            templates: PageTemplates.all.compactMapValues { template in
+                try? MustacheTemplate(string: ScalarwiseHTML.pragma + template)
+            })
     }
 
     /// What every page has around its own content.
@@ -46,6 +49,19 @@ public struct PageRenderer: Sendable {
         let html = self.library.render(frame, withTemplate: template) ?? ""
         return RenderedPage(html: html, contentSecurityPolicy: ContentSecurityPolicy(formTargets: formTargets))
     }
+}
+
+/// What is filled into a template, escaped by Unicode scalar, which is how a browser reads it.
+///
+/// The library's own content type compares whole `Character`s: a quotation mark with a combining mark after it is none of
+/// those that it knows, and would close the attribute it stands in.
+private struct ScalarwiseHTML: MustacheContentType {
+    static let name = "PAGE"
+    /// The first line of every template. A partial begins with the library's content type again, so the frame needs its
+    /// own.
+    static let pragma = "{{% CONTENT_TYPE: \(Self.name)}}\n"
+
+    func escapeText(_ text: String) -> String { escapedForHTML(text) }
 }
 
 /// A page, ready to be sent, with the policy that belongs to it.

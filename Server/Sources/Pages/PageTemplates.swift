@@ -31,7 +31,7 @@ enum PageTemplates {
     private static let signIn = """
         {{<frame}}{{$main}}
         <section class="card sign-in{{#ended}} ended{{/ended}}" id="sign-in" aria-labelledby="title" \
-        data-state="{{state}}" data-wait="{{wait}}" data-events="{{events}}" data-complete="{{complete}}"\
+        data-state="{{state}}" data-request="{{requestID}}"\
         {{#codes}} data-seconds-left="{{secondsLeft}}"{{/codes}}>
         <div class="intro">
         <h1 id="title">Sign in to <bdi>{{clientName}}</bdi></h1>

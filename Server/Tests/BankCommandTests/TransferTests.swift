@@ -121,6 +121,15 @@ struct TransferTests {
         #expect(("<p>\(text)</p>" as HTML).markup == "<p>&lt;script&gt;&quot;&amp;&#39;</p>")
     }
 
+    @Test("A mark that joins itself to a character does not keep it from being escaped", arguments: Array("&<>\"'"))
+    func escapingOfJoinedScalars(character: Character) {
+        for mark in ["\u{301}", "\u{338}", "\u{200D}", "\u{FE0F}"] {
+            let markup = Array(("<p title=\"\(String(character) + mark)\">" as HTML).markup.utf8)
+            #expect(!markup.contains(Array("\(character)\(mark)".utf8)))
+            #expect(markup.contains(Array(";\(mark)\">".utf8)))
+        }
+    }
+
     @Test("Events are cut at empty lines, however the bytes arrive")
     func events() throws {
         var lines = EventLines()

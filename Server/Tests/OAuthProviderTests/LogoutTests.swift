@@ -49,6 +49,16 @@ struct LogoutTests {
         }
     }
 
+    @Test func otherParametersAreNotCarriedOn() async throws {
+        try await ProviderFixture.run { f in
+            let session = try await f.signIn().session
+            let text = self.form(["x\"\u{301}y": "1", "client_id": f.bank.client.id, "logout_hint": "a", "state": "s"])
+            let asked = try await f.provider.logout(text, session: session, confirmed: false)
+            #expect(
+                asked == .askPerson(clientName: "Demo Bank", fields: ["client_id": f.bank.client.id, "state": "s"]))
+        }
+    }
+
     @Test func anotherPersonsHintAsksToo() async throws {
         try await ProviderFixture.run { f in
             let other = try await f.tokens(account: "account-b")

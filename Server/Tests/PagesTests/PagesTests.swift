@@ -127,6 +127,43 @@ struct PagesTests {
         }
     }
 
+    /// A browser reads scalars: what follows a character must not keep it from being escaped.
+    @Test(
+        "What joins itself to a character does not keep it from being escaped",
+        arguments: [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;"), ("'", "&#39;")],
+        ["\u{301}", "\u{338}", "\u{200D}", "\u{FE0F}", "\u{20E3}", "\u{E0020}"])
+    func joinedScalarIsEscaped(character: (plain: String, escaped: String), mark: String) throws {
+        let hostile = "x\(character.plain)\(mark) id=sign-in "
+        let renderer = PageRenderer(serviceName: hostile, host: hostile)
+        var waiting = Self.signIn(.waiting, clientName: hostile)
+        waiting.requestID = hostile
+        waiting.codes?.sameDeviceLink = hostile
+        waiting.codes?.typedCode = hostile
+        var denied = Self.signIn(.denied, clientName: hostile)
+        denied.requestID = hostile
+        // Beside the service's name, in the title and the heading of a page, and its host.
+        let pages: [(page: RenderedPage, shown: Int)] = [
+            // Title, heading, step and button; the link, the typed code, and the request in the card and two forms.
+            (try renderer.html(waiting), 9), (try renderer.html(denied), 5),
+            (renderer.html(ErrorPage(headline: hostile, explanation: hostile, requestID: hostile)), 4),
+            (
+                renderer.html(
+                    ResultPage(outcome: .done, headline: hostile, explanation: hostile, link: (hostile, hostile))), 5
+            ),
+            (renderer.html(SignedOutPage(returnLink: hostile)), 1),
+            // The service's name once more.
+            (renderer.html(SignOutQuestionPage(clientName: hostile, fields: [(hostile, hostile)])), 4),
+            (renderer.html(OpenInAppPage()), 0), (renderer.html(AdministratorSetUpPage()), 0),
+        ]
+        for (page, shown) in pages {
+            let html = Array(page.html.utf8)
+            #expect(!html.contains(Array("x\(character.plain)\(mark)".utf8)))
+            #expect(html.ranges(of: Array("x\(character.escaped)\(mark) id".utf8)).count == shown + 3)
+        }
+        let drawn = Array(try QRCode(text: "x").svg(label: hostile).utf8)
+        #expect(drawn.contains(Array("aria-label=\"x\(character.escaped)\(mark) id".utf8)))
+    }
+
     @Test func everyPageIsOneDocumentWithoutInlineScriptOrStyle() throws {
         for page in try self.every() {
             #expect(page.html.hasPrefix("<!doctype html>\n<html lang=\"en\">"))

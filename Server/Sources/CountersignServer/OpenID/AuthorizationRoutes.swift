@@ -78,7 +78,7 @@ struct AuthorizationRoutes: Sendable {
             return .page(
                 self.answers.pages.html(SignedOutPage()), headers: HTTPFields([self.cookies.endSession]))
         case .askPerson(let clientName, let fields):
-            var shown = fields.members.filter { $0.name != Self.confirmation }
+            var shown = fields.members
             if let session { shown.append((Self.confirmation, self.cookies.formToken(session))) }
             let target = fields["post_logout_redirect_uri"].flatMap { try? RedirectURI($0).origin }
             return .page(

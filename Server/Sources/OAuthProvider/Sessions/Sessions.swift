@@ -20,7 +20,8 @@ public enum LogoutAnswer: Sendable, Equatable {
     case redirect(String)
     /// Delete the session's cookie and show that the person is signed out.
     case signedOut
-    /// Ask the person: nobody has shown that they want it. The page's form posts `fields` back with the person's yes.
+    /// Ask the person: nobody has shown that they want it. The page's form posts `fields`, the part of the request that
+    /// means something here, back with the person's yes.
     case askPerson(clientName: String?, fields: Parameters)
     /// Show an error page.
     case page(OAuthError)
@@ -76,7 +77,7 @@ extension OpenIDProvider {
                     $0.subject == self.subject(ofAccount: session.account, client: $0.client)
                 }
                 guard confirmed || isShown == true else {
-                    return .askPerson(clientName: client?.name, fields: parameters)
+                    return .askPerson(clientName: client?.name, fields: Self.logoutFields(parameters))
                 }
                 let event = AuditEvent(
                     .signedOut, at: self.time.now(), accountID: session.account, actor: client?.id)
@@ -86,6 +87,16 @@ extension OpenIDProvider {
         } catch let error as OAuthError {
             return .page(error)
         }
+    }
+
+    /// What the form carries on: the parameters that are read here, under the names that stand here. A request may have
+    /// others; they are ignored, and not repeated to anybody.
+    private static func logoutFields(_ parameters: Parameters) -> Parameters {
+        var fields: Parameters = [:]
+        for name in ["id_token_hint", "client_id", "post_logout_redirect_uri", "state"] {
+            if let value = parameters[name] { fields.append(name, value) }
+        }
+        return fields
     }
 
     /// Where the browser goes afterwards (section 3): only to a registered address of a client that is known.

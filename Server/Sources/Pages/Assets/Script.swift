@@ -11,6 +11,11 @@ extension PageAssets {
           var finalStates = ["approved", "completed", "denied", "expired", "failed"];
 
           function signIn(card) {
+            // The page says which sign-in it is, never where to go: whatever stands in its markup, the browser stays at
+            // these addresses of this server.
+            function address(path) { return path + "?request=" + encodeURIComponent(card.dataset.request); }
+            function complete() { window.location.replace(address("/sign-in/complete")); }
+
             var source = null, ticking = 0, listening = 0, busy = false, deadline = 0;
 
             function isFinal() { return finalStates.indexOf(card.dataset.state) >= 0; }
@@ -20,9 +25,9 @@ extension PageAssets {
               busy = true;
               // A redirection means that the sign-in is approved: only a navigation may follow it, because it ends at the
               // service.
-              fetch(card.dataset.wait, { credentials: "same-origin", cache: "no-store", redirect: "manual" })
+              fetch(address("/sign-in/wait"), { credentials: "same-origin", cache: "no-store", redirect: "manual" })
                 .then(function (answer) {
-                  if (answer.type === "opaqueredirect") { stop(); window.location.replace(card.dataset.complete); return null; }
+                  if (answer.type === "opaqueredirect") { stop(); complete(); return null; }
                   return answer.status < 500 ? answer.text() : null;
                 })
                 .then(function (text) {
@@ -69,12 +74,12 @@ extension PageAssets {
 
             function listen() {
               if (source || isFinal() || !window.EventSource) { return; }
-              source = new EventSource(card.dataset.events);
+              source = new EventSource(address("/sign-in/wait/events"));
               source.onopen = function () { offerButton(false); };
               source.addEventListener("state", function (event) {
                 var state;
                 try { state = JSON.parse(event.data).state; } catch (error) { return; }
-                if (state === "approved") { stop(); window.location.replace(card.dataset.complete); return; }
+                if (state === "approved") { stop(); complete(); return; }
                 if (state !== card.dataset.state) { refresh(); }
               });
               // While the channel is down, where a proxy lets no events through, the button is the way on, as it is
@@ -94,7 +99,7 @@ extension PageAssets {
 
             function start() {
               stop();
-              if (card.dataset.state === "approved") { window.location.replace(card.dataset.complete); return; }
+              if (card.dataset.state === "approved") { complete(); return; }
               if (isFinal()) { return; }
               offerButton(!window.EventSource);
               if ("secondsLeft" in card.dataset) {

@@ -79,8 +79,6 @@ extension PageRenderer {
         let stateText: String
         let ended: Bool
         let wait: String
-        let events: String
-        let complete: String
         let codes: Codes?
         let tone: String
         let emblem: String
@@ -108,9 +106,7 @@ extension PageRenderer {
         let endedWithoutSuccess = [.denied, .expired, .failed].contains(page.state)
         let view = SignInView(
             requestID: page.requestID, clientName: page.clientName, state: page.state.rawValue, stateText: words.state,
-            ended: codes == nil, wait: "/sign-in/wait" + query,
-            events: "/sign-in/wait/events" + query, complete: "/sign-in/complete" + query, codes: codes,
-            tone: words.tone, emblem: words.emblem,
+            ended: codes == nil, wait: "/sign-in/wait" + query, codes: codes, tone: words.tone, emblem: words.emblem,
             headline: words.headline, explanation: words.explanation,
             continueLink: page.state == .approved ? "/sign-in/complete" + query : nil,
             retryLink: endedWithoutSuccess ? "/sign-in" + query : nil,

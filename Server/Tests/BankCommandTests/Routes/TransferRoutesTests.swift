@@ -193,6 +193,19 @@ struct TransferRoutesTests {
         }
     }
 
+    @Test("What was typed stays within its attribute, whatever joins itself to a character", arguments: Array("&<>\"'"))
+    func typedTextStaysInItsAttribute(character: Character) async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let answer = try await bank.transfer([
+                "iban": "DE88370400440532013000", "payee": "Jo\(character)\u{301} id=a",
+            ])
+            let page = Array(answer.text.utf8)
+            #expect(answer.status == 422 && page.contains(Array(";\u{301} id=a\"".utf8)))
+            #expect(!page.contains(Array("\(character)\u{301}".utf8)))
+        }
+    }
+
     @Test("More than there is in the account is refused after the confirmation too")
     func refusesTooMuch() async throws {
         try await BankFixture.run { bank in

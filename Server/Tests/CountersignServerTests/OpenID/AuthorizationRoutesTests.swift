@@ -128,6 +128,36 @@ struct LogoutRoutesTests {
         }
     }
 
+    @Test("What comes with the request stays within its attribute", arguments: ["&", "<", ">", "\"", "'"])
+    func hostileStateStaysInItsAttribute(character: String) async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let party = try await server.relyingParty()
+            let browser = try await server.signedInBrowser(client, party)
+            // A combining mark makes one Character of the two, which is none of those that a page must escape.
+            let hostile = "\(character)\u{301} id=sign-in data-state=approved"
+            let encoded = try #require(hostile.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+            let address = Self.parameters.replacing("s-9", with: encoded) + party.id
+            let asked = try await browser.get("/oauth2/logout?\(address)")
+            #expect(asked.status == .ok)
+            let page = Array(asked.body.readableBytesView)
+            #expect(page.contains(Array("\u{301} id=sign-in".utf8)))
+            #expect(!page.contains(Array("\(character)\u{301}".utf8)))
+        }
+    }
+
+    @Test func formCarriesOnWhatMeansSomethingAlone() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let party = try await server.relyingParty()
+            let browser = try await server.signedInBrowser(client, party)
+            let asked = try await browser.get(
+                "/oauth2/logout?x=1&confirmation=2&ui_locales=de&\(Self.parameters)\(party.id)")
+            let names = asked.text.matches(of: /<input type="hidden" name="([^"]*)"/).map { String($0.1) }
+            #expect(names == ["client_id", "post_logout_redirect_uri", "state", "confirmation"])
+        }
+    }
+
     @Test func tokenOfTheSamePersonNeedsNoQuestion() async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
