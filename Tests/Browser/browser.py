@@ -1,12 +1,11 @@
 """A real browser, and what a person does with it at the bank and at the sign-in page."""
 
-import base64
 import importlib.util
 import json
 import pathlib
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -17,12 +16,16 @@ EXPIRY_SECONDS = 60
 ACCESSIBILITY_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
-def is_gone(element):
+def is_true_now(is_true):
+    """An element of the page before may be looked at while the next one comes: the browser has two ways of saying so."""
     try:
-        element.is_enabled()
+        return is_true()
     except StaleElementReferenceException:
-        return True
-    return False
+        return False
+    except WebDriverException as error:
+        if "does not belong to the document" in (error.msg or ""):
+            return False
+        raise
 
 
 def axe_source():
@@ -95,9 +98,7 @@ class Browser:
     def wait(self, is_true, seconds=SECONDS, message=""):
         text = lambda: self.driver.find_element(By.TAG_NAME, "body").text[:800]
         try:
-            # An element of the page before may be looked at while the next one comes.
-            passing = [StaleElementReferenceException]
-            WebDriverWait(self.driver, seconds, 0.05, passing).until(lambda _: is_true())
+            WebDriverWait(self.driver, seconds, 0.05).until(lambda _: is_true_now(is_true))
         except Exception as error:
             raise AssertionError(f"{message} at {self.address}:\n{text()}") from error
 
@@ -115,11 +116,6 @@ class Browser:
         self.driver.save_screenshot(str(path))
         return path
 
-    def full_picture(self, path):
-        """A screenshot of the whole page, also of what is below the window's edge."""
-        data = self.command("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
-        pathlib.Path(path).write_bytes(base64.b64decode(data))
-
     def complaints(self):
         """What the browser complained of: scripts that failed, policies that were broken."""
         return [
@@ -132,10 +128,14 @@ class Browser:
 
     def press(self, button):
         """Presses a button or a link that leads away, and waits until its page has gone: a click can return before."""
-        page = self.driver.find_element(By.TAG_NAME, "html")
+        before = self.document()
         button.click()
-        self.wait(lambda: is_gone(page), message="the page stays")
+        self.wait(lambda: self.document() != before, message="the page stays")
         return self
+
+    def document(self):
+        """What tells the page that is loaded now from the ones before and after it."""
+        return self.driver.find_element(By.TAG_NAME, "html").id
 
     def begin_sign_in(self, bank):
         self.get(bank.origin + "/")

@@ -19,7 +19,11 @@ class Deployment:
         self.folder = pathlib.Path(folder)
         self.limits = options.get("limits", {})
         self.server = Server(self.folder, **options).start()
-        self.bank = Bank(self.folder, self.server).start()
+        try:
+            self.bank = Bank(self.folder, self.server).start()
+        except BaseException:
+            self.server.stop()
+            raise
         self.numbers = itertools.count(1)
 
     def person(self, *options, password=None):
@@ -45,8 +49,8 @@ def deployment(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def hasty_deployment(tmp_path_factory):
-    """A server whose codes last five seconds, and what a phone has taken as long."""
-    limits = {"dispatchLifetime": 5, "claimedLifetime": 5}
+    """A server whose codes last fifteen seconds, and what a phone has taken as long: time enough to take one."""
+    limits = {"dispatchLifetime": 15, "claimedLifetime": 15}
     running = Deployment(tmp_path_factory.mktemp("hasty"), limits=limits)
     yield running
     running.stop()
@@ -72,8 +76,10 @@ def new_browser(tmp_path):
         return browsers[-1]
 
     yield make
+    complaints = [browser.complaints() for browser in browsers]
     for browser in browsers:
         browser.quit()
+    assert not any(complaints), complaints
 
 
 @pytest.fixture

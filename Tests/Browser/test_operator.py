@@ -3,7 +3,6 @@
 import json
 import subprocess
 import threading
-import time
 
 import pytest
 
@@ -66,12 +65,10 @@ def test_a_token_is_not_sent_to_just_anybody(url):
     assert code == 2 and "secret" not in err
 
 
-def test_a_server_that_is_not_there_is_unreachable_soon():
-    began = time.monotonic()
+def test_a_server_that_is_not_there_is_unreachable():
     nowhere = {"COUNTERSIGN_ADMIN_URL": "http://127.0.0.1:1", "COUNTERSIGN_ADMIN_TOKEN": "t"}
     code, _, err = run("countersign", "admin", "account", "list", environment=nowhere)
     assert code == 5 and "does not answer" in err
-    assert time.monotonic() - began < 15
 
 
 def test_tokens_keys_and_the_trail(tmp_path):

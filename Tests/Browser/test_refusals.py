@@ -96,7 +96,7 @@ def test_second_browser_cannot_take_the_sign_in_over(bank, phone, browser, new_b
     request = browser.address
     thief = new_browser()
     thief.get(request)
-    assert not thief.has("qr-code")
+    assert thief.has("error") and not thief.has("qr-code")
     phone.approve(browser.picture()).expect(0)
     browser.finish_sign_in()
     thief.get(request.replace("/sign-in?", "/sign-in/complete?"))

@@ -1,5 +1,6 @@
 """The phone in a real terminal: what a person sees and types."""
 
+import codecs
 import os
 import pty
 import select
@@ -17,6 +18,7 @@ class Terminal:
     def __init__(self, *arguments):
         self.text = ""
         self.seen = 0
+        self.letters = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self.process, self.keyboard = pty.fork()
         if self.process == 0:
             program = str(BINARIES / "countersign-phone")
@@ -28,13 +30,18 @@ class Terminal:
         end = time.monotonic() + SECONDS
         while words not in self.text[self.seen :]:
             assert time.monotonic() < end, f"the program did not say {words!r}:\n{self.text}"
-            if select.select([self.keyboard], [], [], 0.1)[0]:
-                try:
-                    self.text += os.read(self.keyboard, 4096).decode(errors="replace")
-                except OSError:
-                    assert words in self.text[self.seen :], f"ended before {words!r}:\n{self.text}"
+            assert self.listen() or words in self.text[self.seen :], f"ended before {words!r}:\n{self.text}"
         self.seen = self.text.index(words, self.seen) + len(words)
         return self
+
+    def listen(self):
+        """Takes up what the program says within a moment. Whether it may still say something."""
+        if select.select([self.keyboard], [], [], 0.1)[0]:
+            try:
+                self.text += self.letters.decode(os.read(self.keyboard, 4096))
+            except OSError:
+                return False
+        return True
 
     def type(self, text):
         os.write(self.keyboard, text.encode())
@@ -42,13 +49,9 @@ class Terminal:
 
     def exit_code(self):
         end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            try:
-                self.text += os.read(self.keyboard, 4096).decode(errors="replace")
-            except OSError:
-                break
-        else:
-            os.kill(self.process, signal.SIGKILL)
+        while self.listen():
+            if time.monotonic() > end:
+                os.kill(self.process, signal.SIGKILL)
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
 

@@ -108,6 +108,7 @@ def test_answer_over_another_trusted_certificate_is_refused(tmp_path):
     server.stop()
     # The same server behind the other certificate, as somebody in between would show it.
     impostor = Server(tmp_path, port=server.port, tls=other)
+    assert impostor.port == server.port
     impostor.arguments += ["--channel-binding", own.certificate]
     impostor.start()
     refused = phone("authenticate", "alice", "--pin-stdin", stdin=f"{PIN}\n").expect(1)

@@ -18,7 +18,7 @@ struct CrashTest {
 
         let folder = "/var/tmp/countersign-crash-\(getpid())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let process = ServerProcess(program: arguments[1], folder: folder, port: 18_180, operationsPort: 19_190)
+        let process = try ServerProcess(program: arguments[1], folder: folder)
         defer { process.killAtOnce() }
         try process.start()
 
@@ -45,6 +45,8 @@ struct CrashTest {
         for text in findings.texts { print("  " + text) }
         if !findings.texts.isEmpty {
             print("crash test failed: the server's folder is \(folder)")
+            // The process ends without what is deferred.
+            process.killAtOnce()
             exit(1)
         }
         try? FileManager.default.removeItem(atPath: folder)

@@ -84,9 +84,9 @@ final class Hazard {
         try self.process.start()
     }
 
-    /// Kills the server after a random time of at most `milliseconds`, while somebody else talks to it.
-    func killWhile(milliseconds: Int) throws {
-        Self.spin(nanoseconds: self.random(milliseconds * 1_000_000))
+    /// Kills the server after a random time of at most `microseconds`, while somebody else talks to it.
+    func killWhile(microseconds: Int) throws {
+        Self.spin(nanoseconds: self.random(microseconds * 1000))
         self.points += 1
         try self.restart()
     }
@@ -123,7 +123,12 @@ struct Findings {
         if !holds { self.violations[rule, default: []].append("\(rule.rawValue): \(text())") }
     }
 
-    var texts: [String] { Rule.allCases.flatMap { self.violations[$0] ?? [] } }
+    /// What is wrong: a rule that was never checked, too.
+    var texts: [String] {
+        Rule.allCases.flatMap { rule in
+            self.checks[rule] == nil ? ["\(rule.rawValue): never checked"] : self.violations[rule] ?? []
+        }
+    }
 
     var summary: String {
         Rule.allCases.map { "\($0.rawValue): \(self.checks[$0] ?? 0) checks" }.joined(separator: "\n  ")

@@ -10,8 +10,8 @@ final class Journeys {
     private let hazard: Hazard
     private var devices: [SoftwareDevice] = []
     private let subject: String
-    /// Tokens that were acknowledged and must go on to work.
-    private var accessTokens: [String] = []
+    /// Tokens that were acknowledged and must go on to work, for the five minutes that they live.
+    private var accessTokens: [(token: String, end: ContinuousClock.Instant)] = []
     /// Confirmed transactions whose result must stay.
     private var sessions: [String] = []
 
@@ -168,7 +168,7 @@ final class Journeys {
         }
         if let accessToken, self.hazard.random(3) == 0 {
             // Left alone, so that it can be asked for after later kills: a code that is used again ends what it gave.
-            self.accessTokens.append(accessToken)
+            self.accessTokens.append((accessToken, .now + .seconds(240)))
             if self.accessTokens.count > 5 { self.accessTokens.removeFirst() }
             return
         }
@@ -209,7 +209,8 @@ final class Journeys {
     // MARK: - What must still be there
 
     private func checkAcknowledged(_ findings: inout Findings) throws {
-        for token in self.accessTokens {
+        self.accessTokens.removeAll { $0.end < .now }
+        for (token, _) in self.accessTokens {
             let status = try self.hazard.exchange(self.relyingParty.userinfo(token), "userinfo").status
             findings.check(.nothingAcknowledgedIsMissing, status == 200, "an access token after a kill: \(status)")
         }

@@ -21,7 +21,7 @@ struct LoadGenerator {
         let folder = "/var/tmp/countersign-bench-\(getpid())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let process = ServerProcess(program: arguments[1], folder: folder, port: 18_080, operationsPort: 19_090)
+        let process = try ServerProcess(program: arguments[1], folder: folder)
         defer { process.stop() }
 
         var report = Report()

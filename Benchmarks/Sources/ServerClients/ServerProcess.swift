@@ -4,21 +4,22 @@ import Foundation
 package final class ServerProcess {
     private let program: String
     private let folder: String
-    private let operationsPort: UInt16
+    private let publicPort: LoopbackPort
+    private let operationsPort: LoopbackPort
     private var process: Process?
 
-    package let port: UInt16
     /// From the start of the process to the first answer that says ready, the last time.
     package private(set) var startDuration: Duration = .zero
 
     /// `folder` must exist; data, key and log come into it.
-    package init(program: String, folder: String, port: UInt16, operationsPort: UInt16) {
+    package init(program: String, folder: String) throws {
         self.program = program
         self.folder = folder
-        self.port = port
-        self.operationsPort = operationsPort
+        self.publicPort = try LoopbackPort()
+        self.operationsPort = try LoopbackPort()
     }
 
+    package var port: UInt16 { self.publicPort.number }
     package var identifier: Int32 { self.process?.processIdentifier ?? 0 }
     package var databasePath: String { self.folder + "/data/countersign.sqlite" }
     package var socketPath: String { self.folder + "/data/admin.sock" }
@@ -32,7 +33,7 @@ package final class ServerProcess {
         process.executableURL = URL(fileURLWithPath: self.program)
         process.arguments = [
             "serve", "--data", self.folder + "/data", "--key-file", self.folder + "/key",
-            "--bind", "127.0.0.1:\(self.port)", "--operations-bind", "127.0.0.1:\(self.operationsPort)",
+            "--bind", "127.0.0.1:\(self.port)", "--operations-bind", "127.0.0.1:\(self.operationsPort.number)",
             "--issuer", "http://localhost:\(self.port)", "--trusted-proxies", "127.0.0.1/32",
         ]
         let log = self.folder + "/server.log"
@@ -58,7 +59,7 @@ package final class ServerProcess {
     }
 
     private func isReady() -> Bool {
-        guard var connection = try? HTTPConnection(port: self.operationsPort) else { return false }
+        guard var connection = try? HTTPConnection(port: self.operationsPort.number) else { return false }
         return (try? connection.get("/readyz"))?.status == 200
     }
 

@@ -301,6 +301,7 @@ struct KeyFileTests {
             let file = KeyFile(path: folder + "/a.key")
             let isDone = Mutex(false)
             let found = Mutex([Int]())
+            let wanted = 20
             let watched = DispatchSemaphore(value: 0)
             Thread {
                 while !isDone.withLock({ $0 }) {
@@ -310,7 +311,8 @@ struct KeyFileTests {
                 }
                 watched.signal()
             }.start()
-            for _ in 0..<200 {
+            // Until the watcher has seen enough of them, however seldom it gets to run.
+            while found.withLock({ $0.count }) < wanted {
                 _ = try file.key(mayCreate: true, dataFolder: folder + "/data")
                 unlink(file.path)
             }

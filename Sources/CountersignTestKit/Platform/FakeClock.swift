@@ -84,6 +84,9 @@ public final class FakeClock: DeviceClock, @unchecked Sendable {
         }
     }
 
+    /// How many tasks sleep on this clock.
+    public var sleepingCount: Int { self.lock.withLock { self.sleepers.count } }
+
     /// Returns once at least that many tasks sleep on this clock.
     public func untilSleeping(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in

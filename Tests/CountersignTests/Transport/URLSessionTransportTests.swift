@@ -39,10 +39,8 @@ private final class LoopbackServer: @unchecked Sendable {
     /// Everything that was received, one text a connection.
     var received: [String] { self.lock.withLock { self.requests } }
 
-    func stop() {
-        shutdown(self.socket, Int32(SHUT_RDWR))
-        close(self.socket)
-    }
+    /// The thread that accepts closes the socket: its number may belong to another one from then on.
+    func stop() { shutdown(self.socket, Int32(SHUT_RDWR)) }
 
     private func serve() {
         var silent: [Int32] = []
@@ -67,6 +65,7 @@ private final class LoopbackServer: @unchecked Sendable {
             close(connection)
         }
         for connection in silent { close(connection) }
+        close(self.socket)
     }
 
     private static func isComplete(_ bytes: [UInt8]) -> Bool {
