@@ -1,57 +1,27 @@
 """Somebody between the bank and the server changes the amount."""
 
 import base64
-import http.client
-import http.server
 import json
-import threading
 
 import pytest
 
-from programs import Bank, Phone, Server, free_port
+from proxy import Proxy, deployment_behind
 
 
-class Tamperer(http.server.BaseHTTPRequestHandler):
+class Tamperer(Proxy):
     """Passes everything on but dispatches, in which 120.00 becomes 920.00."""
 
-    protocol_version = "HTTP/1.1"
-    target = 0
     hides = True
 
-    def log_message(self, *_):
-        pass
+    @property
+    def is_dispatch(self):
+        return self.path == "/token/dispatch/authentication"
 
-    def do_GET(self):
-        self.pass_on(b"")
+    def asked(self, body):
+        return self.changed(body) if self.is_dispatch else body
 
-    def do_POST(self):
-        self.pass_on(self.rfile.read(int(self.headers.get("Content-Length", 0))))
-
-    def pass_on(self, body):
-        is_dispatch = self.path == "/token/dispatch/authentication"
-        if is_dispatch:
-            body = self.changed(body)
-        connection = http.client.HTTPConnection("127.0.0.1", self.target, timeout=90)
-        headers = {name: value for name, value in self.headers.items() if name.lower() != "content-length"}
-        connection.request(self.command, self.path, body or None, headers)
-        answer = connection.getresponse()
-        is_stream = answer.getheader("Content-Type", "").startswith("text/event-stream")
-        data = b"" if is_stream else answer.read()
-        if is_dispatch and self.hides:
-            data = self.hidden(data)
-        self.send_response(answer.status)
-        for name, value in answer.getheaders():
-            if name.lower() not in ("content-length", "transfer-encoding", "connection", "date", "server"):
-                self.send_header(name, value)
-        self.send_header("Connection", "close")
-        self.close_connection = True
-        if not is_stream:
-            self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-        while is_stream and (piece := answer.read1(4096)):
-            self.wfile.write(piece)
-            self.wfile.flush()
+    def answered(self, data):
+        return self.hidden(data) if self.is_dispatch and self.hides else data
 
     @staticmethod
     def changed(body):
@@ -74,20 +44,9 @@ class Tamperer(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def tampered(tmp_path):
-    """A bank that reaches its server through somebody else, its browser too; both believe it is the server."""
-    port = free_port()
-    server = Server(tmp_path, issuer=f"http://localhost:{port}").start()
-    handler = type("Handler", (Tamperer,), {"target": server.port})
-    proxy = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
-    threading.Thread(target=proxy.serve_forever, daemon=True).start()
-    bank = Bank(tmp_path, server).start()
-    server.admin("account", "add", "alice")
-    phone = Phone(tmp_path / "phone")
-    server.enroll("alice", phone)
-    yield bank, phone, handler
-    bank.stop()
-    proxy.shutdown()
-    server.stop()
+    handler = type("Handler", (Tamperer,), {})
+    with deployment_behind(handler, tmp_path) as (bank, phone):
+        yield bank, phone, handler
 
 
 def test_amount_that_changes_between_dispatch_and_answer_is_refused(tampered, browser):

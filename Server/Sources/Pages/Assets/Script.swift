@@ -14,25 +14,32 @@ extension PageAssets {
             // The page says which sign-in it is, never where to go: whatever stands in its markup, the browser stays at
             // these addresses of this server.
             function address(path) { return path + "?request=" + encodeURIComponent(card.dataset.request); }
-            function complete() { window.location.replace(address("/sign-in/complete")); }
 
-            var source = null, ticking = 0, listening = 0, busy = false, deadline = 0;
+            var source = null, ticking = 0, listening = 0, busy = false, deadline = 0, isLeaving = false;
+
+            // Once: a second navigation would end the first, and the sign-in is taken by whichever came first.
+            function complete() {
+              if (isLeaving) { return; }
+              isLeaving = true;
+              stop();
+              window.location.replace(address("/sign-in/complete"));
+            }
 
             function isFinal() { return finalStates.indexOf(card.dataset.state) >= 0; }
 
             function refresh() {
-              if (busy || isFinal()) { return; }
+              if (busy || isLeaving || isFinal()) { return; }
               busy = true;
               // A redirection means that the sign-in is approved: only a navigation may follow it, because it ends at the
               // service.
               fetch(address("/sign-in/wait"), { credentials: "same-origin", cache: "no-store", redirect: "manual" })
                 .then(function (answer) {
-                  if (answer.type === "opaqueredirect") { stop(); complete(); return null; }
+                  if (answer.type === "opaqueredirect") { complete(); return null; }
                   return answer.status < 500 ? answer.text() : null;
                 })
                 .then(function (text) {
                   busy = false;
-                  if (text === null) { return; }
+                  if (text === null || isLeaving) { return; }
                   var page = new DOMParser().parseFromString(text, "text/html");
                   var fresh = page.getElementById("sign-in");
                   if (!fresh) { window.location.reload(); return; }
@@ -79,7 +86,7 @@ extension PageAssets {
               source.addEventListener("state", function (event) {
                 var state;
                 try { state = JSON.parse(event.data).state; } catch (error) { return; }
-                if (state === "approved") { stop(); complete(); return; }
+                if (state === "approved") { complete(); return; }
                 if (state !== card.dataset.state) { refresh(); }
               });
               // While the channel is down, where a proxy lets no events through, the button is the way on, as it is
