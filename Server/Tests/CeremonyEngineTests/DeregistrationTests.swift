@@ -3,6 +3,7 @@ import SQLiteStore
 import Store
 import Testing
 import UAF
+import UAFRelyingParty
 import _Primitives
 
 @Suite("FIDO UAF §8.5: deregistration, each context and each refusal with its status code")
@@ -104,25 +105,56 @@ struct DeregistrationTests {
         #expect(try await server.database.credentials(accountID: account.id).count == 1)
     }
 
-    @Test("1401: another person's name, one that nobody has, another person's key")
-    func foreign() async throws {
+    @Test("1401: another person's name, one that nobody has")
+    func foreignName() async throws {
         let server = try TestServer()
         let (account, _) = try await server.enrol()
-        let (_, bobs) = try await server.enrol("bob")
+        try await server.enrol("bob")
         let device = try await Self.device(server, account)
         for username in ["bob", "nobody"] {
             let answer = try await server.engine.deregister(
                 Self.ask(["username": .string(username), "mode": .string("username")]), askedBy: device)
             #expect(answer == ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration))
         }
-        var context = self.mode("key")
-        context["keys"] = .array([Self.key(bobs)])
-        let answer = try await server.engine.deregister(Self.ask(context), askedBy: device)
-        #expect(answer == ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration))
         for id in ["alice", "bob"] {
             #expect(try await server.database.activeKeys(username: id)?.keys.count == 1)
         }
         #expect(try await Self.trail(server).isEmpty)
+    }
+
+    @Test("1200: another person's key, one that was invented and one that never was; nothing of theirs is deleted")
+    func foreignKey() async throws {
+        let server = try TestServer { $0.factors = [[.pin]] }
+        let (account, own) = try await server.enrol()
+        let (bob, bobs) = try await server.enrol("bob")
+        let device = try await Self.device(server, account)
+        let invented = try await server.engine.authenticationRequest(username: "nobody", source: "a")
+        let names = try [bobs.id, try #require(try Forgery.keys(invented).first), Forgery.unknownKey(own.aaid)]
+        let subject = "bank|\(account.id)"
+        for name in names {
+            let key = JSON.object(["aaid": .string(name.aaid.text), "keyID": .string(name.keyID.base64URL)])
+            for _ in 0..<2 {
+                var context = self.mode("key")
+                context["keys"] = .array([key])
+                let answer = try await server.engine.deregister(Self.ask(context), askedBy: device)
+                #expect(try Self.message(answer).authenticators == [.key(name.aaid, name.keyID)])
+                let relyingParty = try await server.engine.deregister(
+                    Self.ask(["subject": .string(subject), "mode": .string("key"), "keys": .array([key])]),
+                    client: server.bank)
+                #expect(relyingParty == answer)
+            }
+        }
+        for id in ["alice", "bob"] {
+            #expect(try await server.database.activeKeys(username: id)?.keys.count == 1)
+        }
+        #expect(try await Self.trail(server).isEmpty)
+        // Among the account's own, too.
+        var context = self.mode("key")
+        context["keys"] = .array([Self.key(bobs), Self.key(own)])
+        _ = try Self.message(try await server.engine.deregister(Self.ask(context), askedBy: device))
+        #expect(try await server.database.credentials(accountID: account.id).isEmpty)
+        #expect(try await server.database.credentials(accountID: bob.id).map(\.keyID) == [bobs.keyID.bytes])
+        #expect(try await Self.trail(server).map(\.accountID) == [account.id])
     }
 
     @Test("1403: a locked account")

@@ -8,8 +8,9 @@ extension CeremonyEngine {
     /// too (§8.5). The records go first.
     ///
     /// A device that is gone already is answered as one that has just gone, and nothing is deleted: who asks again after
-    /// a lost answer is done. Refused: 1400 for a context that is not understood, 1401 for another person's name or key,
-    /// 1403 for a locked account, 1480 for a model without metadata.
+    /// a lost answer is done. Nor is a key that is another person's or nobody's, and the answer is the same: who has
+    /// which key is not told. Refused: 1400 for a context that is not understood, 1401 for another person's name, 1403
+    /// for a locked account, 1480 for a model without metadata.
     public func deregister(_ message: GetUAFRequest, askedBy device: AuthenticatedDevice) async throws
         -> ReturnUAFRequest
     {
@@ -57,7 +58,6 @@ extension CeremonyEngine {
             {
             case .deregistered, .unknown: break
             case .locked: return ReturnUAFRequest(statusCode: .forbidden, operation: .deregistration)
-            case .foreignKey: return ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration)
             }
         }
         return try self.deregistrationMessage(context)

@@ -24,9 +24,6 @@ extension SQLiteDatabase {
                 guard try db.isActiveDevice(device, ofAccount: accountID) else { return .unknown }
                 guard !account.isLocked else { return .locked }
             }
-            if case .keys(let names) = selection {
-                for name in names where try db.isForeign(name, to: accountID) { return .foreignKey }
-            }
             let count = try db.deregister(selection, accountID: accountID, at: audit.at)
             if count > 0 { try db.appendAudit(audit, sealing) }
             return .deregistered(credentials: count)
@@ -113,12 +110,5 @@ extension Database {
             self.cachedStatement(
                 sql: "SELECT EXISTS (SELECT 1 FROM device WHERE id = ? AND account_id = ? AND is_active = 1)"),
             arguments: [device, account]) ?? false
-    }
-
-    fileprivate func isForeign(_ name: CredentialSelection.Name, to account: String) throws -> Bool {
-        let owner = try String.fetchOne(
-            self.cachedStatement(sql: "SELECT account_id FROM credential WHERE aaid = ? AND key_id = ?"),
-            arguments: [name.aaid, name.keyID.blob])
-        return owner.map { $0 != account } ?? false
     }
 }

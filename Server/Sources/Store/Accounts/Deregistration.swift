@@ -28,14 +28,13 @@ public enum DeregistrationOutcome: Sendable, Equatable {
     case unknown
     /// The account of the device that asked is locked. Nothing was changed.
     case locked
-    /// One of the keys is another account's. Nothing was changed.
-    case foreignKey
 }
 
 /// Takes keys and devices away. What hangs on a device ends in the same step: the sessions that were signed in to with
 /// it, what was granted in them, sign-ins with it that no browser has taken up, and its pending enrolment.
 public protocol DeregistrationStore: Sendable {
-    /// Deletes keys of an account, and the devices that have none left. The event is written where a key was deleted.
+    /// Deletes keys of an account, and the devices that have none left. The event is written where a key was deleted. A
+    /// named key of another account is as one that never was.
     ///
     /// - Parameter device: The device that asks: it must be an active one of the account, and the account not locked.
     ///   `nil` where somebody else asks.
