@@ -522,8 +522,8 @@ def judge_authentication(assertion, statement, key, request, revocations):
     algorithm = key["signatureAlgorithm"]
     need(assertion["algorithm"] == algorithm, "signatureAlgorithm", "not the key's")
     stored = public_key(decode(key["publicKey"], "publicKey", "key"), key["publicKeyFormat"])
-    need(fingerprint(stored) not in revocations["keys"], "revocation", "the key")
     need(verifies(stored, algorithm, assertion["signature"], assertion["signed"]), "signature", "not the key's")
+    need(fingerprint(stored) not in revocations["keys"], "revocation", "the key")
     old, new = key["signCounter"], assertion["counter"]
     need(new > old or new == old == 0, "signCounter", f"{new} after {old}")
     return assertion["mode"] == 2

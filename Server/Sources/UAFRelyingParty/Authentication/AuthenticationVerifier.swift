@@ -107,6 +107,15 @@ public struct VerifiedAuthentication: Hashable, Sendable {
     }
 }
 
+/// An authentication response that keeps every rule that can be held without its keys. Only ``AuthenticationVerifier``
+/// makes one.
+public struct CheckedAuthentication: Sendable {
+    let response: UnverifiedAuthentication
+    let expected: ExpectedAuthentication
+    let facetID: FacetID
+    let candidates: [PolicyCandidate]
+}
+
 /// Judges authentication responses (§8.4).
 public struct AuthenticationVerifier: Sendable {
     /// What is accepted.
@@ -115,13 +124,19 @@ public struct AuthenticationVerifier: Sendable {
     /// Judges by `configuration`.
     public init(_ configuration: RelyingPartyConfiguration) { self.configuration = configuration }
 
-    /// Holds a response against every rule; the first that is broken refuses all of it.
-    ///
-    /// `credentials` are those of the response's ``UnverifiedAuthentication/credentials`` that are registered.
+    /// Holds a response against every rule; the first that is broken refuses all of it. As ``check(_:expected:)`` and
+    /// ``verify(_:credentials:)`` one after the other.
     public func verify(
         _ response: UnverifiedAuthentication, expected: ExpectedAuthentication,
         credentials: some Sequence<RegisteredCredential>
     ) throws(UAFRefusal) -> VerifiedAuthentication {
+        try self.verify(self.check(response, expected: expected), credentials: credentials)
+    }
+
+    /// Holds a response against the rules that need no key: what is refused here is not worth a look for its keys.
+    public func check(_ response: UnverifiedAuthentication, expected: ExpectedAuthentication) throws(UAFRefusal)
+        -> CheckedAuthentication
+    {
         // The message, as for a registration.
         let (params, hash) = try self.configuration.check(
             response.envelope,
@@ -142,13 +157,36 @@ public struct AuthenticationVerifier: Sendable {
             candidates.append(model.candidate(version: data.authenticatorVersion, keyID: data.keyID))
         }
 
+        // A response has few keys: comparing them costs less than hashing them.
+        for (index, id) in response.credentials.enumerated() where response.credentials[..<index].contains(id) {
+            throw UAFRefusal(.unacceptableContent, .credential, "one key twice", credential: id)
+        }
+        // 6: the hash of the final challenge.
+        for (index, assertion) in response.assertions.enumerated() {
+            guard constantTimeEqual(assertion.signedData.finalChallengeHash, hash) else {
+                throw UAFRefusal(
+                    .unacceptableContent, .finalChallengeHash, "another hash", credential: response.credentials[index])
+            }
+        }
+        return CheckedAuthentication(
+            response: response, expected: expected, facetID: params.facetID, candidates: candidates)
+    }
+
+    /// Holds a checked response against its keys, and verifies its signatures.
+    ///
+    /// `credentials` are those of the response's ``UnverifiedAuthentication/credentials`` that are registered.
+    public func verify(_ checked: CheckedAuthentication, credentials: some Sequence<RegisteredCredential>)
+        throws(UAFRefusal) -> VerifiedAuthentication
+    {
+        let (response, expected, candidates) = (checked.response, checked.expected, checked.candidates)
+
         // 3 and 4: the keys, of one account and one device.
         let keys = try self.keys(of: response, among: credentials, account: expected.account)
 
         // 1: the policy, by metadata. After the keys, so that a deleted key is told as such and not as a wrong model.
         let selection = try PolicyMatcher(expected.policy).selection(requiring: candidates)
 
-        // 6 to 9: each assertion. 5 comes last: a counter means something only under a valid signature.
+        // 7 to 9: each assertion. 5 comes last: a counter means something only under a valid signature.
         var signatures: [VerifiedAuthentication.Signature] = []
         var confirmed: [UInt8]?
         let contentHashes = expected.transaction.map(\.contentHash)
@@ -156,8 +194,7 @@ public struct AuthenticationVerifier: Sendable {
             let info = candidates[index].info
             do {
                 try self.check(
-                    assertion, key: keys[index], isSilent: info.isSilent, finalChallengeHash: hash,
-                    contentHashes: contentHashes)
+                    assertion, key: keys[index], isSilent: info.isSilent, contentHashes: contentHashes)
             } catch { throw error.about(keys[index].id) }
             let data = assertion.signedData
             if data.mode == .transactionConfirmed { confirmed = data.transactionContentHash }
@@ -173,20 +210,16 @@ public struct AuthenticationVerifier: Sendable {
         }
         return VerifiedAuthentication(
             account: keys[0].account, deviceRegistration: keys[0].deviceRegistration, signatures: signatures,
-            alternative: selection.alternative, confirmedContentHash: confirmed, facetID: params.facetID)
+            alternative: selection.alternative, confirmedContentHash: confirmed, facetID: checked.facetID)
     }
 
     /// The stored key of each assertion, in their order.
     private func keys(
         of response: UnverifiedAuthentication, among credentials: some Sequence<RegisteredCredential>, account: String?
     ) throws(UAFRefusal) -> [RegisteredCredential] {
-        // A response has few keys: comparing them costs less than hashing them.
         let known = Array(credentials)
         var keys: [RegisteredCredential] = []
         for id in response.credentials {
-            guard !keys.contains(where: { $0.id == id }) else {
-                throw UAFRefusal(.unacceptableContent, .credential, "one key twice", credential: id)
-            }
             guard let key = known.first(where: { $0.id == id }) else {
                 throw UAFRefusal(.unknownKeyID, .credential, "no such key", credential: id)
             }
@@ -201,14 +234,9 @@ public struct AuthenticationVerifier: Sendable {
     }
 
     private func check(
-        _ assertion: AuthenticationAssertion, key: RegisteredCredential, isSilent: Bool, finalChallengeHash: [UInt8],
-        contentHashes: [[UInt8]]
+        _ assertion: AuthenticationAssertion, key: RegisteredCredential, isSilent: Bool, contentHashes: [[UInt8]]
     ) throws(UAFRefusal) {
         let data = assertion.signedData
-        // 6: the hash of the final challenge.
-        guard constantTimeEqual(data.finalChallengeHash, finalChallengeHash) else {
-            throw UAFRefusal(.unacceptableContent, .finalChallengeHash, "another hash")
-        }
         // 7: what was shown is what was signed.
         try self.checkTransaction(data, isSilent: isSilent, contentHashes: contentHashes)
         // 8: the registered algorithm; the message never chooses it.
@@ -220,14 +248,15 @@ public struct AuthenticationVerifier: Sendable {
         // 9: the signature.
         let verification = try SignatureVerification(
             publicKey: key.publicKey, format: key.publicKeyFormat, algorithm: key.signatureAlgorithm)
+        guard verification.isValid(assertion.signature, over: data.signedBytes) else {
+            throw UAFRefusal(.unacceptableContent, .signature, "the signature is not the key's")
+        }
+        // Only who holds a key learns what has become of it, and that it is registered at all.
         guard !self.configuration.metadata.isRevoked(key: verification.subjectPublicKeyInfo) else {
             throw UAFRefusal(.revokedAuthenticator, .revocation, "the key")
         }
         guard !self.configuration.metadata.isRevoked(key.attestation, of: key.id.aaid) else {
             throw UAFRefusal(.revokedAuthenticator, .revocation, "a certificate that attested the key")
-        }
-        guard verification.isValid(assertion.signature, over: data.signedBytes) else {
-            throw UAFRefusal(.unacceptableContent, .signature, "the signature is not the key's")
         }
         // 5: a counter that both sides have at 0 is not supported; else it must grow.
         guard data.signCounter == 0 && key.signCounter == 0 || data.signCounter > key.signCounter else {

@@ -143,6 +143,39 @@ struct AuthenticationVerifierTests {
         }
     }
 
+    @Test(
+        "A key that nobody holds is one of its algorithm, and no signature is its own",
+        arguments: SignatureAlgorithm.all)
+    func unheldKey(algorithm: SignatureAlgorithm) throws {
+        var scene = try Scene(.authentication, algorithm: algorithm)
+        scene.credentials = scene.credentials.map {
+            .unheld(
+                $0.id, algorithm: $0.signatureAlgorithm, account: $0.account, deviceRegistration: $0.deviceRegistration)
+        }
+        let refused = #expect(throws: UAFRefusal.self) { try scene.verifyAuthentication() }
+        #expect(refused?.statusCode == .unacceptableContent && refused?.step == .signature)
+    }
+
+    @Test("What needs no key is refused without one, and nothing else is")
+    func withoutKeys() throws {
+        var scene = try Scene.authentication()
+        scene.credentials = []
+        let response = try UnverifiedAuthentication(parsing: try scene.authenticationMessage())
+        func check(_ response: UnverifiedAuthentication) throws {
+            _ = try AuthenticationVerifier(scene.configuration).check(
+                response,
+                expected: ExpectedAuthentication(
+                    challenge: scene.challenge, appID: scene.appID, policy: scene.policy, serverData: scene.serverData,
+                    account: scene.account))
+        }
+        #expect(throws: Never.self) { try check(response) }
+        scene.keys.append(scene.keys[0])
+        let twice = try UnverifiedAuthentication(parsing: try scene.authenticationMessage())
+        let refused = #expect(throws: UAFRefusal.self) { try check(twice) }
+        #expect(refused?.statusCode == .unacceptableContent && refused?.step == .credential)
+        #expect(refused?.credential == twice.credentials[0])
+    }
+
     @Test("An authentication changed in one thing is refused", arguments: changes)
     func isRefused(refused: Refused) throws {
         var scene = try Scene.authentication()

@@ -1,0 +1,44 @@
+import Crypto
+public import UAF
+
+extension RegisteredCredential {
+    /// A key that nobody has, under a name that an answer must not tell from a registered one's: a signature is checked
+    /// against it at the same cost, and none is right.
+    ///
+    /// The public keys are made of hashes, the same in every process: there never was a private key. What verifies with
+    /// one all the same must not be accepted by the caller.
+    public static func unheld(
+        _ id: CredentialID, algorithm: SignatureAlgorithm, account: String, deviceRegistration: String
+    ) -> RegisteredCredential {
+        let isP256 = [.p256Raw, .p256DER].contains(algorithm)
+        return RegisteredCredential(
+            id: id, publicKey: isP256 ? UnheldKey.p256 : UnheldKey.rsa,
+            publicKeyFormat: isP256 ? .eccX962Raw : .rsa2048Raw, signatureAlgorithm: algorithm, signCounter: 0,
+            account: account, deviceRegistration: deviceRegistration)
+    }
+}
+
+private enum UnheldKey {
+    /// The first point whose x is such a hash; every second number is one of a point.
+    static let p256: [UInt8] = {
+        for number in 0..<UInt8.max {
+            let point = [2] + Self.hash(number)
+            if let key = try? P256.Signing.PublicKey(compressedRepresentation: point) {
+                return Array(key.x963Representation)
+            }
+        }
+        return []
+    }()
+
+    /// An odd modulus of 2048 bits, with the usual exponent.
+    static let rsa: [UInt8] = {
+        var modulus = (0..<8).flatMap { Self.hash($0) }
+        modulus[0] |= 0x80
+        modulus[255] |= 1
+        return modulus + [1, 0, 1]
+    }()
+
+    private static func hash(_ number: UInt8) -> [UInt8] {
+        Array(SHA256.hash(data: Array("countersign: a key that nobody has".utf8) + [number]))
+    }
+}
