@@ -99,6 +99,7 @@ public struct CeremonyEngine: Sendable {
     let challenges: SourceBudget
     let codes: SourceBudget
     let guesses: SourceBudget
+    let refusals: SourceBudget
 
     /// An engine over a store. Throws `RequestError` where the configured factors make no policy.
     public init(
@@ -123,6 +124,9 @@ public struct CeremonyEngine: Sendable {
             burst: limits.codeBurst, perSecond: Double(limits.codesPerMinute) / 60, sources: limits.countedSources)
         self.guesses = SourceBudget(
             burst: limits.guessBurst, perSecond: Double(limits.guessesPerMinute) / 60, sources: limits.countedSources)
+        self.refusals = SourceBudget(
+            burst: limits.refusalBurst, perSecond: Double(limits.refusalsPerMinute) / 60,
+            sources: limits.countedSources)
     }
 
     var limits: Limits { self.configuration.limits }
@@ -148,6 +152,8 @@ extension SealingPurpose {
     static let browserIdentifier = SealingPurpose("browser identifier")
     static let inventedKey = SealingPurpose("invented key")
     static let inventedAccount = SealingPurpose("invented account")
+    static let inventedKeyTag = SealingPurpose("invented key tag")
+    static let inventedKeyMask = SealingPurpose("invented key mask")
 }
 
 extension AuditEvent.Kind {

@@ -15,6 +15,8 @@ struct Rules: Sendable {
     let authenticationPolicy: Policy
     /// The policy of a registration that names none.
     let registrationPolicy: Policy
+    /// How many keys the longest alternative of any policy needs: no answer with more can meet one.
+    let mostKeys: Int
 
     /// Throws `RequestError` where the configured factors make no policy of the models.
     init(
@@ -35,6 +37,9 @@ struct Rules: Sendable {
         // Answers are held against the general policies: a key of another account is refused by the account itself.
         self.authenticationPolicy = self.requests.policy(of: configuration.factors)
         self.registrationPolicy = self.requests.policy(of: configuration.enrolmentFactors)
+        self.mostKeys =
+            ([self.authenticationPolicy, self.registrationPolicy] + policies.names.compactMap { policies[$0] })
+            .flatMap(\.accepted).map(\.count).max() ?? 0
         try self.requests.check(self.authenticationPolicy)
         try self.requests.check(self.registrationPolicy)
     }

@@ -39,6 +39,11 @@ public struct Limits: Sendable, Equatable {
     public var challengeBurst = 30
     /// Public challenges that one source can ask for each second, on average.
     public var challengesPerSecond = 1.0
+    /// Refused answers that one source is told of at once. The phones of a company are one source, and right answers are
+    /// not counted.
+    public var refusalBurst = 300
+    /// Refused answers that it is told of each minute after that.
+    public var refusalsPerMinute = 300
     /// Sources that are counted one by one; the least recent is forgotten first.
     public var countedSources = 10_000
 

@@ -31,14 +31,13 @@ private final class WriterGate: Sendable {
 struct AnswerRaceTests {
     enum Change: Sendable, CaseIterable { case locked, deregistered }
 
-    @Test(
-        "A lock is 1403, a key that went is 1481; neither is a counter's fault", .timeLimit(.minutes(1)),
-        arguments: Change.allCases)
-    func changedMeanwhile(change: Change) async throws {
-        let gate = WriterGate()
-        let server = try TestServer(random: gate.random)
-        let (account, phone) = try await server.enrol()
-        let message = try phone.authenticate(try await server.claimSignIn(), counter: 2)
+    /// Answers while the writer is held back, until the answer is verified; `step` is what the writer does then, and
+    /// `change` comes after it, both before the answer is recorded.
+    private func answer<Answer: Sendable>(
+        _ server: TestServer, _ gate: WriterGate, _ account: AccountRecord,
+        step: @escaping @Sendable () -> CeremonyChange = { CeremonyChange() },
+        change: @escaping @Sendable () async throws -> Void = {}, _ answer: () async throws -> Answer
+    ) async throws -> Answer {
         // Steps are done one after the other: what waits behind this one is done before the answer is written.
         let other = CeremonyRecord(
             id: "other", kind: .authentication, accountID: account.id, createdAt: server.clock.now,
@@ -50,24 +49,85 @@ struct AnswerRaceTests {
             try await server.database.change(.id("other")) { _ in
                 begin.finish()
                 gate.wait()
-                var step = CeremonyChange()
-                if change == .deregistered { step.deregistration = .all }
-                return step
+                return step()
             }
         }
         for await _ in began {}
-        let locking = Task {
-            guard change == .locked else { return }
-            _ = try await server.directory.setLocked(true, username: "alice", by: "test")
-        }
+        let changing = Task { try await change() }
         for _ in 0..<20 { _ = try await server.database.account(id: account.id) }
         gate.arm()
-        let answer = try await server.engine.answerAuthentication(message)
+        let result = try await answer()
         _ = try await holding.value
-        try await locking.value
+        try await changing.value
+        return result
+    }
+
+    @Test(
+        "A lock is 1403, a key that went is 1481; neither is a counter's fault", .timeLimit(.minutes(1)),
+        arguments: Change.allCases)
+    func changedMeanwhile(change: Change) async throws {
+        let gate = WriterGate()
+        let server = try TestServer(random: gate.random)
+        let (account, phone) = try await server.enrol()
+        let message = try phone.authenticate(try await server.claimSignIn(), counter: 2)
+        let answer = try await self.answer(
+            server, gate, account,
+            step: {
+                var step = CeremonyChange()
+                if change == .deregistered { step.deregistration = .all }
+                return step
+            },
+            change: {
+                guard change == .locked else { return }
+                _ = try await server.directory.setLocked(true, username: "alice", by: "test")
+            }
+        ) {
+            try await server.engine.answerAuthentication(message)
+        }
         #expect(answer.response.statusCode == (change == .locked ? .forbidden : .unknownKeyID))
         let kinds = try await server.database.auditEntries(after: 0, limit: 999).map(\.event.kind.rawValue)
         #expect(!kinds.contains("counter-went-back") && kinds.last == "failed")
         #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
+    }
+
+    @Test("Where the account went with its ceremony, nothing was confirmed: 1491", .timeLimit(.minutes(1)))
+    func deletedBeforeAConfirmation() async throws {
+        let gate = WriterGate()
+        let server = try TestServer(random: gate.random)
+        let (account, phone) = try await server.enrol()
+        let dispatched = try await server.dispatch("Pay 10 EUR", to: account)
+        let request = try await server.engine.redeem(
+            token: try #require(dispatched.token), operation: .authentication)
+        let message = try phone.authenticate(request, counter: 2)
+        let answer = try await self.answer(
+            server, gate, account, change: { try await server.directory.delete(username: "alice", by: "test") }
+        ) {
+            try await server.engine.answerAuthentication(message, source: "a")
+        }
+        #expect(
+            answer.response == ServerResponse(statusCode: .invalidRequest, description: answer.response.description))
+        #expect(answer.authenticated == nil)
+        let kinds = try await server.database.auditEntries(after: 0, limit: 999).map(\.event.kind.rawValue)
+        #expect(kinds.last == "account-deleted" && !kinds.contains("transaction-confirmed"))
+    }
+
+    @Test("Where the account went with its activation, nothing was registered: 1491", .timeLimit(.minutes(1)))
+    func deletedBeforeARegistration() async throws {
+        let gate = WriterGate()
+        let server = try TestServer(random: gate.random)
+        let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        let activation = try await server.engine.createActivation(username: "alice", by: "test")
+        let request = try await server.engine.redeem(
+            token: try TestPhone.token(activation.link), operation: .registration)
+        let message = try TestPhone().register(request)
+        let answer = try await self.answer(
+            server, gate, account, change: { try await server.directory.delete(username: "alice", by: "test") }
+        ) {
+            try await server.engine.answerRegistration(message, source: "a")
+        }
+        #expect(answer.statusCode == .invalidRequest && answer.confirmation == nil)
+        #expect(try await server.database.credentials(accountID: account.id).isEmpty)
+        let kinds = try await server.database.auditEntries(after: 0, limit: 999).map(\.event.kind.rawValue)
+        #expect(kinds.last == "account-deleted" && !kinds.contains("registration-answered"))
     }
 }

@@ -26,10 +26,13 @@ final class TestServer: Sendable {
     let bank = DispatchingClient(id: "bank", name: "Demo Bank", origin: "http://127.0.0.1:8081")
     let browser = RandomSource.system.token()
 
-    init(random: RandomSource = .system, _ adjust: (inout CeremonyEngine.Configuration) -> Void = { _ in }) throws {
+    init(
+        random: RandomSource = .system, storeLimits: Limits = Limits(),
+        _ adjust: (inout CeremonyEngine.Configuration) -> Void = { _ in }
+    ) throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
         let key = KeyEncryptionKey()
-        let database = try SQLiteDatabase(folder: self.folder, key: key)
+        let database = try SQLiteDatabase(folder: self.folder, key: key, limits: storeLimits)
         self.database = database
         var configuration = CeremonyEngine.Configuration(
             issuer: "http://localhost:8080", serviceName: "Countersign", appID: "",

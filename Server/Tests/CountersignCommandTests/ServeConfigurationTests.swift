@@ -452,6 +452,8 @@ struct SettableLimitsTests {
         let limits = try SettableLimits.applied(["signInBurst": 5000, "guessesPerMinute": 1])
         #expect(limits.signInBurst == 5000 && limits.guessesPerMinute == 1)
         #expect(limits.codeBurst == Limits().codeBurst)
+        let refusals = try SettableLimits.applied(["refusalBurst": 7, "refusalsPerMinute": 8])
+        #expect(refusals.refusalBurst == 7 && refusals.refusalsPerMinute == 8)
         #expect(throws: CommandFailure.self) { try SettableLimits.applied(["signInBurst": 1_000_001]) }
     }
 

@@ -67,6 +67,34 @@ struct Answered: Error {
 }
 
 extension CeremonyEngine {
+    /// Counts an answer of `source` before it is judged, and gives back what was no refusal: of many at once no more are
+    /// refused than there are left. `judge` is told whether the source is past its budget; its refusal is not told then.
+    func judged<Answer>(
+        from source: String?, _ statusCode: (Answer) -> UAFStatusCode,
+        _ judge: (_ isPastBudget: Bool) async throws -> Answer
+    ) async throws -> Answer {
+        guard let source else { return try await judge(false) }
+        let shortage = self.refusals.spend(source, at: self.time.now())
+        let answer: Answer
+        do { answer = try await judge(shortage != nil) } catch {
+            if shortage == nil { self.refusals.refund(source) }
+            throw error
+        }
+        if [.ok, .accepted].contains(statusCode(answer)) {
+            if shortage == nil { self.refusals.refund(source) }
+        } else {
+            try CeremonyError.throwShortage(shortage, "a source sends too many answers that are refused")
+        }
+        return answer
+    }
+
+    /// Refuses what would have keys looked up only to be refused: more of them than any alternative of a policy needs, and
+    /// one of them twice, with the code `twice`.
+    func checkNames(_ keys: [CredentialID], twice: UAFStatusCode) throws {
+        guard keys.count <= self.rules.value.mostKeys else { throw Answered(.unacceptableAuthenticator) }
+        guard keys.count < 2 || Set(keys).count == keys.count else { throw Answered(twice) }
+    }
+
     /// Opens the state that a response brings back. Refuses what this server did not seal, and what comes too late.
     func openServerData(_ text: String?, operation: UAF.Operation, at now: Timestamp) throws
         -> (data: SealedServerData, origin: ServerDataOrigin)
@@ -90,11 +118,12 @@ extension CeremonyEngine {
     }
 
     /// Ends a ceremony because of an answer that was refused or that reports a failure, with its codes. An answer that
-    /// comes after another one changes nothing.
+    /// comes after another one changes nothing, and only reads.
     func end(
         _ id: String, _ event: CeremonyEvent, statusCode: UAFStatusCode?, audit: AuditEvent.Kind,
         context: ClientContext?, at now: Timestamp
     ) async throws {
+        guard let current = try await self.store.ceremony(.id(id)), current.phase != .ended else { return }
         do {
             _ = try await self.store.change(.id(id)) { record in
                 try self.handle(event, &record, at: now)

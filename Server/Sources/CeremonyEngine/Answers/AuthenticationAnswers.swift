@@ -8,17 +8,31 @@ extension CeremonyEngine {
     ///
     /// One write step: challenge consumed or ceremony ended, counters moved on, audit. Before the one of a ceremony the
     /// keys are read; for a challenge that the app asked for itself, the server's commonest answer, they are found and
-    /// the signature is verified within the step, which spares a read and two changes of thread. A message that is refused is answered with its 14xx code; thrown are errors of the store
-    /// alone. A refused answer to a ceremony ends it; one that names no ceremony changes nothing.
-    public func answerAuthentication(_ message: SendUAFResponse) async throws -> AuthenticationAnswer {
-        do {
-            return try await self.judgeAuthentication(message)
-        } catch let answered as Answered {
-            return AuthenticationAnswer(response: ServerResponse(answered))
+    /// the signature is verified within the step, which spares a read and two changes of thread. What can be held against
+    /// the message without its keys is, before either. A message that is refused is answered with its 14xx code; a
+    /// refused answer to a ceremony ends it; one that names no ceremony changes nothing.
+    ///
+    /// A key that was invented for a name that nobody has is judged as one that is registered, so that who does not hold
+    /// a key does not learn whether it is.
+    ///
+    /// `source` has a budget of refused answers; past it `tooManyRequests` is thrown in the place of a refusal, and keys
+    /// are found and signatures verified before the write step. A right answer is always taken. Without a source nothing
+    /// is counted. Else thrown are errors of the store alone.
+    public func answerAuthentication(_ message: SendUAFResponse, source: String? = nil) async throws
+        -> AuthenticationAnswer
+    {
+        try await self.judged(from: source, \.response.statusCode) { isPastBudget in
+            do {
+                return try await self.judgeAuthentication(message, readsFirst: isPastBudget)
+            } catch let answered as Answered {
+                return AuthenticationAnswer(response: ServerResponse(answered))
+            }
         }
     }
 
-    private func judgeAuthentication(_ message: SendUAFResponse) async throws -> AuthenticationAnswer {
+    private func judgeAuthentication(_ message: SendUAFResponse, readsFirst: Bool) async throws
+        -> AuthenticationAnswer
+    {
         let now = self.time.now()
         let context = try ClientContext(message.context)
         let response: UnverifiedAuthentication
@@ -47,7 +61,8 @@ extension CeremonyEngine {
         case .open(let policy):
             guard !response.isClientFailure else { return AuthenticationAnswer(response: ServerResponse(.ok)) }
             do {
-                return try await self.answerOpenChallenge(response, data, policyName: policy, at: now)
+                return try await self.answerOpenChallenge(
+                    response, data, policyName: policy, readsFirst: readsFirst, at: now)
             } catch let answered as Answered where answered.audit == .counterWentBack {
                 try await self.noteCounter(response, data, at: now)
                 throw answered
@@ -73,16 +88,18 @@ extension CeremonyEngine {
     private func answerCeremony(
         _ id: String, _ response: UnverifiedAuthentication, _ data: SealedServerData, at now: Timestamp
     ) async throws -> AuthenticationAnswer {
+        try self.checkNames(response.credentials, twice: .unacceptableContent)
         let (found, stored) = try await self.store.verificationMaterial(ceremonyID: id, keys: Self.keys(of: response))
         let ceremony = try self.checkAnswerable(found, at: now)
-        let credentials = stored.compactMap { $0 }
-        let verified = try self.verify(
+        let verifier = AuthenticationVerifier(self.relyingParty)
+        let checked = try Self.check(
             response,
             expected: ExpectedAuthentication(
                 challenge: data.challenge, appID: self.configuration.appID,
                 policy: try self.policy(ofRequest: ceremony.detail.policy, for: .authentication),
                 transaction: ceremony.transaction, serverData: response.serverData, account: ceremony.accountID),
-            credentials: credentials)
+            by: verifier)
+        let verified = try self.verify(checked, response, stored, by: verifier)
         let continuation = self.random.token()
         let accepted: CeremonyRecord?
         do {
@@ -97,7 +114,7 @@ extension CeremonyEngine {
                     record.continuationDigest = Sealing.digest(ofSecret: continuation)
                 }
                 var change = CeremonyChange()
-                change.advances = Self.advances(verified, credentials)
+                change.advances = Self.advances(verified, stored)
                 change.audit = [
                     AuditEvent(
                         record.kind == .transaction ? .transactionConfirmed : .authenticated, at: now,
@@ -111,32 +128,43 @@ extension CeremonyEngine {
         } catch let error as StoreError {
             throw try Self.answered(error)
         }
+        // Its account was deleted meanwhile, and the ceremony with it.
+        guard let accepted else { throw Answered(.invalidRequest) }
         self.hub.wake(id)
         var answer = ServerResponse(.ok)
-        if accepted?.phase == .answering {
+        if accepted.phase == .answering {
             answer.location = "\(self.configuration.issuer)/sign-in/continue?code=\(continuation)"
         }
         return AuthenticationAnswer(response: answer)
     }
 
     private func answerOpenChallenge(
-        _ response: UnverifiedAuthentication, _ data: SealedServerData, policyName: String?, at now: Timestamp
+        _ response: UnverifiedAuthentication, _ data: SealedServerData, policyName: String?, readsFirst: Bool,
+        at now: Timestamp
     ) async throws -> AuthenticationAnswer {
+        try self.checkNames(response.credentials, twice: .unacceptableContent)
         let policy = try self.policy(ofRequest: policyName, for: .authentication)
+        let verifier = AuthenticationVerifier(self.relyingParty)
+        let checked = try Self.check(
+            response,
+            expected: ExpectedAuthentication(
+                challenge: data.challenge, appID: self.configuration.appID, policy: policy,
+                serverData: response.serverData, account: data.username),
+            by: verifier)
         let challenge = AnsweredChallenge(
             digest: Sealing.digest(ofSecret: data.challenge.text), expiresAt: data.expiresAt)
+        if readsFirst {
+            let found = try await self.store.verificationMaterial(
+                challengeDigest: challenge.digest, keys: Self.keys(of: response))
+            guard let found else { throw Answered(.invalidRequest) }
+            _ = try self.verify(checked, response, found, by: verifier)
+        }
         let verified: VerifiedAuthentication?
         do {
             verified = try await self.store.answer(challenge, keys: Self.keys(of: response), at: now) { stored in
-                let credentials = stored.compactMap { $0 }
-                let verified = try self.verify(
-                    response,
-                    expected: ExpectedAuthentication(
-                        challenge: data.challenge, appID: self.configuration.appID, policy: policy,
-                        serverData: response.serverData, account: data.username),
-                    credentials: credentials)
+                let verified = try self.verify(checked, response, stored, by: verifier)
                 var change = CeremonyChange()
-                change.advances = Self.advances(verified, credentials)
+                change.advances = Self.advances(verified, stored)
                 change.audit = [
                     AuditEvent(
                         .authenticated, at: now, accountID: verified.account, detail: verified.deviceRegistration)
@@ -157,17 +185,29 @@ extension CeremonyEngine {
         response.credentials.map { ($0.aaid.text, $0.keyID.bytes) }
     }
 
+    private static func check(
+        _ response: UnverifiedAuthentication, expected: ExpectedAuthentication, by verifier: AuthenticationVerifier
+    ) throws -> CheckedAuthentication {
+        do { return try verifier.check(response, expected: expected) } catch { throw Answered(error) }
+    }
+
     /// The standard's rules, and then the server's own: only who holds a key learns that it may not be used.
+    ///
+    /// `stored` is what there is of each of the response's keys, in their order.
     private func verify(
-        _ response: UnverifiedAuthentication, expected: ExpectedAuthentication, credentials: [StoredCredential]
+        _ checked: CheckedAuthentication, _ response: UnverifiedAuthentication, _ stored: [StoredCredential?],
+        by verifier: AuthenticationVerifier
     ) throws -> VerifiedAuthentication {
-        let keys = try credentials.map { try RegisteredCredential($0.credential) }
+        let keys = try zip(response.credentials, stored).compactMap { id, stored in
+            try stored.map { try RegisteredCredential($0.credential) } ?? self.inventedKey(id)
+        }
         let verified: VerifiedAuthentication
-        do {
-            verified = try AuthenticationVerifier(self.relyingParty)
-                .verify(response, expected: expected, credentials: keys)
-        } catch { throw self.answered(error, response, keys) }
-        guard credentials.allSatisfy({ $0.credential.isActive && !$0.isAccountLocked }) else {
+        do { verified = try verifier.verify(checked, credentials: keys) } catch {
+            throw self.answered(error, response, keys)
+        }
+        // Nobody can sign for a key that is not there; who could must not be somebody.
+        guard stored.allSatisfy({ $0 != nil }) else { throw Answered(.unacceptableContent) }
+        guard stored.allSatisfy({ $0?.credential.isActive == true && $0?.isAccountLocked == false }) else {
             throw Answered(.forbidden)
         }
         return verified
@@ -194,13 +234,13 @@ extension CeremonyEngine {
         return answered
     }
 
-    private static func advances(_ verified: VerifiedAuthentication, _ credentials: [StoredCredential])
+    private static func advances(_ verified: VerifiedAuthentication, _ stored: [StoredCredential?])
         -> [CounterAdvance]
     {
         verified.signatures.compactMap { signature in
-            credentials.first {
-                $0.credential.keyID == signature.id.keyID.bytes && $0.credential.aaid == signature.id.aaid.text
-            }.map { CounterAdvance(credentialID: $0.credential.id, counter: signature.newSignCounter) }
+            stored.lazy.compactMap { $0?.credential }.first {
+                $0.keyID == signature.id.keyID.bytes && $0.aaid == signature.id.aaid.text
+            }.map { CounterAdvance(credentialID: $0.id, counter: signature.newSignCounter) }
         }
     }
 }

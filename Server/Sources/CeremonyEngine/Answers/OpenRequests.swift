@@ -1,4 +1,3 @@
-import Foundation
 import Store
 public import UAF
 import UAFRelyingParty
@@ -41,8 +40,11 @@ extension CeremonyEngine {
                 guard let aaid = try? AAID(key.aaid), let keyID = try? KeyID(key.keyID) else {
                     throw StoreError(.corrupt, "a stored key without a proper name")
                 }
+                // By its name alone: enough for a request, and no signature verifies with it.
                 return RegisteredCredential(
-                    named: CredentialID(aaid: aaid, keyID: keyID), account: known.accountID, device: key.deviceID)
+                    id: CredentialID(aaid: aaid, keyID: keyID), publicKey: [],
+                    publicKeyFormat: AuthenticatorModel.publicKeyFormat, signatureAlgorithm: .p256Raw, signCounter: 0,
+                    account: known.accountID, deviceRegistration: key.deviceID)
             }
             do {
                 return try request(known.accountID, keys)
@@ -96,47 +98,5 @@ extension CeremonyEngine {
             statusCode: .ok, operation: operation,
             uafRequest: String(decoding: try message(challenge, serverData), as: UTF8.self),
             lifetimeMilliseconds: self.limits.challengeLifetime.milliseconds)
-    }
-
-    /// An account for a name that nobody has: an identifier of the form and length of every other one, and keys that
-    /// nobody has. They are of one device, two or three, each of which meets one of the policy's alternatives. By
-    /// whichever policy it is asked, a device has one key of a model.
-    ///
-    /// Spellings that Unicode holds for the same are the same name, as they are for accounts.
-    private func inventedAccount(_ username: String, for policy: Policy, _ rules: Rules) throws
-        -> (id: String, keys: [RegisteredCredential])
-    {
-        let seed = self.sealing.code(username.precomposedStringWithCanonicalMapping, purpose: .inventedKey)
-        let id = Base64URL.encode(self.sealing.code(seed, purpose: .inventedAccount).prefix(16))
-        // Most people have one device.
-        let devices = seed[0] < 160 ? 1 : seed[0] < 232 ? 2 : 3
-        var keys: [RegisteredCredential] = []
-        for device in 1...devices {
-            let alternative = policy.accepted[Int(seed[device]) % policy.accepted.count]
-            var models: [AAID] = []
-            for criterion in alternative {
-                let known = rules.requests.models(meeting: criterion, in: policy)
-                guard !known.isEmpty else { throw CeremonyError(.invalidRequest, "a policy that nothing meets") }
-                let model = known[Int(seed[device + 3]) % known.count]
-                let earlier = models.count { $0 == model }
-                models.append(model)
-                let name = self.sealing.code(
-                    seed + [UInt8(device)] + Array(model.text.utf8) + [UInt8(truncatingIfNeeded: earlier)],
-                    purpose: .inventedKey)
-                keys.append(
-                    RegisteredCredential(
-                        named: CredentialID(aaid: model, keyID: try KeyID(name)), account: id, device: "\(device)"))
-            }
-        }
-        return (id, keys)
-    }
-}
-
-extension RegisteredCredential {
-    /// A key by its name alone: enough for a request, and no signature verifies with it.
-    fileprivate init(named id: CredentialID, account: String, device: String) {
-        self.init(
-            id: id, publicKey: [], publicKeyFormat: AuthenticatorModel.publicKeyFormat, signatureAlgorithm: .p256Raw,
-            signCounter: 0, account: account, deviceRegistration: device)
     }
 }

@@ -9,12 +9,15 @@ extension CeremonyEngine {
     ///
     /// Out of band the keys are a new device's and stay pending, and the answer (1202) carries the number that the phone
     /// shows; in the app they join the device that has just authenticated, in place of its keys of the same models, and
-    /// are active at once (1200). Refusals as in ``answerAuthentication(_:)``.
-    public func answerRegistration(_ message: SendUAFResponse) async throws -> ServerResponse {
-        do {
-            return try await self.judgeRegistration(message)
-        } catch let answered as Answered {
-            return ServerResponse(answered.statusCode)
+    /// are active at once (1200). Refusals, and the budget of `source`, as in ``answerAuthentication(_:source:)``.
+    public func answerRegistration(_ message: SendUAFResponse, source: String? = nil) async throws -> ServerResponse {
+        // The keys are found and verified before the write step in any case.
+        try await self.judged(from: source, \.statusCode) { _ in
+            do {
+                return try await self.judgeRegistration(message)
+            } catch let answered as Answered {
+                return ServerResponse(answered.statusCode)
+            }
         }
     }
 
@@ -52,16 +55,18 @@ extension CeremonyEngine {
         _ id: String, _ response: UnverifiedRegistration, _ data: SealedServerData, _ context: ClientContext,
         at now: Timestamp
     ) async throws -> ServerResponse {
+        try self.checkNames(response.credentials, twice: .unacceptableKey)
         let (found, stored) = try await self.store.verificationMaterial(ceremonyID: id, keys: Self.keys(of: response))
         let ceremony = try self.checkAnswerable(found, at: now)
-        let existing = Self.existing(response, stored)
+        let existing = self.existing(response, stored)
         guard let accountID = ceremony.accountID else { throw Answered(.invalidRequest) }
         let policy = try self.policy(ofRequest: ceremony.detail.policy, for: .registration)
         let verified = try self.verify(response, data, policy, existing: existing, at: now)
         let registration = self.registration(verified, accountID: accountID, name: context.deviceName, at: now)
         let number = self.confirmationNumber()
+        let accepted: CeremonyRecord?
         do {
-            _ = try await self.store.change(.id(id)) { record in
+            accepted = try await self.store.change(.id(id)) { record in
                 try self.handle(.accept, &record, at: now)
                 record.deviceID = registration.device.id
                 record.confirmationCode = self.confirmationCode(number, ceremonyID: id)
@@ -81,6 +86,8 @@ extension CeremonyEngine {
         } catch let error as StoreError where error.code == .conflict {
             throw Answered(.unacceptableKey)
         }
+        // Its account was deleted meanwhile, and the ceremony with it.
+        guard accepted != nil else { throw Answered(.invalidRequest) }
         self.hub.wake(id)
         var answer = ServerResponse(.accepted)
         answer.confirmation = ServerResponse.Confirmation(
@@ -92,6 +99,7 @@ extension CeremonyEngine {
     private func addKeys(
         _ response: UnverifiedRegistration, _ data: SealedServerData, policyName: String?, at now: Timestamp
     ) async throws -> ServerResponse {
+        try self.checkNames(response.credentials, twice: .unacceptableKey)
         guard let accountID = data.username, let deviceID = data.device,
             let account = try await self.store.account(id: accountID)
         else { throw Answered(.invalidRequest) }
@@ -100,7 +108,7 @@ extension CeremonyEngine {
         let material = try await self.store.verificationMaterial(
             challengeDigest: digest, keys: Self.keys(of: response))
         guard let stored = material else { throw Answered(.invalidRequest) }
-        let existing = Self.existing(response, stored)
+        let existing = self.existing(response, stored)
         let verified = try self.verify(response, data, policy, existing: existing, at: now)
         guard !account.isLocked else { throw Answered(.forbidden) }
         guard let device = try await self.store.devices(accountID: accountID).first(where: { $0.id == deviceID }) else {
@@ -135,10 +143,9 @@ extension CeremonyEngine {
         response.credentials.map { ($0.aaid.text, $0.keyID.bytes) }
     }
 
-    private static func existing(_ response: UnverifiedRegistration, _ stored: [StoredCredential?])
-        -> Set<CredentialID>
-    {
-        Set(zip(response.credentials, stored).filter { $1 != nil }.map(\.0))
+    /// The keys that are registered. One that was invented counts as such: whoever tries a name must not learn which.
+    private func existing(_ response: UnverifiedRegistration, _ stored: [StoredCredential?]) -> Set<CredentialID> {
+        Set(zip(response.credentials, stored).filter { $1 != nil || self.inventedKey($0) != nil }.map(\.0))
     }
 
     private func verify(

@@ -18,8 +18,8 @@ enum SettableLimits {
     /// What one source of public requests may do.
     private static let budgets: [String: any WritableKeyPath<Limits, Int> & Sendable] = [
         "challengeBurst": \.challengeBurst, "codeBurst": \.codeBurst, "codesPerMinute": \.codesPerMinute,
-        "guessBurst": \.guessBurst, "guessesPerMinute": \.guessesPerMinute, "signInBurst": \.signInBurst,
-        "signInsPerMinute": \.signInsPerMinute,
+        "guessBurst": \.guessBurst, "guessesPerMinute": \.guessesPerMinute, "refusalBurst": \.refusalBurst,
+        "refusalsPerMinute": \.refusalsPerMinute, "signInBurst": \.signInBurst, "signInsPerMinute": \.signInsPerMinute,
     ]
 
     /// The largest budget: past it there is none.

@@ -107,7 +107,7 @@ struct UAFRoutes: Sendable {
         } catch is UAFError {
             return Self.message(ServerResponse(statusCode: .badRequest).serialized)
         }
-        let answer = try await self.ceremonies.answerRegistration(message)
+        let answer = try await self.ceremonies.answerRegistration(message, source: context.source)
         if answer.confirmation != nil { self.trace?.record(.confirmationNumberShown, trace: request.trace) }
         return Self.message(answer.serialized)
     }
@@ -119,7 +119,7 @@ struct UAFRoutes: Sendable {
         } catch is UAFError {
             return Self.message(ServerResponse(statusCode: .badRequest).serialized)
         }
-        let answer = try await self.ceremonies.answerAuthentication(message)
+        let answer = try await self.ceremonies.answerAuthentication(message, source: context.source)
         var response = answer.response
         if response.statusCode == .ok {
             self.trace?.record(.authenticationAccepted, trace: request.trace)

@@ -22,6 +22,8 @@ struct SourceBudgetTests {
         limits.codesPerMinute = 6
         limits.guessBurst = 2
         limits.guessesPerMinute = 6
+        limits.refusalBurst = 2
+        limits.refusalsPerMinute = 6
         return limits
     }
 
@@ -119,6 +121,31 @@ struct SourceBudgetTests {
                 statuses.append(answer.status.code)
             }
             #expect(statuses == [303, 303, 303, isOne ? 429 : 303])
+        }
+    }
+
+    @Test("Refused answers of phones, to a registration and to an authentication, are counted together")
+    func refusedAnswers() async throws {
+        let server = try await self.server()
+        try await self.live(server).test(.live) { client in
+            func answer(_ operation: String, _ address: String) async throws -> TestResponse {
+                var headers = try self.from(address)
+                headers[.contentType] = "application/fido+uaf; charset=utf-8"
+                return try await client.execute(
+                    uri: "/uaf/1.1/\(operation)", method: .post, headers: headers,
+                    body: ByteBuffer(string: #"{"uafResponse":"[]"}"#))
+            }
+            for operation in ["registration", "authentication"] {
+                let refused = try await answer(operation, "192.0.2.1")
+                #expect(refused.status == .ok && String(buffer: refused.body).contains("1400"))
+            }
+            for operation in ["registration", "authentication"] {
+                let refused = try await answer(operation, "192.0.2.1")
+                #expect(refused.status == .tooManyRequests)
+                #expect(refused.headers[.retryAfter] == "10")
+                #expect(refused.headers[.contentType] == "application/problem+json")
+            }
+            #expect(try await answer("authentication", "192.0.2.2").status == .ok)
         }
     }
 

@@ -1,0 +1,327 @@
+import CeremonyEngine
+import Dispatch
+import SQLiteStore
+import Store
+import Testing
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+/// Keeps the writer of a server's store busy: every further step is refused, and what only reads goes on.
+private final class BusyWriter: Sendable {
+    static let limits: Limits = {
+        var limits = Limits()
+        limits.waitingSteps = 1
+        return limits
+    }()
+
+    private let release = DispatchSemaphore(value: 0)
+    private let steps: [Task<Void, any Error>]
+
+    /// For a server with a store of these ``limits``.
+    init(_ server: TestServer) async throws {
+        let (began, begin) = AsyncStream.makeStream(of: Void.self)
+        let (full, fill) = AsyncStream.makeStream(of: Void.self)
+        let ceremony = CeremonyRecord(
+            id: "busy", kind: .authentication, createdAt: server.clock.now,
+            expiresAt: server.clock.now + .seconds(600), detail: CeremonyDetail())
+        try await server.database.createCeremony(ceremony, tokens: [], audit: nil)
+        let (database, release) = (server.database, self.release)
+        let holding = Task {
+            _ = try await database.change(.id("busy")) { _ in
+                begin.finish()
+                release.wait()
+                return CeremonyChange()
+            }
+        }
+        for await _ in began {}
+        // There is one place to wait in: of two that come, one is told so.
+        let waiting = (0..<2).map { _ in
+            Task {
+                do { try await database.assertWritable() } catch let error as StoreError
+                    where error.code == .unavailable
+                {
+                    fill.finish()
+                }
+            }
+        }
+        self.steps = [holding] + waiting
+        for await _ in full {}
+    }
+
+    func stop() async throws {
+        self.release.signal()
+        for step in self.steps { try await step.value }
+    }
+}
+
+@Suite("Decision 6, FIDO UAF §8.2 and §8.4: what is refused without the store's work")
+struct AnswerCostTests {
+    /// What is wrong with an answer that can be told from the answer alone.
+    enum Fault: CaseIterable, Sendable {
+        case tooManyKeys, oneKeyTwice, otherHash, otherChallenge, unknownModel
+
+        var code: UAFStatusCode {
+            switch self {
+            case .tooManyKeys: .unacceptableAuthenticator
+            case .oneKeyTwice, .otherHash: .unacceptableContent
+            case .otherChallenge: .invalidRequest
+            case .unknownModel: .unknownAAID
+            }
+        }
+    }
+
+    private func answer(_ request: ReturnUAFRequest, _ key: CredentialID, _ fault: Fault) throws -> SendUAFResponse {
+        switch fault {
+        case .tooManyKeys:
+            let others = try (0..<5).map { _ in try Forgery.unknownKey(key.aaid) }
+            return try Forgery.authentication(request, keys: [key] + others)
+        case .oneKeyTwice: return try Forgery.authentication(request, keys: [key, key])
+        case .otherHash:
+            return try Forgery.authentication(
+                request, keys: [key], finalChallengeHash: [UInt8](repeating: 0, count: 32))
+        case .otherChallenge:
+            return try Forgery.authentication(request, keys: [key], challenge: Challenge(random: .system))
+        case .unknownModel:
+            return try Forgery.authentication(request, keys: [try Forgery.unknownKey(try AAID("ABCD#0001"))])
+        }
+    }
+
+    private func server() throws -> TestServer {
+        try TestServer { $0.factors = [[.pin], [.fingerprint, .pin]] }
+    }
+
+    @Test(
+        "An answer to an open challenge whose own words refuse it never comes to the store", arguments: Fault.allCases)
+    func openChallenge(fault: Fault) async throws {
+        let server = try self.server()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let message = try self.answer(request, phone.id, fault)
+        // With a store that is closed every step and every read fails.
+        await server.database.close()
+        let answer = try await server.engine.answerAuthentication(message)
+        #expect(answer.response.statusCode == fault.code && answer.response.newUAFRequest == nil)
+        await #expect(throws: StoreError.self) {
+            try await server.engine.answerAuthentication(try Forgery.authentication(request, keys: [phone.id]))
+        }
+    }
+
+    @Test("As many keys as the longest alternative needs are looked up, and not one more")
+    func longestAlternative() async throws {
+        let server = try self.server()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        for (others, code) in [(1, UAFStatusCode.unknownKeyID), (2, .unacceptableAuthenticator)] {
+            let keys = try [phone.id] + (0..<others).map { _ in try Forgery.unknownKey(phone.aaid) }
+            let answer = try await server.engine.answerAuthentication(try Forgery.authentication(request, keys: keys))
+            #expect(answer.response.statusCode == code)
+        }
+        var policies = PolicyCatalog()
+        let pin = MatchCriteria(aaid: [phone.aaid])
+        try policies.add(
+            Policy(accepted: [[pin, pin, pin]]), named: "three", metadata: server.engine.metadata)
+        try server.engine.replaceRules(
+            metadata: server.engine.metadata, policies: policies, channelBinding: .ignore)
+        let keys = try [phone.id] + (0..<2).map { _ in try Forgery.unknownKey(phone.aaid) }
+        let answer = try await server.engine.answerAuthentication(try Forgery.authentication(request, keys: keys))
+        #expect(answer.response.statusCode == .unknownKeyID, "a policy that can be named counts, too")
+    }
+
+    @Test(
+        "Too many keys, or one twice, are refused with one look at the ceremony",
+        arguments: [Fault.tooManyKeys, .oneKeyTwice])
+    func ceremony(fault: Fault) async throws {
+        let server = try self.server()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.claimSignIn()
+        let message = try self.answer(request, phone.id, fault)
+        #expect(try await server.engine.answerAuthentication(message).response.statusCode == fault.code)
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
+    }
+
+    @Test("A registration of too many keys, or of one twice, looks none up", arguments: [true, false])
+    func registration(isTwice: Bool) async throws {
+        let server = try self.server()
+        let (account, phone) = try await server.enrol()
+        let request = try await server.engine.registrationRequest(of: try await server.device(of: account))
+        let key = try Forgery.unknownKey(phone.aaid)
+        let keys = isTwice ? [key, key] : try [key] + (0..<2).map { _ in try Forgery.unknownKey(phone.aaid) }
+        let message = try Forgery.registration(request, keys: keys)
+        await server.database.close()
+        #expect(
+            try await server.engine.answerRegistration(message).statusCode
+                == (isTwice ? .unacceptableKey : .unacceptableAuthenticator))
+        await #expect(throws: StoreError.self) {
+            try await server.engine.answerRegistration(try Forgery.registration(request, keys: [key]))
+        }
+    }
+
+    @Test("What comes after the end of its ceremony does not come to the writer", arguments: [true, false])
+    func afterTheEnd(isFailure: Bool) async throws {
+        let server = try TestServer(storeLimits: BusyWriter.limits)
+        let (_, phone) = try await server.enrol()
+        let request = try await server.claimSignIn()
+        let first = try phone.authenticate(request, counter: 2)
+        #expect(try await server.engine.answerAuthentication(first).response.statusCode == .ok)
+        let writer = try await BusyWriter(server)
+        for _ in 0..<3 {
+            let again = isFailure ? try phone.giveUp(request, clientErrorCode: 3) : first
+            let answer = try await server.engine.answerAuthentication(again)
+            #expect(answer.response.statusCode == (isFailure ? .ok : .invalidRequest))
+        }
+        try await writer.stop()
+    }
+
+    @Test("A source past its budget has its wrong answers refused without the writer, and its right ones taken")
+    func pastTheBudget() async throws {
+        let server = try TestServer(storeLimits: BusyWriter.limits) {
+            $0.limits.refusalBurst = 1
+            $0.limits.refusalsPerMinute = 6
+        }
+        let (_, phone) = try await server.enrol()
+        let request = try await server.engine.authenticationRequest(username: "alice", source: "a")
+        let wrong = try phone.authenticate(request, counter: 2, fault: .signature)
+        let refused = try await server.engine.answerAuthentication(wrong, source: "a")
+        #expect(refused.response.statusCode == .unacceptableContent)
+        let writer = try await BusyWriter(server)
+        for _ in 0..<3 {
+            let error = await #expect(throws: CeremonyError.self) {
+                try await server.engine.answerAuthentication(wrong, source: "a")
+            }
+            #expect(error?.code == .tooManyRequests && error?.retryAfterSeconds == 10)
+        }
+        try await writer.stop()
+        let right = try await server.engine.answerAuthentication(
+            try phone.authenticate(request, counter: 2), source: "a")
+        #expect(right.response.statusCode == .ok && right.authenticated != nil)
+    }
+}
+
+@Suite("Decision 3: the budget of refused answers")
+struct RefusalBudgetTests {
+    private func server() throws -> TestServer {
+        try TestServer {
+            $0.limits.refusalBurst = 3
+            $0.limits.refusalsPerMinute = 6
+            $0.limits.challengeBurst = 1000
+        }
+    }
+
+    /// The code of an answer; `nil`: the source is past its budget.
+    private func code(_ message: SendUAFResponse, from source: String?, _ server: TestServer) async throws
+        -> UAFStatusCode?
+    {
+        do {
+            return try await server.engine.answerAuthentication(message, source: source).response.statusCode
+        } catch let error as CeremonyError where error.code == .tooManyRequests {
+            return nil
+        }
+    }
+
+    @Test("Refusals use it up, whatever was refused; another source, and who is not counted, have theirs")
+    func usedUp() async throws {
+        let server = try self.server()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let wrong = try phone.authenticate(request, counter: 2, fault: .signature)
+        #expect(try await self.code(wrong, from: "a", server) == .unacceptableContent)
+        #expect(try await self.code(SendUAFResponse(uafResponse: "[]"), from: "a", server) == .badRequest)
+        let unknown = try Forgery.authentication(request, keys: [try Forgery.unknownKey(phone.aaid)])
+        #expect(try await self.code(unknown, from: "a", server) == .unknownKeyID)
+        for message in [wrong, unknown, SendUAFResponse(uafResponse: "[]")] {
+            #expect(try await self.code(message, from: "a", server) == nil)
+        }
+        #expect(try await self.code(wrong, from: "b", server) == .unacceptableContent)
+        for _ in 0..<9 { #expect(try await self.code(wrong, from: nil, server) == .unacceptableContent) }
+        server.clock.advance(.seconds(10))
+        #expect(try await self.code(wrong, from: "a", server) == .unacceptableContent)
+        #expect(try await self.code(wrong, from: "a", server) == nil)
+    }
+
+    @Test("Right answers and failures that a phone reports are not counted, before its end and past it")
+    func rightAnswers() async throws {
+        let server = try self.server()
+        let (_, phone) = try await server.enrol()
+        var counter: UInt32 = 1
+        func right() async throws {
+            for _ in 0..<5 {
+                let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+                counter += 1
+                let answer = try phone.authenticate(request, counter: counter)
+                #expect(try await self.code(answer, from: "a", server) == .ok)
+                #expect(try await self.code(try phone.giveUp(request, clientErrorCode: 3), from: "a", server) == .ok)
+                counter += 1
+                let signIn = try phone.authenticate(
+                    try await server.claimSignIn("to \(counter)"), counter: counter)
+                #expect(try await self.code(signIn, from: "a", server) == .ok)
+            }
+        }
+        try await right()
+        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let wrong = try phone.authenticate(request, counter: 99, fault: .signature)
+        for _ in 0..<3 { #expect(try await self.code(wrong, from: "a", server) == .unacceptableContent) }
+        #expect(try await self.code(wrong, from: "a", server) == nil)
+        try await right()
+        #expect(try await self.code(wrong, from: "a", server) == nil)
+    }
+
+    @Test("Of many wrong answers at once no more are told than there are left")
+    func atOnce() async throws {
+        let server = try self.server()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let wrong = try phone.authenticate(request, counter: 2, fault: .signature)
+        let codes = try await withThrowingTaskGroup(of: UAFStatusCode?.self) { group in
+            for _ in 0..<64 { group.addTask { try await self.code(wrong, from: "a", server) } }
+            return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        }
+        #expect(codes == [.unacceptableContent: 3, nil: 61])
+    }
+
+    @Test("A wrong answer past the budget ends its ceremony all the same")
+    func ceremony() async throws {
+        let server = try self.server()
+        let (_, phone) = try await server.enrol()
+        for _ in 0..<3 { _ = try await self.code(SendUAFResponse(uafResponse: "[]"), from: "a", server) }
+        let request = try await server.claimSignIn()
+        let wrong = try phone.authenticate(request, counter: 2, fault: .signature)
+        #expect(try await self.code(wrong, from: "a", server) == nil)
+        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
+    }
+
+    @Test("Registrations are counted with them")
+    func registrations() async throws {
+        let server = try self.server()
+        _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        func answer(_ fault: TestPhone.Fault?) async throws -> UAFStatusCode? {
+            let activation = try await server.engine.createActivation(username: "alice", by: "test")
+            let request = try await server.engine.redeem(
+                token: try TestPhone.token(activation.link), operation: .registration)
+            do {
+                return try await server.engine.answerRegistration(
+                    try TestPhone().register(request, fault: fault), source: "a"
+                ).statusCode
+            } catch let error as CeremonyError where error.code == .tooManyRequests { return nil }
+        }
+        for _ in 0..<4 { #expect(try await answer(nil) == .accepted) }
+        for _ in 0..<3 { #expect(try await answer(.signature) == .unacceptableAttestation) }
+        #expect(try await answer(.signature) == nil)
+        #expect(try await answer(nil) == .accepted)
+    }
+
+    @Test("A store that fails is not the source's fault")
+    func storeFailure() async throws {
+        let server = try self.server()
+        let (_, phone) = try await server.enrol()
+        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let message = try phone.authenticate(request, counter: 2)
+        await server.database.close()
+        for _ in 0..<5 {
+            await #expect(throws: StoreError.self) {
+                try await server.engine.answerAuthentication(message, source: "a")
+            }
+        }
+        #expect(try await self.code(SendUAFResponse(uafResponse: "[]"), from: "a", server) == .badRequest)
+    }
+}
