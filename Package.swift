@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The SDK: what an app developer adds to an app. It resolves swift-crypto, swift-asn1 and swift-log, and nothing else.
+/// The SDK: what an app developer adds to an app. It resolves swift-crypto and, through it, swift-asn1.
 /// The server is a package of its own, in `Server/`.
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -19,8 +19,7 @@ let package = Package(
             name: "CountersignProtocols", targets: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", "UAFClient"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2")
     ],
     targets: [
         // Floor 0
