@@ -178,7 +178,8 @@ struct DispatchTests {
         }
     }
 
-    @Test func aBackEndIsToldEachState() async throws {
+    @Test(arguments: [true, false])
+    func aBackEndIsToldEachState(isConfirmed: Bool) async throws {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
         let dispatched = try await server.dispatch("Pay", to: account)
@@ -189,9 +190,15 @@ struct DispatchTests {
         let request = try await server.engine.redeem(
             token: try #require(dispatched.token), operation: .authentication)
         #expect(try await events.next()?.state == .clientAuthenticating)
-        _ = try await server.engine.answerAuthentication(try phone.giveUp(request, clientErrorCode: 16))
+        let answer =
+            isConfirmed ? try phone.authenticate(request, counter: 2) : try phone.giveUp(request, clientErrorCode: 16)
+        _ = try await server.engine.answerAuthentication(answer)
         let last = try await events.next()
-        #expect(last?.state == .failed && last?.clientErrorCode == 16 && last?.asmStatusCode == 3)
+        if isConfirmed {
+            #expect(last?.state == .succeeded && last?.uafStatusCode == 1200 && last?.confirmation != nil)
+        } else {
+            #expect(last?.state == .failed && last?.clientErrorCode == 16 && last?.asmStatusCode == 3)
+        }
         #expect(try await events.next() == nil)
     }
 
