@@ -7,8 +7,8 @@ public typealias OpenIDStore = AuthorizationStore & ClientStore & SessionStore &
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.
 ///
-/// It has no state of its own but a copy of its keys and the budgets of sources: any number of them can answer over one store. What a caller did
-/// wrong is a result; only ``StoreError`` and, where said, `OAuthError` are thrown.
+/// It has no state of its own but a copy of its keys and the budgets of sources: any number of them can answer over one
+/// store. What a caller did wrong is a result; only ``StoreError`` and, where said, `OAuthError` are thrown.
 public struct OpenIDProvider: Sendable {
     /// What an operator chooses.
     public struct Configuration: Sendable {

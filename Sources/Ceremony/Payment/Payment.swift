@@ -13,9 +13,10 @@ import Foundation
 ///     Date: 2026-12-01
 ///
 /// `Account` stands in the place of `IBAN` for a number of another kind; the last two lines may be missing. No value
-/// holds a line feed, so no value can pass for a line of its own. ``init(amount:currency:payee:account:reference:executionDate:)``
-/// brings values into their one spelling, for the server; ``init(recognizing:)`` takes that spelling and no other, for
-/// the phone.
+/// holds a line feed, so no value can pass for a line of its own.
+///
+/// ``init(amount:currency:payee:account:reference:executionDate:)`` brings values into their one spelling, for the
+/// server; ``init(recognizing:)`` takes that spelling and no other, for the phone.
 public struct Payment: Hashable, Sendable, CustomStringConvertible {
     /// How much, in which currency.
     public let amount: PaymentAmount

@@ -85,8 +85,8 @@ extension AuthenticatorModule {
     /// Signs with one key (Sign): verifies the person by what the key's model wants, counts, signs.
     ///
     /// With a `transaction` verification confirms it: mode 2 with its hash. The person has seen a text; a picture is
-    /// shown here. A silent authenticator confirms nothing and refuses one. Throws ``OperationFailure``, `CancellationError` and
-    /// ``StorageError``; after the last one no signature has left.
+    /// shown here. A silent authenticator confirms nothing and refuses one. Throws ``OperationFailure``,
+    /// `CancellationError` and ``StorageError``; after the last one no signature has left.
     public func authenticate(
         _ name: KeyName, appID: String, finalChallenge: String, transaction: Transaction?,
         verification: any UserInteraction

@@ -157,7 +157,9 @@ public actor AuthenticatorModule {
             }.map(\.name))
     }
 
-    /// Deletes every key of this app that is not in `names`: leftovers of a registration that was cut off. Throws ``StorageError``.
+    /// Deletes every key of this app that is not in `names`: leftovers of a registration that was cut off.
+    ///
+    /// Throws ``StorageError``.
     public func deleteAll(except names: Set<KeyName>) throws {
         try self.delete(self.ownKeys.map(\.name).filter { !names.contains($0) })
     }

@@ -26,7 +26,8 @@ public struct DispatchRequest: Sendable {
     /// `op` of the wrapped request; back ends dispatch authentications and deregistrations.
     public var operation: UAF.Operation?
     /// `context` of the wrapped request. For an authentication `subject` for a known person, `transaction` for a text or
-    /// `payment` for typed fields to agree to, and `policy` for a named policy; for a deregistration that of ``CeremonyEngine/deregister(_:client:)``.
+    /// `payment` for typed fields to agree to, and `policy` for a named policy; for a deregistration that of
+    /// ``CeremonyEngine/deregister(_:client:)``.
     public var context: JSONObject?
 
     /// Asks for a dispatch.
