@@ -4,7 +4,7 @@ public import UAF
 public struct UAFRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// What the peer is told (§5.1).
     public let statusCode: UAFStatusCode
-    /// Which rule refused: a stable name of few values, for logs and metrics.
+    /// Which rule refused: a stable name of few values.
     public let step: VerificationStep
     /// For the log. Not for the peer.
     public let reason: String
