@@ -23,7 +23,7 @@ private struct FailCase: CustomTestStringConvertible, Sendable {
     }()
 }
 
-@Suite("Every parser that reads from outside (RFC 8259, UAF 1.1 §3, RFC 7515 to 7517)")
+@Suite("Every parser that reads from outside (RFC 8259, uaf-sections §3, RFC 7515 to 7517)")
 struct ReplayTests {
     @Test("Bytes that a parser once did wrong are read or refused as they should be", arguments: FailCase.all)
     private func failCase(failCase: FailCase) {

@@ -8,7 +8,7 @@ import _Primitives
     import Foundation
 #endif
 
-@Suite("Operations parity 2.4: the out-of-band payload on the wire")
+@Suite("Operations parity 25, 27, 29, 80: the out-of-band payload on the wire")
 struct OutOfBandPayloadTests {
     /// The wire form that the documentation prints, with its white space.
     private static let documented = """

@@ -6,7 +6,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("Operations parity 3.3: a try of a PIN is in the file before it is checked")
+@Suite("Threat model, Guessing a PIN: a try of a PIN is in the file before it is checked")
 struct PinOnFilesTests {
     private struct Typist: UserInteraction {
         let pin: String

@@ -2,7 +2,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF 1.1 §1: identifiers and their limits")
+@Suite("uaf-sections §1: identifiers and their limits")
 struct IdentifiersTests {
     @Test("An AAID has one canonical spelling whatever the case it came in")
     func canonicalAAID() throws {

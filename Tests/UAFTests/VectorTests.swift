@@ -52,7 +52,7 @@ struct Vector: CustomTestStringConvertible, Sendable {
     ]
 }
 
-@Suite("UAF 1.1 §20: messages of other implementations")
+@Suite("uaf-sections §20: messages of other implementations")
 struct VectorTests {
     @Test("All vectors are there")
     func count() {

@@ -3,7 +3,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// The list of trusted facets that an AppID's address serves (UAF 1.1 §7.2).
+/// The list of trusted facets that an AppID's address serves (uaf-sections §7.2).
 enum FacetListTarget {
     private static let facet = "linux:program:fuzz"
 

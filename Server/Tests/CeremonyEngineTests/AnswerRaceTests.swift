@@ -27,7 +27,7 @@ private final class WriterGate: Sendable {
     func wait() { self.semaphore.wait() }
 }
 
-@Suite("FIDO UAF §5.1: what changes between the verification of an answer and its record")
+@Suite("uaf-sections §5.1: what changes between the verification of an answer and its record")
 struct AnswerRaceTests {
     enum Change: Sendable, CaseIterable { case locked, deregistered }
 

@@ -5,7 +5,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("FIDO UAF §8.4: answers, each refusal with its status code (decisions 6, 16, 20)")
+@Suite("uaf-sections §8.4: answers, each refusal with its status code (threat model, Replaying)")
 struct AnswerTests {
     @Test(
         "A tampered answer gets its code and ends the ceremony",

@@ -9,7 +9,7 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-@Suite("FIDO UAF §8.2 step 14: what is revoked after a registration stops the keys that it attested")
+@Suite("uaf-sections §8.2 step 14: what is revoked after a registration stops the keys that it attested")
 struct AttestationRevocationTests {
     private static let aaid = "FFFF#A701"
 

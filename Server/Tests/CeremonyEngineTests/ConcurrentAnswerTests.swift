@@ -5,7 +5,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("FIDO UAF §8.2 step 4, §8.4 steps 5 and 10: many answers at once, on the real store")
+@Suite("uaf-sections §8.2 step 4, §8.4 steps 5 and 10: many answers at once, on the real store")
 struct ConcurrentAnswerTests {
     private static let count: UInt32 = 64
 

@@ -5,7 +5,7 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-@Suite("FIDO UAF §8.2 steps 1, 9 and 11: what a deployment takes beyond the strict default")
+@Suite("uaf-sections §8.2 steps 1, 9 and 11: what a deployment takes beyond the strict default")
 struct ConfiguredLeniencyTests {
     private static let aaid = "FFFF#B501"
 

@@ -6,7 +6,7 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-@Suite("FIDO UAF §8.5: deregistration, each context and each refusal with its status code")
+@Suite("uaf-sections §8.5: deregistration, each context and each refusal with its status code")
 struct DeregistrationTests {
     private let mode: (String) -> JSONObject = { ["username": .string("alice"), "mode": .string($0)] }
 

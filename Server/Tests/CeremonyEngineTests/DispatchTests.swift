@@ -5,7 +5,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("Dispatch, redeem and status for back ends (decisions 17, 20, 21)")
+@Suite("Dispatch, redeem and status for back ends (founding decision, Back ends)")
 struct DispatchTests {
     @Test func aTransactionIsConfirmedByThePersonItIsFor() async throws {
         let server = try TestServer()

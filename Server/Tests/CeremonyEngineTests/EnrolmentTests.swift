@@ -5,7 +5,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("Enrolment: pending until the number is given (decision 19), and in the app")
+@Suite("Enrolment: pending until the number is given (decision 4), and in the app")
 struct EnrolmentTests {
     private func pending(_ server: TestServer, _ phone: TestPhone, name: String = "Alice's phone") async throws
         -> (activation: Activation, number: String)

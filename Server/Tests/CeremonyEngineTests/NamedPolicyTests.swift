@@ -6,7 +6,7 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-@Suite("Policies by name (decision 20): a relying party asks for more than the default")
+@Suite("Policies by name (threat model, Policy downgrade by the caller): asking for more than the default")
 struct NamedPolicyTests {
     private static let pin = AuthenticatorModel(factor: .pin, keyStore: .file).aaid
     private static let finger = AuthenticatorModel(factor: .fingerprint, keyStore: .file).aaid
@@ -115,7 +115,7 @@ struct NamedPolicyTests {
     }
 }
 
-@Suite("Policies by name for registrations (§8.1) and for relying parties that ask in an app's place (decision 20)")
+@Suite("Policies by name for registrations, and for relying parties that ask in an app's place (uaf-sections §8.1)")
 struct NamedPolicyRequestTests {
     private static let pin = AuthenticatorModel(factor: .pin, keyStore: .file).aaid
     private static let finger = AuthenticatorModel(factor: .fingerprint, keyStore: .file).aaid

@@ -5,7 +5,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("Sign-in: scan, approve, complete in the browser that began (decision 18)")
+@Suite("Sign-in: scan, approve, complete in the browser that began (threat model, Forwarding a link)")
 struct SignInTests {
     @Test func aQRCodeSignsTheWaitingBrowserIn() async throws {
         let server = try TestServer()

@@ -10,7 +10,7 @@ import _Primitives
 
 @testable import CountersignCommand
 
-@Suite("countersign admin: whom secrets are sent to (decision 26)")
+@Suite("countersign admin: whom secrets are sent to (founding decision, Loopback)")
 struct AdminConnectionTests {
     @Test(
         "a server is one by https, or on this machine",

@@ -5,7 +5,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("A person's signed-in browsers (decisions 18 and 24)")
+@Suite("A person's signed-in browsers (threat model, Staying signed in unseen)")
 struct AccountSessionsTests {
     @Test func aSignInIsListedWithWhatThePersonRecognisesItBy() async throws {
         try await ProviderFixture.run { f in

@@ -22,7 +22,7 @@ private struct FailCase {
     }()
 }
 
-@Suite("FIDO UAF §8: what the server judges is refused without harm, whatever the bytes are")
+@Suite("uaf-sections §8: what the server judges is refused without harm, whatever the bytes are")
 struct ServerReplayTests {
     @Test("Bytes that the server once judged wrongly")
     func failCases() {

@@ -68,7 +68,7 @@ private func standardBase64(_ text: String) -> String {
     return lines
 }
 
-@Suite("FIDO UAF §18: readings that a strict server does not make")
+@Suite("uaf-sections §18: readings that a strict server does not make")
 struct LenientReadingTests {
     private static let vendorTag: [UInt8] = [0xFC, 0x3F, 0x02, 0x00, 0xAA, 0xBB]
 

@@ -50,7 +50,7 @@ private func replacing(_ text: String, _ other: String) -> ([UInt8]) -> [UInt8] 
     }
 }
 
-@Suite("FIDO UAF Protocol 1.1 §8.2 steps 1 to 4: the message, the same for both operations")
+@Suite("uaf-sections §8.2 steps 1 to 4: the message, the same for both operations")
 struct MessageRefusalTests {
     static let changes: [Refused] = [
         Refused("no dictionary", .badRequest, .message) { $0.finish = { _ in Array("[]".utf8) } },

@@ -3,7 +3,7 @@ import Testing
 import UAF
 import UAFRelyingParty
 
-@Suite("FIDO UAF metadata §16: the server's catalog")
+@Suite("uaf-sections §16: the server's catalog")
 struct MetadataCatalogTests {
     @Test(
         "The built-in statements say of each model what the model says of itself",

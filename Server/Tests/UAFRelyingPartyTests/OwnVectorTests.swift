@@ -63,7 +63,7 @@ extension TestVector {
     }
 }
 
-@Suite("FIDO UAF Protocol 1.1 §21: our server's verdict on the test vectors, ours and those that Python made")
+@Suite("uaf-sections §21: our server's verdict on the test vectors, ours and those that Python made")
 struct OwnVectorTests {
     @Test("All vectors are there")
     func count() { #expect(VectorFile.all.count == UAFScenario.all.count + 38) }

@@ -48,7 +48,7 @@ private struct RSANumbers {
     }
 }
 
-@Suite("UAF registry §4.1 and §4.2: keys and signatures that the server works with")
+@Suite("uaf-sections §4.1 and §4.2: keys and signatures that the server works with")
 struct SignatureVerificationTests {
     private static let message = Array("message".utf8)
 

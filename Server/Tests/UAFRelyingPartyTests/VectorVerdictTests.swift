@@ -61,7 +61,7 @@ private enum VectorFiles {
     }
 }
 
-@Suite("FIDO UAF Protocol 1.1 §20: the verdict on whole messages of other implementations")
+@Suite("uaf-sections §20: the verdict on whole messages of other implementations")
 struct VectorVerdictTests {
     private static let verdicts: [Verdict] = [
         // The standard's example, and the same once more.
@@ -218,7 +218,7 @@ private enum SignatureVerdict: Sendable {
     case unreadable(UAFError.Code)
 }
 
-@Suite("FIDO UAF Protocol 1.1 §20: signatures of other implementations")
+@Suite("uaf-sections §20: signatures of other implementations")
 struct VectorSignatureTests {
     private static let verdicts: [String: SignatureVerdict] = [
         "spec11-reg-ABCD-ABCD": .verifies, "spec11-auth-ABCD-ABCD": .verifies, "lightfactor-reg-FFFF-0001": .verifies,

@@ -44,8 +44,8 @@ public struct TransportResponse: Sendable {
     /// The body.
     public var body: [UInt8]
     /// The certificate, DER, that the server has shown on the very connection that this answer came through; `nil` in
-    /// the clear, and where the implementation does not see it. What answers a request binds to it (UAF Protocol 1.1,
-    /// section 3.4.6.1, ChannelBinding): one of another connection, though to the same server, would hide whoever sits
+    /// the clear, and where the implementation does not see it. What answers a request binds to it (ChannelBinding, UAF
+    /// Protocol 1.1 §3.1.8): one of another connection, though to the same server, would hide whoever sits
     /// on this one.
     public var serverCertificate: [UInt8]?
 

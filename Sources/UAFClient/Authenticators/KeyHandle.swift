@@ -9,7 +9,7 @@ import _Primitives
 #endif
 
 /// RawKeyHandle = KHAccessToken ‖ private key ‖ size of the user name ‖ user name, wrapped with AES-GCM
-/// (UAF Authenticator Commands 1.1, section 6.2.1). The wrapping is bound to the key's name.
+/// (UAF Authenticator Commands 1.1 §5.1). The wrapping is bound to the key's name.
 struct KeyHandle {
     var accessToken: [UInt8]
     var privateKey: P256.Signing.PrivateKey

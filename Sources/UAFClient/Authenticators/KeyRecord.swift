@@ -93,7 +93,7 @@ struct KeyProtectionRecord: Equatable {
     }
 }
 
-/// What names a key: its model and its identifier (UAF Protocol 1.1, section 3.1.12).
+/// What names a key: its model and its identifier (UAF Protocol 1.1 §3.1.5).
 public struct KeyName: Hashable, Sendable, CustomStringConvertible {
     /// The model of the authenticator that made the key.
     public let aaid: AAID

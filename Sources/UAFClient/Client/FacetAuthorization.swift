@@ -39,7 +39,7 @@ public struct FacetListAnswer: Sendable {
     }
 }
 
-/// Whether this app may use keys of an AppID (FIDO AppID and Facet Specification 1.1, section 3.1.2).
+/// Whether this app may use keys of an AppID (FIDO AppID and Facets 1.1 §3.1.2).
 ///
 /// Stricter than the standard where the standard needs the list of public suffixes: an `https` facet counts only on the
 /// AppID's own host, and a redirect only within it. A list has at most 64 KiB.

@@ -1,6 +1,6 @@
 public import UAF
 
-/// The UAF client (UAF Protocol 1.1, sections 3.4 to 3.6): reads a server's message, decides whether and with what it can
+/// The UAF client (UAF Protocol 1.1 §3.4 to §3.6): reads a server's message, decides whether and with what it can
 /// be answered, and has the module answer it.
 ///
 /// Client, module and authenticators are one program and know the same extensions: none. One that must be understood is

@@ -16,7 +16,7 @@ public typealias PinAuthenticatorProtectionStatus = AuthenticatorProtectionStatu
 /// How a password stands; its tries are counted apart from the PIN's.
 public typealias PasswordAuthenticatorProtectionStatus = AuthenticatorProtectionStatus
 
-/// How many PINs or passwords may be tried and how long to wait in between (operations parity, section 3).
+/// How many PINs or passwords may be tried and how long to wait in between (operations parity 50 to 54).
 public struct AttemptLimit: Hashable, Sendable {
     /// The waiting time after the first, second, … wrong try. One more wrong try locks.
     public var coolDowns: [Duration]

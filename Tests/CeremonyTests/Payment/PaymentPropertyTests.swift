@@ -2,7 +2,7 @@ import Ceremony
 import Testing
 import _Primitives
 
-@Suite("Architecture decision 17: every payment has one spelling, whatever its values are")
+@Suite("Decision 9: every payment has one spelling, whatever its values are")
 struct PaymentPropertyTests {
     private static let names = [
         "Jo Gardener", "Zoe\u{308} Müller", "山田 太郎", "Amount: EUR 1.00", "IBAN: x", "Payment", "שלום 12", "a: b: c",

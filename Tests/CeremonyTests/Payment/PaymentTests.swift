@@ -2,7 +2,7 @@ import Ceremony
 import Testing
 import _Primitives
 
-@Suite("Architecture decision 17 and docs/decisions/0009: the grammar of payments")
+@Suite("Decision 9: the grammar of payments")
 struct PaymentTests {
     static let iban = "DE89370400440532013000"
     static let lines = [

@@ -5,7 +5,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 1.1: configuration")
+@Suite("Operations parity 1, 2, 7: configuration")
 struct ConfigurationTests {
     @Test("The defaults are those of the table")
     func defaults() throws {

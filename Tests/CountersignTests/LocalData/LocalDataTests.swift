@@ -5,7 +5,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 1.3: local data")
+@Suite("Operations parity 59, 60: local data")
 struct LocalDataTests {
     @Test("Accounts and authenticators follow each registration and deletion, also after a restart")
     func follows() async throws {
@@ -87,7 +87,7 @@ struct LocalDataTests {
     }
 }
 
-@Suite("Operations parity 1.1: initialisation")
+@Suite("Operations parity 1, 4: initialisation")
 struct InitializationTests {
     private func initialize(_ storage: InMemoryStorage, _ change: (inout Configuration) -> Void = { _ in }) async
         -> InitializationError?

@@ -6,7 +6,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 1.2, 1.5: authentication, out of band and in the app")
+@Suite("Operations parity 22, 32, 36, 37, 39: authentication, out of band and in the app")
 struct AuthenticationTests {
     @Test("An out-of-band authentication ends with the account, and the server has a valid signature")
     func outOfBand() async throws {
@@ -149,7 +149,7 @@ struct AuthenticationTests {
     }
 }
 
-@Suite("UAF Protocol 1.1 §3.5.6.2 and architecture decision 17: transaction confirmation")
+@Suite("UAF Protocol 1.1 §3.5.7.2 and threat model, Showing one thing and signing another: transactions")
 struct TransactionTests {
     @Test("The text is shown in the account selector where there is one, and not again")
     func shownFirstInAccountSelector() async throws {
@@ -269,7 +269,7 @@ struct TransactionTests {
     }
 }
 
-@Suite("Architecture decision 18: who asks, and browsers that were not used before")
+@Suite("Threat model, Relay of a QR code: who asks, and browsers that were not used before")
 struct RequesterTests {
     private static let requester = UAF.Requester(
         service: "Demo\u{202E} Bank", origin: "https://bаnk.example", address: "203.0.113.7",
@@ -360,7 +360,7 @@ struct RequesterTests {
     }
 }
 
-@Suite("Reference 5.1 and architecture decision 18: what the server answers")
+@Suite("uaf-sections §5.1: what the server answers")
 struct ServerAnswerTests {
     @Test("An unknown key is deleted here too, with its account")
     func unknownKey() async throws {

@@ -6,7 +6,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("Operations parity 1.2: deregistration")
+@Suite("Operations parity 61, 62, 64: deregistration")
 struct DeregistrationTests {
     private let provider = JwtAuthorizationProvider("virtual-jwt")
 

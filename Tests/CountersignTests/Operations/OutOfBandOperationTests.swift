@@ -6,7 +6,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 2.4 and 2.5: reading a payload and redeeming its token")
+@Suite("Operations parity 7, 26, 34, 35: reading a payload and redeeming its token")
 struct OutOfBandOperationTests {
     private func redeemError(_ world: World, _ payload: OutOfBandPayload) async -> OutOfBandOperationError.Code? {
         do {
@@ -196,7 +196,7 @@ struct OutOfBandOperationTests {
     }
 }
 
-@Suite("Operations parity 1.2: the callback form")
+@Suite("Operations parity 31 to 33: the callback form")
 struct CallbackTests {
     /// What was called.
     private actor Calls {

@@ -5,7 +5,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("UAF Protocol 1.1 §14: a PNG picture to confirm, through the SDK")
+@Suite("uaf-sections §14: a PNG picture to confirm, through the SDK")
 struct PictureTests {
     /// A whole PNG file: one grey pixel with alpha.
     private static let bytes = Array(

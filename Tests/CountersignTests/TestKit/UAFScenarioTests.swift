@@ -5,7 +5,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF 1.1 §21: scenarios of the test kit and the committed vectors")
+@Suite("uaf-sections §21: scenarios of the test kit and the committed vectors")
 struct UAFScenarioTests {
     private static let folder = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().appendingPathComponent("../../Vectors/own").standardized

@@ -331,7 +331,7 @@ struct AuthenticatorModuleTests {
     }
 }
 
-@Suite("ASM API 1.1 and architecture decision 16: one operation a key in flight")
+@Suite("ASM API 1.1 §3 and founding decision, Keys: one operation a key in flight")
 struct ExclusiveUseTests {
     private actor Log {
         var running = 0

@@ -6,7 +6,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("UAF 1.1 §12: the KHAccessToken, and keys of others")
+@Suite("uaf-sections §12: the KHAccessToken, and keys of others")
 struct KeyHandleTests {
     private static func keys(_ storage: InMemoryStorage) throws -> [JSONObject] {
         guard case .object(let content) = try JSON(parsing: try #require(storage.snapshot["authenticators"])) else {
@@ -132,7 +132,7 @@ struct KeyHandleTests {
     }
 }
 
-@Suite("UAF 1.1 §2.7 and §14: a picture to confirm")
+@Suite("uaf-sections §2.7 and §14: a picture to confirm")
 struct PictureTests {
     @Test("A picture that the app shows is shown before verification, and its bytes' hash is signed")
     func confirmed() async throws {
@@ -214,7 +214,7 @@ struct PictureTests {
     }
 }
 
-@Suite("UAF 1.1 §21: counters of one key under concurrency and crashes")
+@Suite("uaf-sections §21: counters of one key under concurrency and crashes")
 struct CounterPropertyTests {
     private struct Killed: Error {}
 

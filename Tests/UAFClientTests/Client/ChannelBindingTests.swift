@@ -4,7 +4,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("UAF Protocol 1.1 §3.4.6.1 (reference 2.1): an answer binds to the TLS channel")
+@Suite("UAF Protocol 1.1 §3.1.8: an answer binds to the TLS channel")
 struct ChannelBindingTests {
     @Test(
         "The channel stands in what an answer binds to",

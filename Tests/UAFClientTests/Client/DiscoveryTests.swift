@@ -4,7 +4,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("UAF Protocol 1.1 §3.6 (reference 9.4): what a deregistration ends")
+@Suite("UAF Protocol 1.1 §3.6: what a deregistration ends")
 struct PreparedDeregistrationTests {
     private static let other = "linux:program:elsewhere"
 
@@ -74,7 +74,7 @@ struct PreparedDeregistrationTests {
     }
 }
 
-@Suite("UAF 1.1 §2.8 and §9.6: discover and checkPolicy")
+@Suite("uaf-sections §2.8 and §9.6: discover and checkPolicy")
 struct DiscoveryTests {
     @Test("Discovery lists what the hardware supports, each with its names and flags, and no key")
     func discover() async throws {

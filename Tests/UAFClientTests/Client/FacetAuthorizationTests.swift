@@ -4,7 +4,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("FIDO AppID and Facet Specification 1.1 §3.1.2: whether an app may use an AppID's keys")
+@Suite("FIDO AppID and Facets 1.1 §3.1.2: whether an app may use an AppID's keys")
 struct FacetAuthorizationTests {
     private static let appID = "https://id.example.com/uaf/1.1/facets"
     private static let type = "application/fido.trusted-apps+json"
@@ -152,7 +152,7 @@ struct FacetAuthorizationTests {
     }
 }
 
-@Suite("FIDO AppID and Facet Specification 1.1 §3.1.2 step 4: a facet list is kept as long as its server allows")
+@Suite("FIDO AppID and Facets 1.1 §3.1.2 step 4: a facet list is kept as long as its server allows")
 struct FacetListCacheTests {
     private let clock = FakeClock()
 

@@ -181,7 +181,7 @@ struct HostileMessageTests {
     }
 }
 
-@Suite("UAF 1.1 §5.3: failures are told without secrets")
+@Suite("uaf-sections §5.3: failures are told without secrets")
 struct OperationFailureTests {
     @Test("Two failures are equal by their code; the description names it and the reason")
     func description() {

@@ -32,7 +32,7 @@ struct RequestChange: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("UAF 1.1 §21: requests that a client must refuse")
+@Suite("uaf-sections §21: requests that a client must refuse")
 struct RequestRefusalTests {
     private static let answered: [RequestScene.Operation] = [.registration, .authentication]
 

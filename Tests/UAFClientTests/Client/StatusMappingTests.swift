@@ -2,7 +2,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("UAF 1.1 §5.3, ASM API and Application API: every status has one code")
+@Suite("uaf-sections §5.3, ASM API and Application API: every status has one code")
 struct CommandStatusTests {
     @Test(
         "An authenticator's status becomes the module's, and that becomes the client's",

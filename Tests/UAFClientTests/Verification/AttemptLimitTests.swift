@@ -3,7 +3,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("Operations parity 3.1 and 3.3: tries of a PIN and of a password, cool-downs and the lock")
+@Suite("Operations parity 45, 50 to 55: tries of a PIN and of a password, cool-downs and the lock")
 struct AttemptLimitTests {
     private static let right = "135790"
     private static let wrong = "000000"

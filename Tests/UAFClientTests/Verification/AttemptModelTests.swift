@@ -18,7 +18,7 @@ struct Chance {
     }
 }
 
-@Suite("Operations parity 3.3: the limits of a PIN against whoever holds the device")
+@Suite("Threat model, Guessing a PIN: the limits of a PIN against whoever holds the device")
 struct AttemptModelTests {
     private struct Killed: Error {}
 

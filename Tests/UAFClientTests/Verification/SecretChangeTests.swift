@@ -4,7 +4,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("Operations parity 1.2 and 1.4: another PIN or password for the same key")
+@Suite("Threat model, Guessing a PIN: another PIN or password for the same key")
 struct SecretChangeTests {
     private static let models = [Device.pin, Device.password]
 

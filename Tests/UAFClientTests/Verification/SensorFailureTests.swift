@@ -3,7 +3,7 @@ import Testing
 import UAF
 import UAFClient
 
-@Suite("UAF 1.1 §5.3: an authenticator that does not answer (TIMEOUT), and one that is gone (DISCONNECTED)")
+@Suite("uaf-sections §5.3: an authenticator that does not answer (TIMEOUT), and one that is gone (DISCONNECTED)")
 struct SensorFailureTests {
     private static let models = [Device.fingerprint, Device.face]
 

@@ -104,7 +104,7 @@ struct BadItems: CustomTestStringConvertible, Sendable {
     }
 }
 
-@Suite("UAF 1.1 §3.2: registration assertion")
+@Suite("uaf-sections §3.2: registration assertion")
 struct RegistrationAssertionTests {
     @Test("An assertion survives writing and reading, with extensions inside and outside")
     func roundTrip() throws {
@@ -290,7 +290,7 @@ struct RegistrationAssertionTests {
     }
 }
 
-@Suite("UAF 1.1 §3.3: authentication assertion")
+@Suite("uaf-sections §3.3: authentication assertion")
 struct AuthenticationAssertionTests {
     @Test("An assertion survives writing and reading, with extensions inside and outside")
     func roundTrip() throws {
@@ -417,7 +417,7 @@ struct AuthenticationAssertionTests {
     }
 }
 
-@Suite("UAF 1.1 §3: bytes from nowhere")
+@Suite("uaf-sections §3: bytes from nowhere")
 struct RandomBytesTests {
     @Test("Random bytes and damaged assertions are refused or read, never a crash", arguments: 0..<60)
     func neverCrashes(seed: Int) throws {

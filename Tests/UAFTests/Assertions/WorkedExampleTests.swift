@@ -14,7 +14,7 @@ private func hex(_ text: String) throws -> [UInt8] {
     return bytes
 }
 
-@Suite("UAF 1.1 §19: assertions byte by byte")
+@Suite("uaf-sections §19: assertions byte by byte")
 struct WorkedExampleTests {
     private static let hash = String(repeating: "AA", count: 32)
     private static let keyID = String(repeating: "BB", count: 32)

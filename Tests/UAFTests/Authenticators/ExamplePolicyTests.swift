@@ -2,7 +2,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF 1.1 §2.2: the standard's example policy against authenticators of several kinds")
+@Suite("uaf-sections §2.2: the standard's example policy against authenticators of several kinds")
 struct ExamplePolicyTests {
     /// The seven alternatives of the standard's example registration request, and what it disallows.
     private static let policy = """

@@ -2,7 +2,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF metadata §16: statements")
+@Suite("uaf-sections §16: statements")
 struct MetadataStatementTests {
     private static let text = """
         {"aaid":"abcd#0001","description":"An authenticator","authenticatorVersion":2,"upv":[{"major":1,"minor":1},

@@ -2,7 +2,7 @@ import Crypto
 import Testing
 import UAF
 
-@Suite("UAF registry §4.1 and §4.2: P-256 keys and signatures")
+@Suite("uaf-sections §4.1 and §4.2: P-256 keys and signatures")
 struct P256EncodingTests {
     private static let key = P256.Signing.PrivateKey()
     private static let message = Array("message".utf8)

@@ -1,7 +1,7 @@
 import Testing
 import UAF
 
-@Suite("UAF 1.1 §2.2: authenticators against criteria and policies")
+@Suite("uaf-sections §2.2: authenticators against criteria and policies")
 struct PolicyMatcherTests {
     private static let pin = AuthenticatorModel(factor: .pin, keyStore: .file)
     private static let fingerprint = AuthenticatorModel(factor: .fingerprint, keyStore: .file)
@@ -179,7 +179,7 @@ struct PolicyMatcherTests {
     }
 }
 
-@Suite("UAF 1.1 §2.9: this product's authenticators")
+@Suite("uaf-sections §2.9: this product's authenticators")
 struct AuthenticatorModelTests {
     @Test("The table of AAIDs")
     func table() {

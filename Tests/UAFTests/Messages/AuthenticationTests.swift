@@ -3,7 +3,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF 1.1 §2.4 and §14: authentication messages and transactions")
+@Suite("uaf-sections §2.4 and §14: authentication messages and transactions")
 struct AuthenticationTests {
     @Test("A request survives writing and reading")
     func requestRoundTrip() throws {

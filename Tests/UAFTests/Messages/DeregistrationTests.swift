@@ -2,7 +2,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF 1.1 §2.5: deregistration")
+@Suite("uaf-sections §2.5: deregistration")
 struct DeregistrationTests {
     private static func message(version minor: Int, _ authenticators: String) -> String {
         """

@@ -2,7 +2,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF 1.1 §2.7 and §14: what a picture says of itself, and what a display shows")
+@Suite("uaf-sections §2.7 and §14: what a picture says of itself, and what a display shows")
 struct DisplayPNGCharacteristicsTests {
     // Made by Python with zlib's checksums.
     private static let grey =

@@ -3,7 +3,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF 1.1 §2.1 and §18 row 1: final challenge parameters and their hash")
+@Suite("uaf-sections §2.1 and §18 row 1: final challenge parameters and their hash")
 struct FinalChallengeParamsTests {
     private static let all = """
         {"appID":"https://uaf.example/facets","challenge":"\(Parts.challenge)","facetID":"linux:program:phone",

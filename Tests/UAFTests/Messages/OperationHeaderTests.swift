@@ -2,7 +2,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF 1.1 §2.1 and §2.6: header, extensions and framing, read through a registration request")
+@Suite("uaf-sections §2.1 and §2.6: header, extensions and framing, read through a registration request")
 struct OperationHeaderTests {
     @Test("All members arrive")
     func allMembers() throws {

@@ -2,7 +2,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF 1.1 §2.2: policy and match criteria on the wire")
+@Suite("uaf-sections §2.2: policy and match criteria on the wire")
 struct PolicyTests {
     private static let all = """
         {"accepted":[[{"aaid":["C516#0001"],"vendorID":["C516"],"keyIDs":["\(Parts.keyID)"],"userVerification":1023,

@@ -2,7 +2,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF 1.1 §2.3: registration messages")
+@Suite("uaf-sections §2.3: registration messages")
 struct RegistrationTests {
     @Test("A request survives writing and reading")
     func requestRoundTrip() throws {

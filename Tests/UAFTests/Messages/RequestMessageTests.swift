@@ -2,7 +2,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF 1.1 §2.6 and §9.1: a request of one or more versions")
+@Suite("uaf-sections §2.6 and §9.1: a request of one or more versions")
 struct RequestMessageTests {
     private static func dictionary(_ major: UInt16, _ minor: UInt16, username: String = "alice") -> String {
         let request = RegistrationRequest(
@@ -86,7 +86,7 @@ struct RequestMessageTests {
     }
 }
 
-@Suite("UAF 1.1 §9.2 step 6: one attestation type")
+@Suite("uaf-sections §9.2 step 6: one attestation type")
 struct AttestationChoiceTests {
     @Test(
         "The criterion's first that the authenticator has, else the authenticator's own first",

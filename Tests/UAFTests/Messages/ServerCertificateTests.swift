@@ -4,7 +4,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF Protocol 1.1 §3.4.6.1 (reference 2.1): what a certificate tells of the TLS channel")
+@Suite("UAF Protocol 1.1 §3.1.8: what a certificate tells of the TLS channel")
 struct ServerCertificateTests {
     /// DER of a tag and its content.
     private static func element(_ tag: UInt8, _ content: [UInt8]...) -> [UInt8] {

@@ -2,7 +2,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF 1.1 §6.2: bodies of the HTTPS transport")
+@Suite("uaf-sections §6.2: bodies of the HTTPS transport")
 struct TransportTests {
     @Test("GetUAFRequest carries its context as a string of JSON")
     func getRequest() throws {

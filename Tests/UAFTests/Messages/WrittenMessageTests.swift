@@ -7,7 +7,7 @@ private func written(_ text: String) -> String {
     text.split(separator: "\n").map { $0.drop { $0 == " " } }.joined()
 }
 
-@Suite("UAF 1.1 §2 and §6.2: messages letter by letter, as another implementation sees them")
+@Suite("uaf-sections §2 and §6.2: messages letter by letter, as another implementation sees them")
 struct WrittenMessageTests {
     private static let challenge = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE"
     private static let keyID = "AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI"

@@ -40,7 +40,7 @@ private struct MatchTable {
     }
 }
 
-@Suite("UAF 1.1 §2.2: match criteria against the table's rows, said a second time")
+@Suite("uaf-sections §2.2: match criteria against the table's rows, said a second time")
 struct MatchTablePropertyTests {
     private static func some<Value>(_ random: inout SeededGenerator, _ make: (inout SeededGenerator) throws -> Value)
         rethrows -> Value?

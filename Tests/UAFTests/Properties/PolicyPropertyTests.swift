@@ -19,7 +19,7 @@ private enum SimpleMatcher {
     }
 }
 
-@Suite("UAF 1.1 §2.2: policies against a second way of judging them")
+@Suite("uaf-sections §2.2: policies against a second way of judging them")
 struct PolicyPropertyTests {
     private static func key(_ number: UInt8) throws -> KeyID { try KeyID(bytes(32, number)) }
 

@@ -2,7 +2,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("UAF 1.1 §2, §3 and §6: what is written is what is read, whatever it holds")
+@Suite("uaf-sections §2, §3 and §6: what is written is what is read, whatever it holds")
 struct RoundTripTests {
     /// Each seed makes this many values, so that a failing one can be found by its seed.
     private static let values = 10

@@ -1,7 +1,7 @@
 import Testing
 import UAF
 
-@Suite("UAF registry §4 and §5: numbers and names")
+@Suite("uaf-sections §4 and §5: numbers and names")
 struct RegistryTests {
     @Test("Algorithms, formats and attestations have the registry's numbers")
     func numbers() {

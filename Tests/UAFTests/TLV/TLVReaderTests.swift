@@ -1,7 +1,7 @@
 import Testing
 import UAF
 
-@Suite("UAF 1.1 §3: TLV items")
+@Suite("uaf-sections §3: TLV items")
 struct TLVReaderTests {
     private static func read(_ bytes: [UInt8]) throws(UAFError) -> [TLVField] {
         var reader = TLVReader(bytes[...])

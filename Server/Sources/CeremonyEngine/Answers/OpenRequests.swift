@@ -15,8 +15,8 @@ extension CeremonyEngine {
         return try await self.authenticationRequest(username: username, policy: nil)
     }
 
-    /// The same for a caller who has proved to be a relying party (decision 20): by a policy that it may name, and
-    /// without a budget. A policy that is not known is answered with 1400.
+    /// The same for a caller who has proved to be a relying party (threat model, Policy downgrade by the caller):
+    /// by a policy that it may name, and without a budget. A policy that is not known is answered with 1400.
     public func authenticationRequest(username: String?, policy name: String?) async throws -> ReturnUAFRequest {
         let rules = self.rules.value
         guard let policy = try? rules.policy(named: name, for: .authentication) else {

@@ -5,7 +5,8 @@ import OAuthProvider
 import Store
 import _Primitives
 
-/// What a person's own phone sees of the account, and ends: notices, and browsers that are signed in (decision 18).
+/// What a person's own phone sees of the account, and ends: notices, and browsers that are signed in (threat model,
+/// Staying signed in unseen).
 ///
 /// The phone proves itself by the token of an authentication in the app.
 struct AccountRoutes: Sendable {

@@ -94,7 +94,7 @@ public struct ServerAssembly: Sendable {
             people: People(directory: directory), time: time, random: random)
         var engine = CeremonyEngine.Configuration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,
-            // Without TLS the calling app's own facet stands for the application (decision 26).
+            // Without TLS the calling app's own facet stands for the application (founding decision, Loopback).
             appID: configuration.isSecure ? "\(configuration.issuer)/uaf/1.1/facets" : "",
             trustedFacets: configuration.facets, metadata: rules.metadata, policies: rules.policies,
             channelBinding: rules.channelBinding, limits: limits, lenientReadings: configuration.lenientReadings,

@@ -49,7 +49,7 @@ public struct AddressBlock: Sendable, Equatable {
     }
 }
 
-/// Finds the caller's address: forwarded headers count only from configured proxies (decision 27).
+/// Finds the caller's address: forwarded headers count only from configured proxies (founding decision, Proxies).
 ///
 /// `X-Forwarded-For` is read from its end: the last address that no trusted proxy has is the caller's, as everything
 /// before it can be invented.

@@ -8,7 +8,7 @@ import _Primitives
 /// The two cookies of a browser: one knows it again, one says that it is signed in.
 ///
 /// Both are for this host alone, out of reach of scripts, and not sent with what another site posts or embeds. On
-/// loopback, where there is no TLS, they lose the prefix and `Secure` (decision 26).
+/// loopback, where there is no TLS, they lose the prefix and `Secure` (founding decision, Loopback).
 struct BrowserCookies: Sendable {
     /// Whether people reach the server by https.
     let isSecure: Bool

@@ -73,7 +73,7 @@ struct SignInRoutes: Sendable {
                     returnOrigin: pending.clientOrigin)))
     }
 
-    /// The page's own channel: words for states, nothing else (decision 21).
+    /// The page's own channel: words for states, nothing else (threat model, Taking the answer from the waiting page).
     @Sendable private func events(_ request: Request, _ context: ServerContext) async throws -> Response {
         let id = try Self.query("request", of: request)
         guard let browser = self.cookies.browser(of: request) else { throw Self.unknown }
@@ -103,7 +103,7 @@ struct SignInRoutes: Sendable {
     }
 
     /// Where the phone leads after an approval by link. It works in the browser that started, and ends the sign-in in
-    /// any other (decision 18).
+    /// any other (threat model, Forwarding a link).
     @Sendable private func continueOnDevice(_ request: Request, _ context: ServerContext) async throws -> Response {
         let code = try Self.query("code", of: request)
         let browser = self.cookies.browser(of: request)?.cookieValue

@@ -47,7 +47,7 @@ struct UAFRoutes: Sendable {
     }
 
     /// In-app authentication. Anybody may ask; a relying party that proves who it is may name a policy. Only text that
-    /// the server itself has can be confirmed here (decision 20).
+    /// the server itself has can be confirmed here (threat model, Policy downgrade by the caller).
     @Sendable private func requestAuthentication(_ request: Request, _ context: ServerContext) async throws
         -> Response
     {
@@ -132,7 +132,7 @@ struct UAFRoutes: Sendable {
         return Self.message(response.serialized)
     }
 
-    /// The apps that may answer (FIDO AppID and Facet Specification, section 3.1.3).
+    /// The apps that may answer (FIDO AppID and Facets 1.1 §3.1.3).
     @Sendable private func facets(_ request: Request, _ context: ServerContext) async throws -> Response {
         let ids = JSON.array(self.ceremonies.configuration.trustedFacets.map { .string($0.text) })
         let document: JSONObject = [

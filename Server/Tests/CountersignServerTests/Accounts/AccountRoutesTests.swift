@@ -11,7 +11,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("What a person's phone sees and ends (decisions 18, 19 and 24)")
+@Suite("What a person's phone sees and ends (threat model, Staying signed in unseen)")
 struct AccountRoutesTests {
     /// Authenticates in the app, and gives what proves it.
     private func authorization(_ phone: VirtualPhone, _ username: String = "alice") async throws

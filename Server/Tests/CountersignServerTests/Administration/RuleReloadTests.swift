@@ -62,7 +62,7 @@ struct RuleReloadTests {
         await #expect(throws: BadFile.self) { _ = try await ServerFixture(rules: { try files.read() }) }
     }
 
-    @Test("The facet list has an entry a version, and is not sent twice (FIDO AppID and Facets, §7.2)")
+    @Test("The facet list has an entry a version, and is not sent twice (FIDO AppID and Facets 1.1 §3.1.3)")
     func facets() async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in

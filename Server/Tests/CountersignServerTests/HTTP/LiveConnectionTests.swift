@@ -24,7 +24,7 @@ struct LiveConnectionTests {
     }
 
     @Test(
-        "Forwarded addresses count only from configured proxies (decision 27)",
+        "Forwarded addresses count only from configured proxies (founding decision, Proxies)",
         arguments: [
             (["127.0.0.0/8"], "203.0.113.7", "203.0.113.7"), (["127.0.0.0/8"], "6.6.6.6, 203.0.113.7", "203.0.113.7"),
             (["127.0.0.0/8", "10.0.0.0/8"], "203.0.113.7, 10.1.1.1", "203.0.113.7"),

@@ -7,7 +7,7 @@ import HummingbirdTesting
 import Testing
 import _Primitives
 
-@Suite("Recorded runs (decision 8)")
+@Suite("Recorded runs (founding decision, Recorded flows)")
 struct RecordedRunTests {
     @Test func signInRecordsTheServersArrowsInOrder() async throws {
         let path = FileManager.default.temporaryDirectory.path + "/trace-\(RandomSource.system.token())"

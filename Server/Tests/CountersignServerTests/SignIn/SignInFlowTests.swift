@@ -12,7 +12,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("Sign-in in a browser with a phone (decisions 18 and 21)")
+@Suite("Sign-in in a browser with a phone (threat model, Forwarding a link)")
 struct SignInFlowTests {
     @Test func personIsSignedInByATypedCodeFromAuthorizationToUserinfo() async throws {
         let server = try await ServerFixture()

@@ -11,7 +11,7 @@ import _Primitives
 
 @testable import PhoneCommand
 
-@Suite("UAF Protocol 1.1 §3.4.6.1 over real TLS: the server's certificate, from the phone's network to the verdict")
+@Suite("UAF Protocol 1.1 §3.1.8 over real TLS: the server's certificate, from the phone's network to the verdict")
 struct ChannelBindingTests {
     private static let requestPath = "/uaf/1.1/request/authentication/"
 

@@ -14,7 +14,7 @@ import Testing
 import UAF
 import _Primitives
 
-@Suite("Deregistration over HTTP (FIDO UAF §6, §8.5), and what ends with a device")
+@Suite("Deregistration over HTTP (uaf-sections §6, §8.5), and what ends with a device")
 struct DeregistrationRoutesTests {
     private static let address = "/uaf/1.1/request/deregistration"
 

@@ -13,7 +13,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-@Suite("Operations parity 2.1 and 2.2: a further authenticator in the app, and the facets that may have one")
+@Suite("Operations parity 10, 13, 72: a further authenticator in the app, and the facets that may have one")
 struct InAppRegistrationTests {
     @Test("Without the token of an authentication nobody registers anything, here or there")
     func needsAuthorization() async throws {
@@ -65,7 +65,7 @@ struct InAppRegistrationTests {
         }
     }
 
-    @Test("The facets are listed as the FIDO AppID and Facet Specification has them (§3.1.1)")
+    @Test("The facets are listed as the standard has them (FIDO AppID and Facets 1.1 §3.1.3)")
     func listsFacets() async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in

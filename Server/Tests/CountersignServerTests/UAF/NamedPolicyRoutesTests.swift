@@ -14,7 +14,7 @@ import UAFClient
 import UAFRelyingParty
 import _Primitives
 
-@Suite("Policies by name over HTTP (decision 20): who may name one, and what an unknown one is answered")
+@Suite("Policies by name over HTTP (threat model, Policy downgrade by the caller): who may name one")
 struct NamedPolicyRoutesTests {
     private static let finger = "C516#0003"
 

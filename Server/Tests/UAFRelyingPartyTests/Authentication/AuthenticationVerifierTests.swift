@@ -4,7 +4,7 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-@Suite("FIDO UAF Protocol 1.1 §8.4: authentication response")
+@Suite("uaf-sections §8.4: authentication response")
 struct AuthenticationVerifierTests {
     @Test("A verified authentication says who signed, on which device, and which counters to store")
     func verified() throws {

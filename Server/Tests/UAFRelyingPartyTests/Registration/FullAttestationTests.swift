@@ -20,7 +20,7 @@ struct ChainChange: CustomTestStringConvertible, Sendable {
     var testDescription: String { self.name }
 }
 
-@Suite("FIDO UAF Protocol 1.1 §8.2 step 14, §13: basic full attestation")
+@Suite("uaf-sections §8.2 step 14, §13: basic full attestation")
 struct FullAttestationTests {
     private static func expectRefusal(_ scene: Scene, _ code: UAFStatusCode = .unacceptableAttestation) {
         let step: VerificationStep = code == .revokedAuthenticator ? .revocation : .attestation

@@ -9,7 +9,7 @@ private func p256(_ scene: Scene) throws -> P256.Signing.PrivateKey {
     return key
 }
 
-@Suite("FIDO UAF Protocol 1.1 §8.2: registration response")
+@Suite("uaf-sections §8.2: registration response")
 struct RegistrationVerifierTests {
     /// A scene whose model is known with one change to its statement.
     private static func scene(_ change: (inout MetadataStatement) -> Void) throws -> Scene {

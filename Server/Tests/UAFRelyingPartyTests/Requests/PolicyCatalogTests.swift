@@ -4,7 +4,7 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-@Suite("FIDO UAF Protocol 1.1 §2.2: an operator's named policies")
+@Suite("uaf-sections §2.2: an operator's named policies")
 struct PolicyCatalogTests {
     private static func read(_ files: [String: String]) throws -> PolicyCatalog {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("policies-\(UUID())")

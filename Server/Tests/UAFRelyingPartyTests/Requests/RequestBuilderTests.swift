@@ -3,7 +3,7 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-@Suite("FIDO UAF Protocol 1.1 §8.1, §8.3 and §8.5: requests of the server")
+@Suite("uaf-sections §8.1, §8.3 and §8.5: requests of the server")
 struct RequestBuilderTests {
     private static let matrix: FactorMatrix = [[.pin, .devicePossession], [.fingerprint, .devicePossession]]
 

@@ -4,7 +4,7 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-@Suite("FIDO UAF Protocol 1.1 §8.6: sealed server data")
+@Suite("uaf-sections §8.6: sealed server data")
 struct SealedServerDataTests {
     private static let key = SymmetricKey(size: .bits256)
     private static let random = RandomSource { bytes($0, 5) }
