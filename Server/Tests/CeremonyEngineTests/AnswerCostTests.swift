@@ -129,7 +129,7 @@ struct AnswerCostTests {
     }
 
     @Test(
-        "Too many keys, or one twice, are refused with one look at the ceremony",
+        "Too many keys, or one twice, end their ceremony",
         arguments: [Fault.tooManyKeys, .oneKeyTwice])
     func ceremony(fault: Fault) async throws {
         let server = try self.server()
