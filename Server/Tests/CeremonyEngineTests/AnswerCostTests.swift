@@ -55,7 +55,7 @@ private final class BusyWriter: Sendable {
     }
 }
 
-@Suite("Decision 6, FIDO UAF §8.2 and §8.4: what is refused without the store's work")
+@Suite("Decision 6, uaf-sections §8.2 and §8.4: what is refused without the store's work")
 struct AnswerCostTests {
     /// What is wrong with an answer that can be told from the answer alone.
     enum Fault: CaseIterable, Sendable {

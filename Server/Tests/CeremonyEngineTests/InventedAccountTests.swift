@@ -8,7 +8,7 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-@Suite("Decision 3, FIDO UAF §8.2 and §8.4: whoever does not hold a key does not learn whether it is registered")
+@Suite("Decision 3, uaf-sections §8.2 and §8.4: whoever does not hold a key does not learn whether it is registered")
 struct InventedAccountTests {
     private static let unknown = "nobody"
 
