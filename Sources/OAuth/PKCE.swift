@@ -33,7 +33,8 @@ public struct CodeChallenge: Hashable, Sendable {
     /// The name of the only method (`code_challenge_method`).
     public static let method = "S256"
 
-    fileprivate init(digest: [UInt8]) { self.digest = digest }
+    /// The challenge of a digest that a store kept.
+    public init(digest: [UInt8]) { self.digest = digest }
 
     /// Reads `code_challenge`. Throws ``OAuthError`` `invalid_request` where it is not 32 bytes in base64url.
     public init(_ text: String) throws(OAuthError) {

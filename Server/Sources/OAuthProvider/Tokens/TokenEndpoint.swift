@@ -52,9 +52,7 @@ extension OpenIDProvider {
         guard grant.client == client.id else { throw refusal("another client's") }
         guard now < grant.codeExpiresAt else { throw refusal("expired") }
         guard grant.redirectURI == redirectURI else { throw refusal("another redirect address") }
-        guard constantTimeEqual(verifier.challenge.digest, grant.codeChallenge) else {
-            throw refusal("another verifier")
-        }
+        guard CodeChallenge(digest: grant.codeChallenge).matches(verifier) else { throw refusal("another verifier") }
         return grant
     }
 
