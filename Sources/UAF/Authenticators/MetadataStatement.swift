@@ -47,7 +47,8 @@ public struct MetadataStatement: Hashable, Sendable {
     ///
     /// Both spellings of the registry's values are read: numbers, and the names of later versions of metadata, in lists.
     /// Members that this product does not judge by are not read. `isSecondFactorOnly` may be a string, as in the
-    /// standard's example (§18, row 22).
+    /// standard's example (§18, row 22). `assertionScheme`, `isSecondFactorOnly` and `attachmentHint` need not be there
+    /// from schema 3 of metadata on, which the metadata service of FIDO writes: UAFV1TLV, no, and unknown.
     public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
         try self.init(try MemberReader(body: bytes, "metadata", limits: JSONLimits(bytes: 262_144)))
     }
@@ -60,7 +61,8 @@ public struct MetadataStatement: Hashable, Sendable {
         self.description = try members.requiredString("description", 1...200)
         self.authenticatorVersion = try members.requiredInteger("authenticatorVersion")
         self.versions = try members.requiredList("upv") { (element) throws(UAFError) in try Version(element) }
-        // Statements from schema 3 on have no such member.
+        // Statements from schema 3 on have neither the scheme nor the second factor, and need not say where a model is
+        // attached: one that does not meets no criterion that asks for it.
         let isLater = try members.integer("schema", as: UInt16.self) ?? 0 >= 3
         self.assertionScheme = AssertionScheme(
             rawValue: isLater
@@ -80,9 +82,11 @@ public struct MetadataStatement: Hashable, Sendable {
             rawValue: try members.registryFlags("keyProtection", RegistryNames.keyProtections))
         self.matcherProtection = MatcherProtection(
             rawValue: try members.registryFlags("matcherProtection", RegistryNames.matcherProtections))
+        let saysWhereAttached = !isLater || members.object["attachmentHint"] != nil
         self.attachmentHint = AttachmentHint(
-            rawValue: try members.registryFlags("attachmentHint", RegistryNames.attachmentHints))
-        guard let isSecondFactorOnly = try Self.flag(members, "isSecondFactorOnly") else {
+            rawValue: saysWhereAttached
+                ? try members.registryFlags("attachmentHint", RegistryNames.attachmentHints) : 0)
+        guard let isSecondFactorOnly = try Self.flag(members, "isSecondFactorOnly") ?? (isLater ? false : nil) else {
             throw UAFError(.missingMember, "metadata.isSecondFactorOnly")
         }
         self.isSecondFactorOnly = isSecondFactorOnly

@@ -102,7 +102,7 @@ struct MetadataStatementTests {
             "attestationTypes":["basic_full","basic_surrogate"],
             "userVerificationDetails":[[{"userVerificationMethod":"fingerprint_internal","baDesc":{"FAR":0.001}}]],
             "keyProtection":["hardware","tee"],"matcherProtection":["tee"],"attachmentHint":["internal"],
-            "isSecondFactorOnly":false,"tcDisplay":["any","tee"],"tcDisplayContentType":"text/plain",
+            "tcDisplay":["any","tee"],"tcDisplayContentType":"text/plain",
             "attestationRootCertificates":["AA+/AA=="],"isKeyRestricted":false}
             """
         #expect(try MetadataStatement(parsing: later.utf8) == MetadataStatement(parsing: Self.text.utf8))
@@ -119,10 +119,59 @@ struct MetadataStatementTests {
             BadChange("userVerificationDetails.0.0.userVerificationMethod", .string("fingerprint"), .invalidValue),
             BadChange("protocolFamily", .string("fido2"), .invalidValue),
             BadChange("schema", .integer(2), .missingMember),
+            BadChange("schema", nil, .missingMember),
+            BadChange("isSecondFactorOnly", .integer(0), .wrongType),
+            BadChange("attachmentHint", .string("internal"), .wrongType),
+            BadChange("attachmentHint.0", .string("glued"), .invalidValue),
+            BadChange("tcDisplay", nil, .missingMember),
+            BadChange("matcherProtection", nil, .missingMember),
         ] {
             let bytes = sample.setting(change.path, change.value)
             #expect(throws: UAFError(change.code), "\(change.path)") { try MetadataStatement(parsing: bytes) }
         }
+    }
+
+    /// An entry as the metadata service of FIDO writes it: all members of schema 3 that a UAF statement has there.
+    private static let serviceEntry = """
+        {"aaid":"4e4e#0001","metadataStatement":{
+        "legalHeader":"https://fidoalliance.org/metadata/metadata-statement-legal-header/","aaid":"4e4e#0001",
+        "description":"Fingerprint or passcode","authenticatorVersion":256,"protocolFamily":"uaf","schema":3,
+        "upv":[{"major":1,"minor":0},{"major":1,"minor":1}],"authenticationAlgorithms":["rsa_emsa_pkcs1_sha256_raw"],
+        "publicKeyAlgAndEncodings":["rsa_2048_raw"],"attestationTypes":["basic_surrogate"],
+        "userVerificationDetails":[[{"userVerificationMethod":"passcode_internal",
+        "caDesc":{"base":10,"minLength":4,"maxRetries":5,"blockSlowdown":60}}],
+        [{"userVerificationMethod":"fingerprint_internal","baDesc":{"selfAttestedFRR":0,"selfAttestedFAR":0.00002,
+        "maxTemplates":0,"maxRetries":5,"blockSlowdown":0}}]],
+        "keyProtection":["hardware","tee"],"matcherProtection":["tee"],"cryptoStrength":112,
+        "attachmentHint":["internal"],"tcDisplay":["any"],"tcDisplayContentType":"text/plain",
+        "attestationRootCertificates":[],"icon":"data:image/png;base64,iVBORw0KGgo="},
+        "statusReports":[{"status":"NOT_FIDO_CERTIFIED","effectiveDate":"2018-05-19"}],
+        "timeOfLastStatusChange":"2018-05-19"}
+        """
+
+    @Test("An entry of the metadata service is read as it stands there, and may lack the attachment too (schema 3)")
+    func serviceEntries() throws {
+        let entry = try MetadataEntry(parsing: Self.serviceEntry.utf8)
+        let statement = entry.statement
+        #expect(statement.aaid.text == "4E4E#0001" && statement.authenticatorVersion == 256)
+        #expect(statement.assertionScheme == .uafV1TLV && !statement.isSecondFactorOnly)
+        #expect(statement.authenticationAlgorithm == .rsaPKCS1Raw && statement.publicKeyFormat == .rsa2048Raw)
+        #expect(statement.attestationTypes == [.basicSurrogate] && statement.attestationRootCertificates.isEmpty)
+        #expect(statement.userVerification == [.fingerprint, .passcode])
+        #expect(statement.keyProtection == [.hardware, .tee] && statement.matcherProtection == .tee)
+        #expect(statement.attachmentHint == .internal && statement.tcDisplay == .any)
+        #expect(statement.tcDisplayContentType == .textPlain)
+        #expect(entry.reports.map(\.status.rawValue) == ["NOT_FIDO_CERTIFIED"])
+
+        let without = try Sample(Self.serviceEntry).setting("metadataStatement.attachmentHint", nil)
+        let unattached = try MetadataEntry(parsing: without).statement
+        var expected = statement
+        expected.attachmentHint = []
+        #expect(unattached == expected)
+        var criteria = MatchCriteria()
+        criteria.attachmentHint = .internal
+        #expect(criteria.matches(PolicyCandidate(info: statement.info)))
+        #expect(!criteria.matches(PolicyCandidate(info: unattached.info)))
     }
 
     @Test("Extensions and fresh verification arrive")
