@@ -129,11 +129,12 @@ struct Device: Sendable {
     @discardableResult
     func register(
         _ model: AuthenticatorModel, appID: String = Self.facet, username: String = "alice",
-        options: BiometricOptions = BiometricOptions(), person: TestPerson = TestPerson()
+        challenge: String = "challenge", options: BiometricOptions = BiometricOptions(),
+        person: TestPerson = TestPerson()
     ) async throws -> RegisteredKey {
         self.recognise(model)
         return try await self.module.register(
-            model, appID: appID, username: username, finalChallenge: "challenge", attestationType: .basicSurrogate,
+            model, appID: appID, username: username, finalChallenge: challenge, attestationType: .basicSurrogate,
             options: options, verification: person)
     }
 

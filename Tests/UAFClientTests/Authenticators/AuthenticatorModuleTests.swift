@@ -218,12 +218,29 @@ struct AuthenticatorModuleTests {
         #expect(ended?.asmStatus == .error)
     }
 
-    @Test("Parameters outside their limits are refused", arguments: [("", "alice"), (Device.facet, "")])
-    func parameters(appID: String, username: String) async throws {
+    private static func text(_ length: Int) -> String { String(repeating: "ü", count: length) }
+
+    @Test(
+        "Parameters outside their limits are refused",
+        arguments: [
+            ("", "alice", "challenge"), (text(513), "alice", "challenge"), (Device.facet, "", "challenge"),
+            (Device.facet, text(129), "challenge"), (Device.facet, "alice", ""),
+        ])
+    func parameters(appID: String, username: String, challenge: String) async throws {
         let device = try Device()
-        let ended = await failure { try await device.register(Device.possession, appID: appID, username: username) }
+        let ended = await failure {
+            try await device.register(Device.possession, appID: appID, username: username, challenge: challenge)
+        }
         #expect(ended == OperationFailure(.unknown, ""))
+        #expect(ended?.asmStatus == .error)
         #expect(await device.module.registrations(appID: appID).isEmpty)
+    }
+
+    @Test("Parameters at their limits are taken", arguments: [(text(1), text(1)), (text(512), text(128))])
+    func parametersAtTheirLimits(appID: String, username: String) async throws {
+        let device = try Device()
+        _ = try await device.register(Device.possession, appID: appID, username: username, challenge: "x")
+        #expect(await device.module.registrations(appID: appID).count == 1)
     }
 
     @Test(

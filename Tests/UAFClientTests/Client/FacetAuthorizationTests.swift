@@ -63,7 +63,10 @@ struct FacetAuthorizationTests {
 
     @Test(
         "An AppID that is neither https nor the facet is refused",
-        arguments: ["http://id.example.com/f", "linux:program:other", "id.example.com", "https://"])
+        arguments: [
+            "http://id.example.com/f", "linux:program:other", "id.example.com", "https://",
+            "https://somebody@id.example.com/f", "https://somebody:secret@id.example.com/f",
+        ])
     func notHTTPS(appID: String) async {
         let list = Self.answer(Self.list([Device.facet]))
         #expect(await self.authorize(appID, fetching: list) == self.refused)
@@ -136,6 +139,7 @@ struct FacetAuthorizationTests {
         for (location, authorized) in [
             ("/moved", nil), ("/moved", "false"), (nil, "true"), ("http://id.example.com/moved", "true"),
             ("https://evil.example/moved", "true"), ("https://id.example.com.evil.example/", "true"),
+            ("https://somebody@id.example.com/moved", "true"),
         ] as [(String?, String?)] {
             let result = await run(location, authorized)
             #expect(result.0 == nil)

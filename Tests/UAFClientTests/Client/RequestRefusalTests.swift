@@ -205,16 +205,18 @@ struct RequestRefusalTests {
     static let facets: [RequestChange] = [
         RequestChange("an app that is not in the list", .untrustedFacetID) { $0.facet = "linux:program:other" },
         RequestChange("the app's name in another case", .untrustedFacetID) { $0.facet = "linux:program:TEST" },
-        RequestChange("a web origin of another host", .untrustedFacetID) { $0.facet = "https://app.example.com" },
-        RequestChange("a web origin without TLS", .untrustedFacetID) { $0.facet = "http://id.example.com" },
+        RequestChange("a web origin of another host", .untrustedFacetID) {
+            $0.askAsListed("https://app.example.com")
+        },
+        RequestChange("a web origin without TLS", .untrustedFacetID) { $0.askAsListed("http://id.example.com") },
         RequestChange("a list that is not there", .untrustedFacetID) { $0.facetList.status = 404 },
         RequestChange("a list of another content type", .untrustedFacetID) {
             $0.facetList.contentType = "application/json"
         },
         RequestChange("a list without a content type", .untrustedFacetID) { $0.facetList.contentType = nil },
         RequestChange("a redirect without the header", .untrustedFacetID) {
-            $0.facetList.status = 302
-            $0.facetList.location = RequestScene.appID
+            $0.answers[RequestScene.appID] = FacetListAnswer(
+                status: 302, contentType: nil, location: "/moved", body: [])
         },
         RequestChange("a list that is no JSON", .untrustedFacetID) { $0.facetList.body.removeLast() },
         RequestChange("a list over 64 KiB", .untrustedFacetID) {
@@ -235,6 +237,7 @@ struct RequestRefusalTests {
         },
         RequestChange("an AppID whose list does not exist", .untrustedFacetID) {
             $0.set("0.header.appID", .string("https://id.example.com/other"))
+            $0.answers["https://id.example.com/other"] = FacetListAnswer(status: 404, contentType: nil, body: [])
         },
     ]
 
@@ -261,6 +264,17 @@ struct RequestRefusalTests {
         var ignored = try RequestScene(operation, keys)
         ignored.set("0.header.exts", Self.extensions(flag: false))
         try await ignored.check(device)
+    }
+
+    @Test("What the changes of facets are beside is accepted: another address, app, or place of the list")
+    func acceptedFacets() async throws {
+        let (device, keys) = try await Self.device()
+        var scene = try RequestScene(.registration, keys)
+        scene.set("0.header.appID", .string("https://id.example.com/other"))
+        scene.askAsListed("linux:program:other")
+        scene.answers["https://id.example.com/other"] = FacetListAnswer(
+            status: 302, contentType: nil, location: "/moved", redirectAuthorized: "true", body: [])
+        try await scene.check(device)
     }
 
     @Test("One change refuses the request", arguments: malformed + unsuitable + facets)

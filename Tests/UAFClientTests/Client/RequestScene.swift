@@ -12,11 +12,14 @@ struct RequestScene: Sendable {
 
     /// The message, an array of one dictionary.
     var message: JSON
-    /// What the server answers to the request for its facet list.
+    /// What the server answers to the request for its facet list, whatever the address: who looks for it in a wrong place
+    /// finds it there.
     var facetList = FacetListAnswer(
         status: 200, contentType: "application/fido.trusted-apps+json",
         body: Array(
             #"{"trustedFacets":[{"version":{"major":1,"minor":1},"ids":["linux:program:test"]}]}"#.utf8))
+    /// In place of ``facetList``, for one address.
+    var answers: [String: FacetListAnswer] = [:]
     /// In place of ``message``, bytes that need not be JSON.
     var bytes: [UInt8]?
     /// The app that asks.
@@ -87,10 +90,17 @@ struct RequestScene: Sendable {
             platform: device.platform,
             configuration: AuthenticatorModule.Configuration(
                 callerID: try FacetID(Device.facet), pinHardening: Device.hardening, pictureDisplays: self.displays))
-        let list = self.facetList
+        let (list, answers) = (self.facetList, self.answers)
         return MessageClient(module: module, facetID: try FacetID(self.facet)) { url in
-            url.absoluteString == Self.appID ? list : FacetListAnswer(status: 404, contentType: nil, body: [])
+            answers[url.absoluteString] ?? list
         }
+    }
+
+    /// Has another app ask, which the facet list names.
+    mutating func askAsListed(_ facet: String) {
+        self.facet = facet
+        self.facetList.body = Array(
+            #"{"trustedFacets":[{"version":{"major":1,"minor":1},"ids":["\#(facet)"]}]}"#.utf8)
     }
 }
 
