@@ -194,7 +194,7 @@ public struct AuthenticationVerifier: Sendable {
             let info = candidates[index].info
             do {
                 try self.check(
-                    assertion, key: keys[index], isSilent: info.isSilent, contentHashes: contentHashes)
+                    assertion, key: keys[index], info: info, contentHashes: contentHashes)
             } catch { throw error.about(keys[index].id) }
             let data = assertion.signedData
             if data.mode == .transactionConfirmed { confirmed = data.transactionContentHash }
@@ -234,11 +234,12 @@ public struct AuthenticationVerifier: Sendable {
     }
 
     private func check(
-        _ assertion: AuthenticationAssertion, key: RegisteredCredential, isSilent: Bool, contentHashes: [[UInt8]]
+        _ assertion: AuthenticationAssertion, key: RegisteredCredential, info: AuthenticatorInfo,
+        contentHashes: [[UInt8]]
     ) throws(UAFRefusal) {
         let data = assertion.signedData
         // 7: what was shown is what was signed.
-        try self.checkTransaction(data, isSilent: isSilent, contentHashes: contentHashes)
+        try self.checkTransaction(data, info: info, contentHashes: contentHashes)
         // 8: the registered algorithm; the message never chooses it.
         guard data.signatureAlgorithm == key.signatureAlgorithm else {
             throw UAFRefusal(.unacceptableAlgorithm, .signatureAlgorithm, "\(data.signatureAlgorithm)")
@@ -265,19 +266,26 @@ public struct AuthenticationVerifier: Sendable {
         }
     }
 
-    private func checkTransaction(_ data: SignedData, isSilent: Bool, contentHashes: [[UInt8]]) throws(UAFRefusal) {
+    private func checkTransaction(_ data: SignedData, info: AuthenticatorInfo, contentHashes: [[UInt8]])
+        throws(UAFRefusal)
+    {
         switch data.mode {
         case .userVerified:
             guard data.transactionContentHash.isEmpty else {
                 throw UAFRefusal(.unacceptableContent, .transaction, "a content hash without confirmation")
             }
             // Beside one that confirmed, a silent authenticator only says that it is there.
-            guard contentHashes.isEmpty || isSilent else {
+            guard contentHashes.isEmpty || info.isSilent else {
                 throw UAFRefusal(.unacceptableContent, .transaction, "the transaction was not confirmed")
             }
         case .transactionConfirmed:
-            guard !isSilent else {
+            guard !info.isSilent else {
                 throw UAFRefusal(.unacceptableContent, .transaction, "a silent authenticator cannot confirm")
+            }
+            // Whatever the policy asked of the model: what nobody was shown, nobody confirmed.
+            guard !info.tcDisplay.isEmpty else {
+                throw UAFRefusal(
+                    .unacceptableContent, .transaction, "an authenticator without a display cannot confirm")
             }
             guard contentHashes.contains(where: { constantTimeEqual($0, data.transactionContentHash) }) else {
                 throw UAFRefusal(.unacceptableContent, .transaction, "another content than was sent")
