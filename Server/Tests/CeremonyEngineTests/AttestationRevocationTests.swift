@@ -19,11 +19,13 @@ struct AttestationRevocationTests {
         let metadata: MetadataCatalog
         let policies: PolicyCatalog
 
-        init() throws {
+        /// With the root in the metadata, or the authority below it.
+        init(listing: Listing = .root) throws {
             self.aaid = try AAID(AttestationRevocationTests.aaid)
             self.certificates = try TestCertificates(rsa: false, aaid: self.aaid, random: .system)
             var metadata = try MetadataCatalog.builtIn()
-            let root = Data(self.certificates.root).base64EncodedString()
+            let listed = listing == .root ? self.certificates.root : self.certificates.chain[1]
+            let root = Data(listed).base64EncodedString()
             metadata.add(
                 try MetadataStatement(
                     parsing: Array(
@@ -50,11 +52,22 @@ struct AttestationRevocationTests {
         }
     }
 
+    /// At which certificate the metadata has the path end. The phone sends all those before it.
+    enum Listing: CaseIterable, Sendable {
+        case root, authority
+    }
+
     /// What an operator writes into `revoked.json`, and whether it is about the phone.
     enum Revocation: CaseIterable, Sendable {
-        case leaf, authority, leafKey, otherNumber, sameNumberOfAnotherModel, otherKey
+        case leaf, leafKey, authority, authorityKey, root, rootKey, otherNumber, sameNumberOfAnotherModel, otherKey
 
-        var isAboutThePhone: Bool { [.leaf, .authority, .leafKey].contains(self) }
+        func isAboutThePhone(_ listing: Listing) -> Bool {
+            switch self {
+            case .leaf, .leafKey, .authority, .authorityKey: true
+            case .root, .rootKey: listing == .root
+            case .otherNumber, .sameNumberOfAnotherModel, .otherKey: false
+            }
+        }
 
         func list(_ certificates: TestCertificates) throws -> RevocationList {
             func certificate(_ aaid: String, _ number: String) -> String {
@@ -68,21 +81,27 @@ struct AttestationRevocationTests {
                 switch self {
                 case .leaf: certificate(AttestationRevocationTests.aaid, "0003")
                 case .authority: certificate(AttestationRevocationTests.aaid, "02")
+                case .root: certificate(AttestationRevocationTests.aaid, "01")
                 case .otherNumber: certificate(AttestationRevocationTests.aaid, "0300")
                 case .sameNumberOfAnotherModel: certificate("C516#0001", "03")
                 case .leafKey: key(try certificates.leafKey.publicKey(.x962DER))
+                case .authorityKey: key(try certificates.intermediateKey.publicKey(.x962DER))
+                case .rootKey: key(try certificates.rootKey.publicKey(.x962DER))
                 case .otherKey: key(Array(P256.Signing.PrivateKey().publicKey.derRepresentation))
                 }
             return try RevocationList(parsing: Array(text.utf8))
         }
     }
 
-    @Test("A certificate or its key, revoked later, refuses the key with 1493", arguments: Revocation.allCases)
-    func revokedLater(revocation: Revocation) async throws {
-        let maker = try Maker()
+    @Test(
+        "A certificate or its key, revoked later, refuses the key with 1493, though the phone never sent it",
+        arguments: Revocation.allCases, Listing.allCases)
+    func revokedLater(revocation: Revocation, listing: Listing) async throws {
+        let maker = try Maker(listing: listing)
         let server = try maker.server()
         _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let phone = try TestPhone(aaid: maker.aaid, attestedBy: maker.certificates)
+        let phone = try TestPhone(
+            aaid: maker.aaid, attestedBy: maker.certificates, sending: listing == .root ? 2 : 1)
         let activation = try await server.engine.createActivation(username: "alice", policy: "maker", by: "test")
         let request = try await server.engine.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
@@ -97,7 +116,7 @@ struct AttestationRevocationTests {
         var metadata = maker.metadata
         metadata.revoke(try revocation.list(maker.certificates))
         try server.engine.replaceRules(metadata: metadata, policies: maker.policies, channelBinding: .ignore)
-        #expect(try await answer(3) == (revocation.isAboutThePhone ? .revokedAuthenticator : .ok))
+        #expect(try await answer(3) == (revocation.isAboutThePhone(listing) ? .revokedAuthenticator : .ok))
         // What is taken off the list again is good again.
         try server.engine.replaceRules(
             metadata: maker.metadata, policies: maker.policies, channelBinding: .ignore)
@@ -106,11 +125,10 @@ struct AttestationRevocationTests {
 
     @Test("What is kept is read as it was written, and nothing else is read")
     func evidence() throws {
-        let certificates = try TestCertificates(rsa: true, aaid: try AAID(Self.aaid), random: .system)
-        let evidence = AttestationEvidence(certificates: certificates.chain)
-        #expect(evidence != AttestationEvidence() && AttestationEvidence(certificates: []) == AttestationEvidence())
-        #expect(evidence.stored.count == 2 * (1 + 1 + 32))
-        #expect(try AttestationEvidence(stored: evidence.stored) == evidence)
+        let digest = [UInt8](repeating: 9, count: 32)
+        let evidence = try AttestationEvidence(stored: [1, 3] + digest + [1, 2] + digest)
+        #expect(evidence != AttestationEvidence())
+        #expect(evidence.stored == [1, 3] + digest + [1, 2] + digest)
         #expect(try AttestationEvidence(stored: []) == AttestationEvidence())
         for length in 1..<evidence.stored.count where length != 34 {
             #expect(throws: UAFError.self) { try AttestationEvidence(stored: Array(evidence.stored.prefix(length))) }

@@ -18,18 +18,22 @@ final class TestPhone: Sendable {
     private let key = P256.Signing.PrivateKey()
     /// What attests its keys; `nil`: they do themselves.
     private let certificates: TestCertificates?
+    /// The certificates that it sends.
+    private let chain: [[UInt8]]
 
-    /// A phone of another maker's.
-    init(aaid: AAID, attestedBy certificates: TestCertificates? = nil) throws {
+    /// A phone of another maker's, which sends `count` certificates, the leaf first.
+    init(aaid: AAID, attestedBy certificates: TestCertificates? = nil, sending count: Int = 2) throws {
         self.aaid = aaid
         self.keyID = try KeyID(RandomSource.system.bytes(32))
         self.certificates = certificates
+        self.chain = Array(certificates?.chain.prefix(count) ?? [])
     }
 
     init(factor: AuthenticatorModel.Factor = .pin) throws {
         self.aaid = AuthenticatorModel(factor: factor, keyStore: .file).aaid
         self.keyID = try KeyID(RandomSource.system.bytes(32))
         self.certificates = nil
+        self.chain = []
     }
 
     var publicKey: [UInt8] { Array(self.key.publicKey.x963Representation) }
@@ -78,7 +82,7 @@ final class TestPhone: Sendable {
             if let certificates {
                 Attestation(
                     type: .basicFull, signature: try certificates.leafKey.sign(data.signedBytes, .p256Raw),
-                    certificates: certificates.chain)
+                    certificates: self.chain)
             } else {
                 Attestation(type: .basicSurrogate, signature: try self.signature(data.signedBytes, fault))
             }

@@ -31,6 +31,8 @@ public struct TestCertificates: Sendable {
     public let chain: [[UInt8]]
     /// The attestation key, whose certificate is the leaf.
     public let leafKey: TestKeyPair
+    /// The keys of root and intermediate certificate.
+    public let rootKey: TestKeyPair, intermediateKey: TestKeyPair
 
     /// `id-fido-gen-ce-aaid`, 1.3.6.1.4.1.45724.1.1.1.
     private static let aaidExtension = DER.identifier(0x2B, 6, 1, 4, 1, 45724, 1, 1, 1)
@@ -38,8 +40,8 @@ public struct TestCertificates: Sendable {
     /// Makes a chain for a model. With `rsa` root and leaf have RSA keys and the intermediate one on P-256, so that a
     /// verifier meets both within one chain; without it all are on P-256.
     public init(rsa: Bool, aaid: AAID, random: RandomSource, flaw: Flaw? = nil) throws {
-        let rootKey = rsa ? try TestKeyPair(rsa: .authority) : try TestKeyPair(p256: random)
-        let intermediateKey = try TestKeyPair(p256: random)
+        self.rootKey = rsa ? try TestKeyPair(rsa: .authority) : try TestKeyPair(p256: random)
+        self.intermediateKey = try TestKeyPair(p256: random)
         self.leafKey = rsa ? try TestKeyPair(rsa: .second) : try TestKeyPair(p256: random)
         let extensionData = flaw == .otherModel ? "FFFF#FFFF" : aaid.text
         self.root = try Self.certificate(

@@ -183,8 +183,7 @@ extension CeremonyEngine {
                 keyID: key.id.keyID.bytes, publicKey: key.publicKey, keyFormat: key.publicKeyFormat.rawValue,
                 algorithm: key.signatureAlgorithm.rawValue, counter: key.signCounter,
                 registrationCounter: key.registrationCounter, authenticatorVersion: key.authenticatorVersion,
-                attestation: AttestationEvidence(certificates: key.attestationCertificates).stored,
-                isActive: device.isActive, createdAt: now)
+                attestation: key.attestation.stored, isActive: device.isActive, createdAt: now)
         }
     }
 

@@ -72,8 +72,7 @@ struct UAFVerdict {
                 var object = RegisteredCredential(
                     id: key.id, publicKey: key.publicKey, publicKeyFormat: key.publicKeyFormat,
                     signatureAlgorithm: key.signatureAlgorithm, signCounter: key.signCounter,
-                    account: verified.username, deviceRegistration: "",
-                    attestation: AttestationEvidence(certificates: key.attestationCertificates)
+                    account: verified.username, deviceRegistration: "", attestation: key.attestation
                 ).json
                 object["registrationCounter"] = .integer(Int64(key.registrationCounter))
                 object["authenticatorVersion"] = .integer(Int64(key.authenticatorVersion))

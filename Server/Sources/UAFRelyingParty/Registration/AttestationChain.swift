@@ -31,12 +31,13 @@ struct AttestationChain {
     /// The leaf's public key, as DER SubjectPublicKeyInfo.
     var subjectPublicKeyInfo: [UInt8] { self.certificates[0].subjectPublicKeyInfo }
 
-    /// Holds the path to a root of the model against RFC 5280 §6.1 and the revocations of the catalog.
+    /// Holds the path to a root of the model against RFC 5280 §6.1 and the revocations of the catalog, and gives it: leaf
+    /// first, the root of the metadata last, also where it was not sent.
     ///
     /// Throws ``UAFRefusal``: 1496 for a path that is not good, 1493 for one with a revoked certificate.
     func validate(
         for entry: MetadataCatalog.Entry, in catalog: MetadataCatalog, readings: LenientReadings, at now: Timestamp
-    ) throws(UAFRefusal) {
+    ) throws(UAFRefusal) -> [AttestationCertificate] {
         let path = try self.path(to: entry.roots)
         for (index, certificate) in path.enumerated() {
             if !readings.row18ExpiredCertificates {
@@ -59,6 +60,7 @@ struct AttestationChain {
         if !entry.roots.contains(where: { $0.der == path[0].der }) { try self.checkLeaf(path[0]) }
         try self.checkUsage(path, readings)
         try self.checkModel(entry.statement.aaid, isShared: catalog.isShared(root: path[path.count - 1].der))
+        return path
     }
 
     /// The certificates from the leaf to a root of the metadata.

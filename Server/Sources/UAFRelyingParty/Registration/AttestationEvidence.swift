@@ -20,14 +20,13 @@ public struct AttestationEvidence: Hashable, Sendable {
     /// None: surrogate attestation.
     public init() { self.certificates = [] }
 
-    /// Of the certificates of an attestation that was verified, DER. What is no certificate leaves nothing.
-    public init(certificates: [[UInt8]]) {
-        self.certificates = certificates.compactMap { der in
-            (try? AttestationCertificate(der)).map {
-                Certificate(
-                    serialNumber: Array($0.serialNumber.suffix(255)),
-                    keyDigest: Array(SHA256.hash(data: $0.subjectPublicKeyInfo)))
-            }
+    /// Of the path of an attestation that was verified, with the root at which it ends: devices do not send that, and who
+    /// finds a maker's authority compromised revokes just it.
+    init(_ path: [AttestationCertificate]) {
+        self.certificates = path.map {
+            Certificate(
+                serialNumber: Array($0.serialNumber.suffix(255)),
+                keyDigest: Array(SHA256.hash(data: $0.subjectPublicKeyInfo)))
         }
     }
 

@@ -60,8 +60,10 @@ public struct VerifiedRegistration: Hashable, Sendable {
         public let authenticatorVersion: UInt16
         /// How the key was attested.
         public let attestationType: AttestationType
-        /// The certificates of a basic full attestation, DER, leaf first.
+        /// The certificates of a basic full attestation, DER, leaf first, as they came.
         public let attestationCertificates: [[UInt8]]
+        /// What attested the key, to be stored with it.
+        public let attestation: AttestationEvidence
         /// How the model verifies its user, by its metadata.
         public let userVerification: UserVerification
         /// How it says in what it signed that it verified its user; empty where it does not say it.
@@ -137,8 +139,9 @@ public struct RegistrationVerifier: Sendable {
         var keys: [VerifiedRegistration.Key] = []
         for (index, assertion) in response.assertions.enumerated() {
             let id = response.credentials[index]
+            let evidence: AttestationEvidence
             do {
-                try self.check(assertion, model: models[index], finalChallengeHash: hash, at: now)
+                evidence = try self.check(assertion, model: models[index], finalChallengeHash: hash, at: now)
             } catch { throw error.about(id) }
             let data = assertion.keyRegistrationData
             keys.append(
@@ -147,7 +150,7 @@ public struct RegistrationVerifier: Sendable {
                     signatureAlgorithm: data.signatureAlgorithm, signCounter: data.signCounter,
                     registrationCounter: data.registrationCounter, authenticatorVersion: data.authenticatorVersion,
                     attestationType: assertion.attestation.type,
-                    attestationCertificates: assertion.attestation.certificates,
+                    attestationCertificates: assertion.attestation.certificates, attestation: evidence,
                     userVerification: candidates[index].info.userVerification,
                     userVerificationMethods: data.extensions.flatMap(\.userVerificationMethods)))
         }
@@ -157,7 +160,7 @@ public struct RegistrationVerifier: Sendable {
 
     private func check(
         _ assertion: RegistrationAssertion, model: MetadataCatalog.Entry, finalChallengeHash: [UInt8], at now: Timestamp
-    ) throws(UAFRefusal) {
+    ) throws(UAFRefusal) -> AttestationEvidence {
         let data = assertion.keyRegistrationData
         let statement = model.statement
         // 8 and 10: SHA-256 is the hash of every algorithm that is accepted here.
@@ -187,14 +190,14 @@ public struct RegistrationVerifier: Sendable {
         try self.configuration.check(data.extensions)
         try self.configuration.check(assertion.extensions)
         // 14: the attestation.
-        try self.checkAttestation(assertion, key: key, model: model, at: now)
+        return try self.checkAttestation(assertion, key: key, model: model, at: now)
     }
 
     /// Full attestation is signed by the key of a certificate that a root of the model vouches for, surrogate attestation
     /// by the new key itself: a model with roots must not use it.
     private func checkAttestation(
         _ assertion: RegistrationAssertion, key: SignatureVerification, model: MetadataCatalog.Entry, at now: Timestamp
-    ) throws(UAFRefusal) {
+    ) throws(UAFRefusal) -> AttestationEvidence {
         let data = assertion.keyRegistrationData
         let hasRoots = !model.statement.attestationRootCertificates.isEmpty
         guard assertion.attestation.type == .basicFull else {
@@ -204,17 +207,18 @@ public struct RegistrationVerifier: Sendable {
             guard key.isValid(assertion.attestation.signature, over: data.signedBytes) else {
                 throw UAFRefusal(.unacceptableAttestation, .attestation, "the signature is not the new key's")
             }
-            return
+            return AttestationEvidence()
         }
         guard hasRoots else {
             throw UAFRefusal(.unacceptableAttestation, .attestation, "full attestation of a model without roots")
         }
         let chain = try AttestationChain(assertion.attestation.certificates)
-        try chain.validate(
+        let path = try chain.validate(
             for: model, in: self.configuration.metadata, readings: self.configuration.lenientReadings, at: now)
         guard let leaf = try? SignatureVerification(leafKey: chain.subjectPublicKeyInfo, data.signatureAlgorithm),
             leaf.isValid(assertion.attestation.signature, over: data.signedBytes)
         else { throw UAFRefusal(.unacceptableAttestation, .attestation, "the signature is not the certificate's") }
+        return AttestationEvidence(path)
     }
 }
 

@@ -33,6 +33,8 @@ struct FullAttestationTests {
         let key = try scene.verifyRegistration().keys[0]
         #expect(key.attestationType == .basicFull)
         #expect(try key.attestationCertificates == [chain[2].der, chain[1].der])
+        // What may be revoked later: every certificate of the path, the root too, which was not sent.
+        #expect(try key.attestation.stored == chain.reversed().flatMap { try [1, 77] + $0.keyDigest })
         #expect(try key.publicKey == scene.keys[0].privateKey.publicKey(algorithm.formats[0]))
     }
 
