@@ -5,8 +5,6 @@ public import UAF
 /// The models of authenticators that a server knows, each with its statement (§16), and what of them is revoked.
 public struct MetadataCatalog: Sendable {
     private var entries: [AAID: Entry] = [:]
-    /// Which models have a root certificate, by its DER: most roots are of one.
-    private var modelsOfRoot: [[UInt8]: Set<AAID>] = [:]
     private var revocations = RevocationList()
 
     /// The statuses that refuse a model with 1493, where any report has one.
@@ -98,14 +96,7 @@ public struct MetadataCatalog: Sendable {
         self.add(new)
     }
 
-    private mutating func add(_ entry: Entry) {
-        let aaid = entry.statement.aaid
-        for root in self.entries[aaid]?.statement.attestationRootCertificates ?? [] {
-            self.modelsOfRoot[root]?.remove(aaid)
-        }
-        for root in entry.statement.attestationRootCertificates { self.modelsOfRoot[root, default: []].insert(aaid) }
-        self.entries[aaid] = entry
-    }
+    private mutating func add(_ entry: Entry) { self.entries[entry.statement.aaid] = entry }
 
     /// Refuses a model from now on.
     public mutating func revoke(_ aaid: AAID) { self.revocations.models.insert(aaid) }
@@ -146,8 +137,18 @@ public struct MetadataCatalog: Sendable {
         return self.revocations.keys.contains(Array(SHA256.hash(data: subjectPublicKeyInfo())))
     }
 
-    /// Whether several models have a root in common, so that a leaf must say which of them it is for.
-    func isShared(root: [UInt8]) -> Bool { (self.modelsOfRoot[root]?.count ?? 0) > 1 }
+    /// Whether another model's attestation may lead through the same authority, so that a leaf must say which of them it is
+    /// for: a certificate of the path has the key of one that the other model lists, whatever else that says (of one
+    /// authority there may be several certificates), or the path ends below such a one.
+    func isShared(_ path: [AttestationCertificate], of aaid: AAID) -> Bool {
+        self.entries.values.contains { entry in
+            entry.statement.aaid != aaid
+                && entry.roots.contains { root in
+                    path.contains { $0.subjectPublicKeyInfo == root.subjectPublicKeyInfo }
+                        || path[path.count - 1].isIssued(by: root)
+                }
+        }
+    }
 
     /// All models that are known.
     public var aaids: Set<AAID> { Set(self.entries.keys) }

@@ -35,20 +35,23 @@ struct AttestationCertificate: Sendable {
 
     private init(reading der: [UInt8]) throws {
         self = try DER.sequence(try DER.parse(der), identifier: .sequence) { parts in
-            guard let body = parts.next(), parts.next() != nil, parts.next() != nil else {
+            guard let body = parts.next(), let algorithm = parts.next(), parts.next() != nil else {
                 throw UAFError(.invalidValue, "too few parts")
             }
-            return try Self(der: der, body: body)
+            return try Self(der: der, body: body, algorithm: algorithm)
         }
     }
 
-    private init(der: [UInt8], body: ASN1Node) throws {
+    private init(der: [UInt8], body: ASN1Node, algorithm: ASN1Node) throws {
         self = try DER.sequence(body, identifier: .sequence) { fields in
             let version = try DER.decodeDefaultExplicitlyTagged(
                 &fields, tagNumber: 0, tagClass: .contextSpecific, defaultValue: 0
             ) { try Int(derEncoded: $0) }
             let serialNumber = try ArraySlice<UInt8>(derEncoded: &fields)
-            _ = fields.next()
+            // RFC 5280 §4.1.1.2: the algorithm that is signed is the one that the signature is read by.
+            guard fields.next()?.encodedBytes == algorithm.encodedBytes else {
+                throw UAFError(.invalidValue, "two signature algorithms")
+            }
             guard let issuer = fields.next(), let validity = fields.next() else {
                 throw UAFError(.invalidValue, "too few fields")
             }

@@ -59,7 +59,8 @@ struct AttestationChain {
         // A listed leaf is a root of its own (§18, row 19); any other must not be one that could make leaves.
         if !entry.roots.contains(where: { $0.der == path[0].der }) { try self.checkLeaf(path[0]) }
         try self.checkUsage(path, readings)
-        try self.checkModel(entry.statement.aaid, isShared: catalog.isShared(root: path[path.count - 1].der))
+        let aaid = entry.statement.aaid
+        try self.checkModel(aaid, isShared: catalog.isShared(path, of: aaid))
         return path
     }
 
@@ -116,12 +117,14 @@ struct AttestationChain {
         } catch { throw Self.refusal("a malformed extension") }
     }
 
-    /// The leaf names its model where several have the root in common, and never another one (§8.2 step 14).
-    private func checkModel(_ aaid: AAID, isShared: Bool) throws(UAFRefusal) {
+    /// The leaf names its model where several have an authority in common, and never another one (§8.2 step 14).
+    private func checkModel(_ aaid: AAID, isShared: @autoclosure () -> Bool) throws(UAFRefusal) {
         let attested: AAID?
         do { attested = try self.certificates[0].attestedModel() } catch { throw Self.refusal(error.reason) }
         guard let attested else {
-            guard !isShared else { throw Self.refusal("the leaf does not say which of the root's models it is for") }
+            guard !isShared() else {
+                throw Self.refusal("the leaf does not say which of its authority's models it is for")
+            }
             return
         }
         guard attested == aaid else { throw Self.refusal("the leaf is for another model") }

@@ -127,6 +127,15 @@ struct FullAttestationTests {
         ChainChange("an intermediate by another key of the root's name") {
             $0.intermediateIssuer = try TestAuthority(.authority("Root"))
         },
+        ChainChange("a leaf that names another signature algorithm than it has") {
+            $0.leaf.namesAnotherAlgorithm = true
+        },
+        ChainChange("an intermediate that names another signature algorithm than it has") {
+            $0.intermediate.namesAnotherAlgorithm = true
+        },
+        ChainChange("a root that names another signature algorithm than it has") {
+            $0.root.namesAnotherAlgorithm = true
+        },
         ChainChange("a leaf for another model") { $0.leaf.aaid = Array("C516#0003".utf8) },
         ChainChange("a model that is none") { $0.leaf.aaid = Array("C516-0001".utf8) },
         ChainChange("a model that is no string") { $0.leaf.aaid = [0x30, 0x09] + Array("C516#0001".utf8) },
@@ -216,12 +225,14 @@ struct FullAttestationTests {
         Self.expectRefusal(scene)
     }
 
-    @Test("A leaf whose key is not of the model's algorithm is refused with 1496")
-    func leafKey() throws {
-        var (scene, chain) = try Scene.fullAttestation()
-        scene.keys[0].certificates[0] = try TestAuthority(
-            .leaf(), issuer: chain[1], key: try SigningKey.rsa(RSAKeys.one).certificateKey
-        ).der
+    @Test(
+        "A leaf whose key is not of the model's algorithm is refused with 1496, though it has signed",
+        arguments: SignatureAlgorithm.all)
+    func leafKey(algorithm: SignatureAlgorithm) throws {
+        var (scene, chain) = try Scene.fullAttestation(algorithm: algorithm)
+        let key = SigningKey(for: algorithm.isRSA ? .p256Raw : .rsaPSSRaw)
+        scene.keys[0].signingKey = key
+        scene.keys[0].certificates[0] = try TestAuthority(.leaf(), issuer: chain[1], key: key.certificateKey).der
         Self.expectRefusal(scene)
     }
 
@@ -258,6 +269,49 @@ struct FullAttestationTests {
         scene.keys[0].certificates[0] = try chain[2].der
         other.attestationRootCertificates = [bytes(9)]
         scene.configuration.metadata.add(other)
+        #expect(throws: Never.self) { try scene.verifyRegistration() }
+    }
+
+    @Test("An authority is another model's too, whichever of its certificates that lists, and wherever it stands")
+    func sharedAuthority() throws {
+        var (scene, chain) = try Scene.fullAttestation()
+        let (root, intermediate) = (try chain[0].der, try chain[1].der)
+        // Another certificate of the same key.
+        func reissued(_ index: Int, as subject: String) throws -> [UInt8] {
+            var draft = TestAuthority.Draft.authority(subject)
+            draft.serialNumber = Certificate.SerialNumber(78)
+            return try TestAuthority(draft, key: chain[index].key).der
+        }
+        let leafOfModel = try TestAuthority(
+            .leaf(Names.pin), issuer: chain[1], key: try #require(scene.keys[0].signingKey).certificateKey
+        ).der
+        var other = try #require(scene.configuration.metadata[Names.fingerprint])
+        for (own, listed) in [
+            (root, intermediate), (root, try reissued(0, as: "Root")), (root, try reissued(0, as: "Root 2")),
+            (root, try reissued(1, as: "Intermediate")), (intermediate, root),
+        ] {
+            try scene.changeStatement { $0.attestationRootCertificates = [own] }
+            other.attestationRootCertificates = [bytes(9), listed]
+            scene.configuration.metadata.add(other)
+            scene.keys[0].certificates = own == root ? [try chain[2].der, intermediate] : [try chain[2].der]
+            Self.expectRefusal(scene)
+            scene.keys[0].certificates[0] = leafOfModel
+            #expect(throws: Never.self) { try scene.verifyRegistration() }
+        }
+    }
+
+    @Test("An authority that is another's by its name alone is not shared")
+    func sameName() throws {
+        var (scene, chain) = try Scene.fullAttestation()
+        var other = try #require(scene.configuration.metadata[Names.fingerprint])
+        other.attestationRootCertificates = [
+            try TestAuthority(.authority("Root")).der, try TestAuthority(.authority("Intermediate")).der,
+        ]
+        scene.configuration.metadata.add(other)
+        #expect(throws: Never.self) { try scene.verifyRegistration() }
+        let intermediate = try chain[1].der
+        try scene.changeStatement { $0.attestationRootCertificates = [intermediate] }
+        scene.keys[0].certificates.removeLast()
         #expect(throws: Never.self) { try scene.verifyRegistration() }
     }
 

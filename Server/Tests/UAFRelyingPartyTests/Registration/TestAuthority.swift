@@ -24,6 +24,8 @@ struct TestAuthority: Sendable {
         var usage: KeyUsage?
         var aaid: [UInt8]?
         var others: [Certificate.Extension] = []
+        /// What is signed names ECDSA with SHA-384; the signature is with SHA-256, and says so.
+        var namesAnotherAlgorithm = false
 
         /// One that may issue.
         static func authority(_ subject: String) -> Draft {
@@ -58,12 +60,34 @@ struct TestAuthority: Sendable {
         func name(_ text: String) throws -> DistinguishedName { try DistinguishedName { CommonName(text) } }
         self.key = key
         self.name = draft.subject
-        self.certificate = try Certificate(
+        let certificate = try Certificate(
             version: draft.version, serialNumber: draft.serialNumber, publicKey: key.publicKey,
             notValidBefore: Date(timeIntervalSince1970: Double(draft.notBefore.seconds)),
             notValidAfter: Date(timeIntervalSince1970: Double(draft.notAfter.seconds)),
             issuer: try name(issuer?.name ?? draft.subject), subject: try name(draft.subject),
             extensions: try draft.extensions(), issuerPrivateKey: issuer?.key ?? key)
+        self.certificate =
+            draft.namesAnotherAlgorithm
+            ? try Self.namingAnotherAlgorithm(certificate, signedBy: issuer?.key ?? key) : certificate
+    }
+
+    private static func namingAnotherAlgorithm(_ certificate: Certificate, signedBy key: Certificate.PrivateKey)
+        throws -> Certificate
+    {
+        var body = Array(certificate.tbsCertificateBytes)
+        let name: [UInt8] = [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, 0x02]
+        guard let start = body.indices.first(where: { body[$0...].starts(with: name) }) else {
+            throw UAFError(.invalidValue, "not of ECDSA with SHA-256")
+        }
+        body[start + 9] = 0x03
+        let signature = try key.sign(bytes: body, signatureAlgorithm: .ecdsaWithSHA256).rawRepresentation
+        var serializer = DER.Serializer()
+        try serializer.appendConstructedNode(identifier: .sequence) { parts in
+            parts.serializeRawBytes(body)
+            parts.serializeRawBytes([0x30, 0x0A] + name)
+            try parts.serialize(ASN1BitString(bytes: signature[...]))
+        }
+        return try Certificate(derEncoded: serializer.serializedBytes)
     }
 
     var der: [UInt8] {
