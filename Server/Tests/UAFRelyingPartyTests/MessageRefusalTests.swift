@@ -50,6 +50,16 @@ private func replacing(_ text: String, _ other: String) -> ([UInt8]) -> [UInt8] 
     }
 }
 
+/// Base64url with the padding that standard base64 would have; empty where it would have none.
+private func padded(_ message: [UInt8]) -> [UInt8] {
+    let name = Array("\"assertion\":\"".utf8)
+    guard let start = message.indices.first(where: { message[$0...].starts(with: name) }),
+        let end = message[(start + name.count)...].firstIndex(of: UInt8(ascii: "\"")),
+        case let rest = (end - start - name.count) % 4, rest > 0
+    else { return [] }
+    return message[..<end] + bytes(4 - rest, UInt8(ascii: "=")) + message[end...]
+}
+
 @Suite("uaf-sections §8.2 steps 1 to 4: the message, the same for both operations")
 struct MessageRefusalTests {
     static let changes: [Refused] = [
@@ -70,8 +80,10 @@ struct MessageRefusalTests {
         Refused("no assertion scheme", .badRequest, .message) {
             $0.finish = replacing("\"assertionScheme\"", "\"scheme\"")
         },
-        Refused("padded assertion", .unacceptableContent, .assertion) {
-            $0.finish = replacing("\"assertion\":\"", "\"assertion\":\"=")
+        Refused("padded assertion", .unacceptableContent, .assertion) { scene in
+            // An extension that nobody minds, so that there is something to pad.
+            scene.keys[0].unsignedExtensions = [AssertionExtension(id: "x", data: [1], isCritical: false)]
+            scene.finish = padded
         },
         Refused("server data over its limit", .badRequest, .message) {
             $0.header.serverData = String(repeating: "x", count: 1537)
@@ -99,7 +111,11 @@ struct MessageRefusalTests {
             $0.fcParams = $0.params.encoded + "="
         },
         Refused("parameters that are not JSON", .unacceptableContent, .finalChallengeParams) { $0.fcParams = "AAAA" },
-        Refused("another application", .unacceptableContent, .appID) { $0.params.appID = "https://evil.example/" },
+        Refused("another application", .unacceptableContent, .appID) {
+            $0.params.appID = "https://evil.example/"
+            // A header need not say it; one that does would differ already.
+            $0.header.appID = ""
+        },
         Refused("another application in header and parameters", .unacceptableContent, .appID) {
             $0.params.appID = "https://evil.example/"
             $0.header.appID = "https://evil.example/"

@@ -166,10 +166,7 @@ struct SignatureVerificationTests {
         let key = P256.Signing.PrivateKey()
         let raw = Array(try key.signature(for: Self.message).rawRepresentation)
         // n - s is as good as s.
-        let order: [UInt8] =
-            bytes(4, 0xFF) + bytes(4, 0) + bytes(8, 0xFF) + [
-                0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
-            ]
+        let order = ECDSANumbers.order
         var negated = bytes(32, 0)
         var borrow = 0
         for index in (0..<32).reversed() {

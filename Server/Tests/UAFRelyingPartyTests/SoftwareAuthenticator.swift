@@ -89,8 +89,52 @@ extension SignatureAlgorithm {
     var otherEncoding: SignatureAlgorithm {
         SignatureAlgorithm(rawValue: self.isDER ? self.rawValue - 1 : self.rawValue + 1)
     }
+    /// Zeros alone, in the form of its signatures.
+    var signatureOfZeros: [UInt8] {
+        switch self {
+        case .p256Raw: bytes(64, 0)
+        case .p256DER: [0x30, 0x06, 0x02, 0x01, 0x00, 0x02, 0x01, 0x00]
+        default: (self.isDER ? [0x04, 0x82, 0x01, 0x00] : []) + bytes(256, 0)
+        }
+    }
     /// The formats that its keys may have.
     var formats: [PublicKeyFormat] { self.isRSA ? [.rsa2048Raw, .rsa2048DER] : [.eccX962Raw, .eccX962DER] }
+}
+
+/// The two numbers of an ECDSA signature where one at least is not from 1 to below the order n of the group: 0 and n are
+/// what a verifier that computes without looking takes for anybody's.
+enum ECDSANumbers: CaseIterable {
+    case zeroAndZero, zeroAndN, nAndZero, nAndN, zeroAndS, rAndZero, nAndS, rAndN
+
+    /// n, of P-256.
+    static let order: [UInt8] =
+        bytes(4, 0xFF) + bytes(4, 0) + bytes(8, 0xFF) + [
+            0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
+        ]
+
+    /// Written as the algorithm wants it; what is in range is that of a right signature.
+    func signature(_ algorithm: SignatureAlgorithm, besides right: [UInt8]) throws -> [UInt8] {
+        let raw = Array(try P256Encoding.signature(right, algorithm: algorithm).rawRepresentation)
+        let (zero, n, r, s) = (bytes(32, 0), Self.order, Array(raw[..<32]), Array(raw[32...]))
+        let numbers =
+            switch self {
+            case .zeroAndZero: [zero, zero]
+            case .zeroAndN: [zero, n]
+            case .nAndZero: [n, zero]
+            case .nAndN: [n, n]
+            case .zeroAndS: [zero, s]
+            case .rAndZero: [r, zero]
+            case .nAndS: [n, s]
+            case .rAndN: [r, n]
+            }
+        guard algorithm == .p256DER else { return Array(numbers.joined()) }
+        let content = numbers.flatMap { number -> [UInt8] in
+            var short = Array(number.drop { $0 == 0 })
+            if short.first ?? 0xFF >= 0x80 { short.insert(0, at: 0) }
+            return [0x02, UInt8(short.count)] + short
+        }
+        return [0x30, UInt8(content.count)] + content
+    }
 }
 
 /// A key of a software authenticator, with all that goes into its assertions. Each member can be made wrong.

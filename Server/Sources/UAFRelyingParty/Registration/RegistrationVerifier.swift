@@ -193,24 +193,20 @@ public struct RegistrationVerifier: Sendable {
         return try self.checkAttestation(assertion, key: key, model: model, at: now)
     }
 
-    /// Full attestation is signed by the key of a certificate that a root of the model vouches for, surrogate attestation
-    /// by the new key itself: a model with roots must not use it.
+    /// Full attestation is signed by the key of a certificate that a root of the model vouches for, which nothing does where
+    /// it has none; surrogate attestation by the new key itself: a model with roots must not use it.
     private func checkAttestation(
         _ assertion: RegistrationAssertion, key: SignatureVerification, model: MetadataCatalog.Entry, at now: Timestamp
     ) throws(UAFRefusal) -> AttestationEvidence {
         let data = assertion.keyRegistrationData
-        let hasRoots = !model.statement.attestationRootCertificates.isEmpty
         guard assertion.attestation.type == .basicFull else {
-            guard !hasRoots else {
+            guard model.statement.attestationRootCertificates.isEmpty else {
                 throw UAFRefusal(.unacceptableAttestation, .attestation, "surrogate attestation of a model with roots")
             }
             guard key.isValid(assertion.attestation.signature, over: data.signedBytes) else {
                 throw UAFRefusal(.unacceptableAttestation, .attestation, "the signature is not the new key's")
             }
             return AttestationEvidence()
-        }
-        guard hasRoots else {
-            throw UAFRefusal(.unacceptableAttestation, .attestation, "full attestation of a model without roots")
         }
         let chain = try AttestationChain(assertion.attestation.certificates)
         let path = try chain.validate(

@@ -99,6 +99,9 @@ struct AuthenticationVerifierTests {
             scene.keys[0].signature = try scene.keys[0].privateKey.signature(
                 made.signedData.signedBytes, scene.keys[0].algorithm.otherEncoding)
         },
+        Refused("a signature of zeros", .unacceptableContent, .signature) {
+            $0.keys[0].signature = $0.keys[0].algorithm.signatureOfZeros
+        },
         Refused("a signature with a byte behind it", .unacceptableContent, .signature) { scene in
             let made = try AuthenticationAssertion(parsing: try scene.keys[0].authentication(scene.hash).bytes)
             scene.keys[0].signature = made.signature + [0]
@@ -130,6 +133,18 @@ struct AuthenticationVerifierTests {
         var scene = try Scene(.authentication, algorithm: algorithm)
         try refused.change(&scene)
         refused.expect { _ = try scene.verifyAuthentication() }
+    }
+
+    @Test(
+        "An ECDSA signature whose numbers are out of range is refused",
+        arguments: [SignatureAlgorithm.p256Raw, .p256DER], ECDSANumbers.allCases)
+    func outOfRange(algorithm: SignatureAlgorithm, numbers: ECDSANumbers) throws {
+        var scene = try Scene(.authentication, algorithm: algorithm)
+        let made = try AuthenticationAssertion(parsing: try scene.keys[0].authentication(scene.hash).bytes)
+        scene.keys[0].signature = try numbers.signature(algorithm, besides: made.signature)
+        Refused("\(numbers)", .unacceptableContent, .signature) { _ in }.expect {
+            _ = try scene.verifyAuthentication()
+        }
     }
 
     @Test("Every algorithm is accepted with every format of its keys", arguments: SignatureAlgorithm.all)
@@ -231,6 +246,12 @@ struct AuthenticationVerifierTests {
             try $0.addSilentKey()
             $0.keys[1].mode = .transactionConfirmed
             $0.keys[1].transactionContentHash = $0.transaction[0].contentHash
+        },
+        Refused("an authenticator without a display", .unacceptableContent, .transaction) {
+            try $0.changeStatement {
+                $0.tcDisplay = []
+                $0.tcDisplayContentType = nil
+            }
         },
         Refused("a mode that nobody knows", .unacceptableContent, .authenticationMode) {
             $0.keys[0].mode = AuthenticationMode(rawValue: 0)

@@ -68,7 +68,7 @@ struct RegistrationVerifierTests {
                 made.keyRegistrationData.signedBytes, scene.keys[0].algorithm.otherEncoding)
         },
         Refused("a signature of zeros", .unacceptableAttestation, .attestation) {
-            $0.keys[0].signature = bytes(256, 0)
+            $0.keys[0].signature = $0.keys[0].algorithm.signatureOfZeros
         },
         Refused("a signature with a byte behind it", .unacceptableAttestation, .attestation) { scene in
             let made = try RegistrationAssertion(parsing: try scene.keys[0].registration(scene.hash).bytes)
@@ -107,6 +107,18 @@ struct RegistrationVerifierTests {
         refused.expect { _ = try scene.verifyRegistration() }
     }
 
+    @Test(
+        "An ECDSA attestation whose numbers are out of range is refused",
+        arguments: [SignatureAlgorithm.p256Raw, .p256DER], ECDSANumbers.allCases)
+    func outOfRange(algorithm: SignatureAlgorithm, numbers: ECDSANumbers) throws {
+        var scene = try Scene(.registration, algorithm: algorithm)
+        let made = try RegistrationAssertion(parsing: try scene.keys[0].registration(scene.hash).bytes)
+        scene.keys[0].signature = try numbers.signature(algorithm, besides: made.attestation.signature)
+        Refused("\(numbers)", .unacceptableAttestation, .attestation) { _ in }.expect {
+            _ = try scene.verifyRegistration()
+        }
+    }
+
     static let changes: [Refused] = [
         Refused("a mode of transactions", .unacceptableContent, .authenticationMode) {
             $0.keys[0].mode = .transactionConfirmed
@@ -116,11 +128,21 @@ struct RegistrationVerifierTests {
             key[64] ^= 1
             scene.keys[0].publicKey = key
         },
-        Refused("a key at infinity", .unacceptableKey, .publicKey) { $0.keys[0].publicKey = [0x04] + bytes(64, 0) },
+        Refused("a key at infinity", .unacceptableKey, .publicKey) { $0.keys[0].publicKey = [0x00] },
+        Refused("a key at infinity, as SubjectPublicKeyInfo", .unacceptableKey, .publicKey) { scene in
+            scene.keys[0].format = .eccX962DER
+            // The same but for the lengths, with one byte for the point.
+            let info = scene.keys[0].privateKey.subjectPublicKeyInfo
+            scene.keys[0].publicKey = [0x30, 0x19] + info[2..<24] + [0x02, 0x00, 0x00]
+        },
+        Refused("a key of zeros", .unacceptableKey, .publicKey) { $0.keys[0].publicKey = [0x04] + bytes(64, 0) },
         Refused("a compressed key", .unacceptableKey, .publicKey) {
             $0.keys[0].publicKey = Array(try p256($0).publicKey.compressedRepresentation)
         },
-        Refused("ECDAA attestation", .unacceptableAttestation, .attestation) { $0.keys[0].attestationType = .ecdaa },
+        Refused("ECDAA attestation", .unacceptableAttestation, .attestation) {
+            $0.keys[0].attestationType = .ecdaa
+            try $0.changeStatement { $0.attestationTypes = [.ecdaa] }
+        },
         Refused("a key that exists", .unacceptableKey, .credential) {
             $0.existing = [CredentialID(aaid: Names.pin, keyID: $0.keys[0].keyID)]
         },
