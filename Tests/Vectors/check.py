@@ -274,9 +274,50 @@ def fingerprint(key):
     return hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()
 
 
+def der_parts(data):
+    """The items of a DER SEQUENCE, each with its head."""
+    def head(data):
+        if data[1] < 0x80:
+            return 2, data[1]
+        size = data[1] & 0x7F
+        return 2 + size, int.from_bytes(data[2:2 + size], "big")
+
+    rest, parts = data[head(data)[0]:], []
+    while rest:
+        size = sum(head(rest))
+        parts.append(rest[:size])
+        rest = rest[size:]
+    return parts
+
+
+def names_its_algorithm(certificate):
+    """Whether what is signed names the algorithm that the signature has (RFC 5280, section 4.1.1.2)."""
+    signed, algorithm, _ = der_parts(certificate.public_bytes(Encoding.DER))
+    fields = der_parts(signed)
+    return fields[2 if fields[0][0] == 0xA0 else 1] == algorithm
+
+
+def issued(certificate, issuer):
+    try:
+        certificate.verify_directly_issued_by(issuer)
+        return True
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+
+
+def is_shared(path, others):
+    """Whether a path leads through an authority that the metadata of another model lists too."""
+    keys = {fingerprint(certificate.public_key()) for certificate in path}
+    anchors = [
+        x509.load_der_x509_certificate(base64.b64decode(root))
+        for statement in others for root in statement["attestationRootCertificates"]]
+    return any(fingerprint(anchor.public_key()) in keys or issued(path[-1], anchor) for anchor in anchors)
+
+
 def check_path(path, now):
     """The rules of RFC 5280 on a chain from the leaf to the root, as far as UAF needs them."""
     for certificate in path:
+        need(names_its_algorithm(certificate), "attestation", "two signature algorithms")
         need(certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc, "attestation", "validity")
         need(certificate.serial_number.bit_length() <= 160, "attestation", "serial number")
         for entry in certificate.extensions:
@@ -290,19 +331,13 @@ def check_path(path, now):
     need(len(path) == 1 or not (constraints and constraints.ca), "attestation", "a leaf that may issue")
 
 
-def leaf_key(chain, roots, model, now, revocations):
-    """The attestation key at the end of a chain to one of the roots."""
+def leaf_key(chain, roots, model, now, revocations, others):
+    """The attestation key at the end of a chain to one of the roots; `others` are the other models' statements."""
     try:
         path = [x509.load_der_x509_certificate(data) for data in chain]
         anchors = [x509.load_der_x509_certificate(base64.b64decode(root)) for root in roots]
         if path[-1] not in anchors:
-            def issued(anchor):
-                try:
-                    path[-1].verify_directly_issued_by(anchor)
-                    return True
-                except (ValueError, TypeError, InvalidSignature):
-                    return False
-            path += [anchor for anchor in anchors if issued(anchor)][:1]
+            path += [anchor for anchor in anchors if issued(path[-1], anchor)][:1]
         need(path[-1] in anchors, "attestation", "no chain to a root")
         for certificate in path:
             named = [(entry["aaid"].upper(), int(entry["serialNumber"], 16)) for entry in revocations["certificates"]]
@@ -314,7 +349,7 @@ def leaf_key(chain, roots, model, now, revocations):
             # A UTF8String or OCTET STRING of nine letters, or the letters themselves.
             need(value[-9:].decode("ascii", "replace").upper() == model, "attestation", "another model's certificate")
         except x509.ExtensionNotFound:
-            pass
+            need(not is_shared(path, others), "attestation", "for which model of the authority")
         return path[0].public_key()
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm) as error:
         raise Refused("attestation", str(error)) from error
@@ -501,7 +536,8 @@ def judge_registration(assertion, statement, server, revocations):
     if kind == FULL:
         need(roots, "attestation", "no roots")
         now = datetime.datetime.fromisoformat(server["time"].replace("Z", "+00:00"))
-        key = leaf_key(assertion["certificates"], roots, assertion["aaid"], now, revocations)
+        others = [other for other in server["metadata"] if other["aaid"] != assertion["aaid"]]
+        key = leaf_key(assertion["certificates"], roots, assertion["aaid"], now, revocations, others)
     else:
         need(not roots, "attestation", "roots")
     need(verifies(key, algorithm, assertion["signature"], assertion["signed"]), "attestation", "signature")
@@ -518,7 +554,8 @@ def judge_authentication(assertion, statement, key, request, revocations):
         need(not assertion["contentHash"], "transaction", "a hash without confirmation")
         need(not contents or is_silent(statement), "transaction", "not confirmed")
     else:
-        need(not is_silent(statement) and assertion["contentHash"] in contents, "transaction", "content")
+        need(statement["tcDisplay"] and not is_silent(statement), "transaction", "nothing was shown")
+        need(assertion["contentHash"] in contents, "transaction", "content")
     algorithm = key["signatureAlgorithm"]
     need(assertion["algorithm"] == algorithm, "signatureAlgorithm", "not the key's")
     stored = public_key(decode(key["publicKey"], "publicKey", "key"), key["publicKeyFormat"])

@@ -24,8 +24,15 @@ extension Damage {
         case .noAssertionsMember: draft.changeDictionary = { $0["assertions"] = nil }
         case .noScheme: draft.changeDictionary = Self.changeAssertion { $0["assertionScheme"] = nil }
         case .paddedAssertion:
+            // With a tag that is skipped where there would be nothing to pad.
+            draft.changeBytes = { bytes in
+                guard bytes.count.isMultiple(of: 3) else { return }
+                bytes += [0x01, 0x0F, 0, 0]
+                bytes.replaceSubrange(2..<4, with: AssertionDraft.littleEndian(UInt16(bytes.count - 4)))
+            }
             draft.changeDictionary = Self.changeAssertion { assertion in
-                assertion["assertion"] = .string(try assertion.requiredString("assertion") + "=")
+                let text = try assertion.requiredString("assertion")
+                assertion["assertion"] = .string(text + String(repeating: "=", count: 4 - text.utf8.count % 4))
             }
         case .nullMember:
             draft.changeText = { $0.replacing("\"upv\":", with: "\"exts\":null,\"upv\":", maxReplacements: 1) }
@@ -93,6 +100,9 @@ extension Damage {
         case .notConfirmed:
             draft.mode = .userVerified
             draft.contentHash = []
+        case .withoutDisplay:
+            draft.metadata[0]["tcDisplay"] = .integer(0)
+            draft.metadata[0]["tcDisplayContentType"] = nil
         case .unexpectedTransaction:
             draft.mode = .transactionConfirmed
             draft.contentHash = draft.random.bytes(32)
@@ -174,7 +184,9 @@ extension Damage {
 
     private func damageCertificates(_ draft: inout AssertionDraft) throws {
         switch self {
-        case .ecdaa: draft.attestation = .ecdaa
+        case .ecdaa:
+            draft.attestation = .ecdaa
+            draft.metadata[0]["attestationTypes"] = .array([.integer(0x3E09)])
         case .otherAttestation: draft.metadata[0]["attestationTypes"] = .array([.integer(0x3E07)])
         case .notPreferredAttestation:
             draft.metadata[0]["attestationTypes"] = .array([.integer(0x3E07), .integer(0x3E08)])
@@ -205,6 +217,14 @@ extension Damage {
         case .issuingLeaf: try self.makeChain(&draft, .issuingLeaf)
         case .nameConstraints: try self.makeChain(&draft, .nameConstraints)
         case .longSerialNumber: try self.makeChain(&draft, .longSerialNumber)
+        case .twoSignatureAlgorithms: try self.makeChain(&draft, .twoSignatureAlgorithms)
+        case .sharedAuthority, .sharedRoot:
+            try self.makeChain(&draft, .noModel)
+            draft.metadata.append(
+                AssertionDraft.statement(
+                    try AAID(AssertionDraft.otherAAID), algorithm: .p256Raw, format: .eccX962Raw,
+                    attestations: [.basicFull],
+                    roots: [self == .sharedRoot ? draft.certificates.reissuedRoot : draft.chain[1]]))
         case .surplusCertificate:
             draft.metadata[0] = AssertionDraft.statement(
                 draft.aaid, algorithm: draft.algorithm, format: draft.format, attestations: [.basicFull],

@@ -21,7 +21,8 @@ extension Damage {
         case .ecdaa, .otherAttestation, .notPreferredAttestation, .surrogateWithRoots, .fullWithoutRoots,
             .otherRoot, .missingIntermediate, .reversedChain, .expiredLeaf, .futureLeaf, .otherModelsCertificate,
             .intermediateIsNoAuthority, .forgedLeaf, .brokenCertificate, .fullSignedByNewKey, .brokenAttestation,
-            .attestedByOtherKey, .issuingLeaf, .nameConstraints, .longSerialNumber, .surplusCertificate:
+            .attestedByOtherKey, .issuingLeaf, .nameConstraints, .longSerialNumber, .sharedAuthority, .sharedRoot,
+            .twoSignatureAlgorithms, .surplusCertificate:
             .unacceptableAttestation
         default: .unacceptableContent
         }
@@ -56,9 +57,11 @@ extension Damage {
         case .ecdaa, .otherAttestation, .notPreferredAttestation, .surrogateWithRoots, .fullWithoutRoots,
             .otherRoot, .missingIntermediate, .reversedChain, .expiredLeaf, .futureLeaf, .otherModelsCertificate,
             .intermediateIsNoAuthority, .forgedLeaf, .brokenCertificate, .fullSignedByNewKey, .brokenAttestation,
-            .attestedByOtherKey, .issuingLeaf, .nameConstraints, .longSerialNumber, .surplusCertificate:
+            .attestedByOtherKey, .issuingLeaf, .nameConstraints, .longSerialNumber, .sharedAuthority, .sharedRoot,
+            .twoSignatureAlgorithms, .surplusCertificate:
             "attestation"
-        case .noTransactionHash, .otherTransaction, .notConfirmed, .unexpectedTransaction, .hashWithoutConfirmation:
+        case .noTransactionHash, .otherTransaction, .notConfirmed, .withoutDisplay, .unexpectedTransaction,
+            .hashWithoutConfirmation:
             "transaction"
         case .unknownSignedExtension, .unknownUnsignedExtension: "assertionExtensions"
         case .brokenSignature, .signedByOtherKey, .changedAfterSigning, .shortSignature, .longSignature, .longForm,
@@ -73,6 +76,7 @@ extension Damage {
     public var operations: Set<UAF.Operation> {
         switch self {
         case .shortNonce, .unknownKey, .foreignKey, .noTransactionHash, .otherTransaction, .notConfirmed,
+            .withoutDisplay,
             .unexpectedTransaction, .hashWithoutConfirmation, .brokenSignature, .signedByOtherKey, .changedAfterSigning,
             .shortSignature, .longSignature, .longForm, .otherEncoding, .replayed, .lowerCounter, .zeroCounter:
             [.authentication]
@@ -81,7 +85,8 @@ extension Damage {
             .fullWithoutRoots, .otherRoot, .missingIntermediate, .reversedChain, .expiredLeaf, .futureLeaf,
             .otherModelsCertificate, .intermediateIsNoAuthority, .forgedLeaf, .brokenCertificate, .fullSignedByNewKey,
             .brokenAttestation, .attestedByOtherKey, .issuingLeaf, .nameConstraints, .longSerialNumber,
-            .surplusCertificate, .revokedCertificate, .revokedAttestationKey:
+            .sharedAuthority, .sharedRoot, .twoSignatureAlgorithms, .surplusCertificate, .revokedCertificate,
+            .revokedAttestationKey:
             [.registration]
         default: [.registration, .authentication]
         }
@@ -121,7 +126,8 @@ extension Damage {
         switch self {
         case .fullWithoutRoots, .otherRoot, .missingIntermediate, .reversedChain, .expiredLeaf, .futureLeaf,
             .otherModelsCertificate, .intermediateIsNoAuthority, .forgedLeaf, .brokenCertificate, .fullSignedByNewKey,
-            .issuingLeaf, .nameConstraints, .longSerialNumber, .surplusCertificate, .revokedCertificate,
+            .issuingLeaf, .nameConstraints, .longSerialNumber, .sharedAuthority, .sharedRoot, .twoSignatureAlgorithms,
+            .surplusCertificate, .revokedCertificate,
             .revokedAttestationKey:
             true
         default: false
@@ -131,7 +137,7 @@ extension Damage {
     /// Whether it needs a transaction.
     var needsTransaction: Bool {
         switch self {
-        case .noTransactionHash, .otherTransaction, .notConfirmed: true
+        case .noTransactionHash, .otherTransaction, .notConfirmed, .withoutDisplay: true
         default: false
         }
     }

@@ -142,6 +142,12 @@ public enum Damage: String, CaseIterable, Sendable {
     case nameConstraints = "name-constraints"
     /// A serial number of 21 bytes.
     case longSerialNumber = "long-serial-number"
+    /// A leaf that names no model, under an authority that another model lists.
+    case sharedAuthority = "shared-authority"
+    /// A leaf that names no model, under a root of which another model lists another certificate.
+    case sharedRoot = "shared-root"
+    /// A certificate that names another signature algorithm than it has.
+    case twoSignatureAlgorithms = "two-signature-algorithms"
     /// A certificate behind the one that the metadata lists.
     case surplusCertificate = "surplus-certificate"
     /// A certificate that cannot be read.
@@ -158,6 +164,8 @@ public enum Damage: String, CaseIterable, Sendable {
     case otherTransaction = "other-transaction"
     /// Mode 1 for a transaction.
     case notConfirmed = "not-confirmed"
+    /// A confirmation by a model that shows nothing.
+    case withoutDisplay = "without-display"
     /// A confirmation that nobody asked for.
     case unexpectedTransaction = "unexpected-transaction"
     /// A content's hash in mode 1.
@@ -261,6 +269,9 @@ public enum Damage: String, CaseIterable, Sendable {
         case .issuingLeaf: "a leaf that may issue"
         case .nameConstraints: "name constraints that do not say that they are critical"
         case .longSerialNumber: "a serial number of 21 bytes"
+        case .sharedAuthority: "a leaf that names no model, under an authority that another model lists"
+        case .sharedRoot: "a leaf that names no model, under a root of which another model lists another certificate"
+        case .twoSignatureAlgorithms: "a certificate that names another signature algorithm than it has"
         case .surplusCertificate: "a certificate behind the one that the metadata lists"
         case .brokenCertificate: "a certificate that cannot be read"
         case .fullSignedByNewKey: "full attestation signed by the new key"
@@ -269,6 +280,7 @@ public enum Damage: String, CaseIterable, Sendable {
         case .noTransactionHash: "a confirmation without the content's hash"
         case .otherTransaction: "the hash of another content"
         case .notConfirmed: "mode 1 for a transaction"
+        case .withoutDisplay: "a confirmation by a model that shows nothing"
         case .unexpectedTransaction: "a confirmation that nobody asked for"
         case .hashWithoutConfirmation: "a content's hash in mode 1"
         case .unknownSignedExtension: "an unknown critical extension that is signed"

@@ -23,10 +23,16 @@ public struct TestCertificates: Sendable {
         case nameConstraints
         /// The leaf's serial number has 21 bytes.
         case longSerialNumber
+        /// The leaf does not say which model it is for.
+        case noModel
+        /// The leaf's signed part names SHA-384 for its signature, which is with SHA-256.
+        case twoSignatureAlgorithms
     }
 
     /// The root's certificate, DER: what metadata lists.
     public let root: [UInt8]
+    /// Another certificate of the root's name and key, DER.
+    public let reissuedRoot: [UInt8]
     /// The certificates of an assertion: leaf and intermediate, DER.
     public let chain: [[UInt8]]
     /// The attestation key, whose certificate is the leaf.
@@ -47,6 +53,9 @@ public struct TestCertificates: Sendable {
         self.root = try Self.certificate(
             [1], subject: "Test root", key: rootKey, issuer: "Test root", signedBy: rootKey,
             extensions: Self.authority(true))
+        self.reissuedRoot = try Self.certificate(
+            [9], subject: "Test root", key: rootKey, issuer: "Test root", signedBy: rootKey,
+            extensions: Self.authority(true))
         let intermediate = try Self.certificate(
             [2], subject: "Test attestation authority", key: intermediateKey, issuer: "Test root", signedBy: rootKey,
             extensions: Self.authority(flaw != .intermediateIsNoAuthority)
@@ -60,9 +69,12 @@ public struct TestCertificates: Sendable {
             extensions: [
                 // keyUsage: digitalSignature
                 DER.sequence(
-                    DER.identifier(0x55, 29, 15), DER.yes, DER.octetString(DER.bitString([0x80], unusedBits: 7))),
-                DER.sequence(Self.aaidExtension, DER.octetString(DER.utf8String(extensionData))),
-            ] + (flaw == .issuingLeaf ? [Self.authority(true)[0]] : []))
+                    DER.identifier(0x55, 29, 15), DER.yes, DER.octetString(DER.bitString([0x80], unusedBits: 7)))
+            ]
+                + (flaw == .noModel
+                    ? [] : [DER.sequence(Self.aaidExtension, DER.octetString(DER.utf8String(extensionData)))])
+                + (flaw == .issuingLeaf ? [Self.authority(true)[0]] : []),
+            namesSHA384: flaw == .twoSignatureAlgorithms)
         self.chain = [leaf, intermediate]
     }
 
@@ -92,17 +104,20 @@ public struct TestCertificates: Sendable {
 
     private static func certificate(
         _ serial: [UInt8], subject: String, key: TestKeyPair, issuer: String, signedBy signer: TestKeyPair,
-        from: String = "260101000000Z", until: String = "460101000000Z", extensions: [[UInt8]]
+        from: String = "260101000000Z", until: String = "460101000000Z", extensions: [[UInt8]],
+        namesSHA384: Bool = false
     ) throws -> [UInt8] {
-        let algorithm =
+        func algorithm(isSHA384: Bool) -> [UInt8] {
             signer.isRSA
-            ? DER.sequence(DER.identifier(0x2A, 840, 113_549, 1, 1, 11), DER.null)
-            : DER.sequence(DER.identifier(0x2A, 840, 10_045, 4, 3, 2))
+                ? DER.sequence(DER.identifier(0x2A, 840, 113_549, 1, 1, isSHA384 ? 12 : 11), DER.null)
+                : DER.sequence(DER.identifier(0x2A, 840, 10_045, 4, 3, isSHA384 ? 3 : 2))
+        }
         let content = DER.sequence(
-            DER.explicit(0, DER.integer(2)), DER.item(0x02, serial), algorithm, self.name(issuer),
+            DER.explicit(0, DER.integer(2)), DER.item(0x02, serial), algorithm(isSHA384: namesSHA384),
+            self.name(issuer),
             DER.sequence(DER.utcTime(from), DER.utcTime(until)), self.name(subject), try key.subjectPublicKeyInfo,
             DER.explicit(3, DER.item(0x30, Array(extensions.joined()))))
         let signature = try signer.sign(content, signer.isRSA ? .rsaPKCS1Raw : .p256DER)
-        return DER.sequence(content, algorithm, DER.bitString(signature))
+        return DER.sequence(content, algorithm(isSHA384: false), DER.bitString(signature))
     }
 }
