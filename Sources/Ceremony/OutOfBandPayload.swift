@@ -8,9 +8,11 @@ import _Primitives
 
 /// What a QR code or a link tells a phone: a token, and where to redeem it.
 ///
-/// On the wire it is a JSON object of `nma_data`, `nma_data_content_type` and `nma_data_version`. A QR code carries a
-/// link, and the link carries the base64url of that JSON in its query. Reading is strict: other members beside those
-/// three, a second version, a relative address or a token with white space are all refused.
+/// On the wire it is a JSON object of `nma_data`, `nma_data_content_type` and `nma_data_version`. A QR code carries the
+/// base64url of that JSON, or a link with it in its query. Reading is strict: other members beside those three, a
+/// second version, a relative address or a token with white space are all refused.
+///
+/// Two are equal when they say the same, wherever they were read.
 public struct OutOfBandPayload: Hashable, Sendable {
     /// The token and the address that takes it (`token`, `redeem_url`).
     public struct RedeemData: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
@@ -50,6 +52,10 @@ public struct OutOfBandPayload: Hashable, Sendable {
     public let redeemData: RedeemData
     /// The other members of `nma_data`, which the service chose, as the text of a JSON object; `nil` where there is none.
     public let data: String?
+
+    /// Whether it was read from a link. Anybody can put the token of their own page into one and send it to a person to
+    /// tap, so the SDK takes from a link only what the server has made for a link. It does not survive writing.
+    public private(set) var isFromLink = false
 
     /// The most bytes that a payload's JSON may have. A QR code holds fewer.
     public static let maximumLength = 4096
@@ -123,6 +129,18 @@ extension OutOfBandPayload {
             throw OutOfBandPayloadError(.malformedPayload, "the link carries no payload, or several")
         }
         try self.init(base64URLEncoded: value)
+        self.isFromLink = true
+    }
+
+    /// Reads what a QR code holds: a link, or the base64url text alone, which cannot have a colon.
+    ///
+    /// Throws as ``init(json:)``.
+    public init(scanned text: String) throws(OutOfBandPayloadError) {
+        if text.utf8.contains(UInt8(ascii: ":")) {
+            try self.init(link: text)
+        } else {
+            try self.init(base64URLEncoded: text)
+        }
     }
 
     private init(utf8 bytes: [UInt8]) throws(OutOfBandPayloadError) {
@@ -195,12 +213,26 @@ extension OutOfBandPayload {
     /// The JSON text in base64url without padding. It holds the token.
     public var base64URLEncoded: String { Base64URL.encode(self.json.utf8) }
 
-    /// The link that a QR code shows and a phone opens: `<base>/open?dispatchTokenResponse=…`. It holds the token.
+    /// The link that a phone opens: `<base>/open?dispatchTokenResponse=…`. It holds the token.
     ///
     /// `base` is the issuer's address; a slash at its end does not matter.
     public func link(base: String) -> String {
         let trimmed = base.hasSuffix("/") ? String(base.dropLast()) : base
         return "\(trimmed)/open?\(Self.linkParameter)=\(self.base64URLEncoded)"
+    }
+}
+
+// MARK: - Comparing
+
+extension OutOfBandPayload {
+    public static func == (left: Self, right: Self) -> Bool {
+        left.contentType == right.contentType && left.version == right.version && left.redeemData == right.redeemData
+            && left.data == right.data
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(self.redeemData)
+        hasher.combine(self.data)
     }
 }
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from qr_code import text_of_svg
+
 
 @pytest.fixture(params=["with scripts", "without scripts"])
 def any_browser(request, new_browser):
@@ -14,6 +16,7 @@ def test_sign_in_and_transfer_from_screenshots(bank, phone, any_browser):
     assert run["request"]["service"] == "Lantern Street Bank"
     assert run["request"]["origin"] == bank.origin
     assert run["request"]["browserIsNew"] is True
+    assert run["request"]["channel"] == "png-qr-code"
     browser.finish_sign_in()
     before = browser.one("balance").text
 
@@ -21,6 +24,7 @@ def test_sign_in_and_transfer_from_screenshots(bank, phone, any_browser):
     run = phone.approve(browser.picture()).expect(0)
     assert "Payment\nAmount: EUR 41.50\nTo: Jo Gardener\nIBAN: DE89370400440532013000" in run["request"]["transaction"]
     assert run["request"]["payment"]["amount"] == "41.50"
+    assert run["request"]["channel"] == "link-png-qr-code"
     browser.finish_transfer()
     assert "EUR 41.50" in browser.one("receipt").text
 
@@ -56,6 +60,13 @@ def test_sign_in_with_the_typed_code(bank, phone, browser, deployment):
     browser.begin_sign_in(bank)
     code = browser.one("typed-code").text.split()[-1]
     phone.approve(code, "--server", deployment.server.issuer).expect(0)
+    browser.wait_for("balance")
+
+
+def test_sign_in_with_the_text_of_the_qr_code(bank, phone, browser):
+    browser.begin_sign_in(bank)
+    run = phone.approve(text_of_svg(browser.one("qr-code").get_attribute("innerHTML"))).expect(0)
+    assert run["request"]["channel"] == "png-qr-code"
     browser.wait_for("balance")
 
 

@@ -1,9 +1,15 @@
 """Whatever must not sign anybody in, or move money, does not."""
 
+import base64
+import json
+import re
 import time
+
+import pytest
 
 from browser import EXPIRY_SECONDS
 from programs import PIN
+from qr_code import text_of_svg
 
 
 def assert_not_signed_in(browser, bank):
@@ -128,6 +134,30 @@ def test_forwarded_link_signs_nobody_in(bank, phone, browser, new_browser):
     assert_not_signed_in(persons_browser, bank)
     browser.get(request.replace("/sign-in?", "/sign-in/complete?"))
     assert not browser.has("balance")
+    assert_not_signed_in(browser, bank)
+
+
+@pytest.mark.parametrize("form", ["QR code", "typed code"])
+def test_forwarded_code_in_a_link_signs_nobody_in(deployment, bank, phone, browser, form):
+    """Somebody makes a link of a code of their own page, and sends it to a person, who opens it and would approve."""
+    browser.begin_sign_in(bank)
+    request = browser.address
+    content = text_of_svg(browser.one("qr-code").get_attribute("innerHTML"))
+    assert re.fullmatch("[A-Za-z0-9_-]+", content), "a phone's own camera would open it"
+    if form == "typed code":
+        payload = json.loads(base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)))
+        payload["nma_data"]["token"] = browser.one("typed-code").text
+        content = base64.urlsafe_b64encode(json.dumps(payload).encode()).decode().rstrip("=")
+    link = f"{deployment.server.issuer}/open?dispatchTokenResponse={content}"
+    run = phone.approve(link).expect(1)
+    assert run["finished"]["reason"] == "code-came-by-link"
+    assert [event["event"] for event in run.events] == ["finished"], "the person was asked"
+    browser.wait_for_state("failed")
+    browser.get(request.replace("/sign-in?", "/sign-in/complete?"))
+    assert not browser.has("balance")
+    # The token is spent, also for whoever would scan it now.
+    run = phone.approve(content).expect(1)
+    assert run["finished"]["reason"] == "token-already-redeemed"
     assert_not_signed_in(browser, bank)
 
 

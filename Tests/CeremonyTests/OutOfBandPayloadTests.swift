@@ -66,6 +66,25 @@ struct OutOfBandPayloadTests {
         #expect(paddings == [0, 1, 2])
     }
 
+    @Test("A payload knows whether a link brought it; a QR code may hold either form")
+    func source() throws {
+        let payload = try OutOfBandPayload(json: Self.text(token: "x"))
+        let link = payload.link(base: "https://id.example.com")
+        for read in [try OutOfBandPayload(link: link), try OutOfBandPayload(scanned: link)] {
+            #expect(read.isFromLink && read == payload && read.hashValue == payload.hashValue)
+        }
+        for read in [
+            payload, try OutOfBandPayload(base64URLEncoded: payload.base64URLEncoded),
+            try OutOfBandPayload(scanned: payload.base64URLEncoded),
+        ] {
+            #expect(!read.isFromLink && read == payload)
+        }
+        #expect(try OutOfBandPayload(json: Self.text(token: "y")) != payload)
+        for text in ["", "https://id.example.com/", "x", payload.json] {
+            #expect(throws: OutOfBandPayloadError(.malformedPayload, "")) { try OutOfBandPayload(scanned: text) }
+        }
+    }
+
     @Test("Writing and reading again gives the same payload, with further members unchanged and in order")
     func roundTrip() throws {
         let address = try #require(URL(string: "https://id.example.com:8443/token/redeem/registration"))

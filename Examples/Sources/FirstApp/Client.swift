@@ -16,7 +16,7 @@ func makeClient(folder: String) async throws -> MobileAuthenticationClient {
 
 func decode(_ scanned: String, with client: MobileAuthenticationClient) async throws {
     let payload = try await client.operations.outOfBandPayloadDecode
-        .link(scanned)
+        .scanned(scanned)
         .execute()
     let redeemed = try await client.operations.outOfBandOperation
         .payload(payload)

@@ -69,6 +69,11 @@ struct Refusal: Error, Equatable {
         case .tokenUnknown: self = .notFound(reason, "The server does not know this code.")
         case .networkError:
             self.init(.unreachable, "unreachable", "unreachable", "The server does not answer (\(error.reason)).")
+        case .codeCameByLink:
+            self.init(
+                .refused, "refused", reason,
+                "This code is for scanning, and came in a link: somebody may want to sign in as you. "
+                    + "Nobody was signed in. Scan the code itself, from a page that you opened.")
         case .hostNotAllowed, .insecureTransport:
             self.init(.refused, "refused", reason, "The code points to an address that is not trusted.")
         default: self = .failed(reason, "The server's answer makes no sense (\(error.reason)).")

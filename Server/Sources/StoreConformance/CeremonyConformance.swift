@@ -75,6 +75,19 @@ public enum CeremonyConformance {
             try expect(
                 try await store.ceremony(.reference("request"))?.id == "two", "another browser takes nothing over")
         },
+        ConformanceCheck("a token and its ceremony keep the channel") { store in
+            for (number, channel) in CeremonyRecord.Channel.allCases.enumerated() {
+                let (id, byte) = ("ceremony-\(number)", UInt8(number))
+                try await store.createCeremony(
+                    sampleCeremony(id), tokens: [sampleToken(byte, channel: channel)], audit: sampleAudit())
+                _ = try await store.redeem(tokenDigest: sampleToken(byte).digest) { record, token in
+                    try expect(token.channel == channel, "the token has the channel")
+                    record.channel = token.channel
+                    return CeremonyChange()
+                }
+                try expect(try await store.ceremony(.id(id))?.channel == channel, "the ceremony has the channel")
+            }
+        },
         ConformanceCheck("new tokens let the earlier ones expire") { store in
             try await store.createCeremony(sampleCeremony(), tokens: [sampleToken()], audit: sampleAudit())
             _ = try await store.change(.id("ceremony")) { record in

@@ -338,4 +338,15 @@ struct DispatchTests {
         #expect(answer.link == nil)
         #expect(answer.qrContent?.hasPrefix("http") == false)
     }
+
+    /// A phone that had its payload from a link goes by this word.
+    @Test(arguments: ["link", "link-png-qr-code", "png-qr-code"])
+    func aPhoneIsToldHowTheTokenWasToTravel(dispatcher: String) async throws {
+        let server = try TestServer()
+        let answer = try await server.engine.dispatch(
+            DispatchRequest(dispatcher: dispatcher, operation: nil, context: nil), client: server.bank)
+        let token = try TestPhone.token(try #require(answer.qrContent ?? answer.link))
+        let request = try await server.engine.redeem(token: token, operation: .authentication)
+        #expect(request.dispatchChannel == dispatcher)
+    }
 }

@@ -1,4 +1,6 @@
+import Ceremony
 import CeremonyEngine
+import Foundation
 import SQLiteStore
 import Store
 import Testing
@@ -13,7 +15,7 @@ struct SignInTests {
         let request = try await server.claimSignIn()
         #expect(request.statusCode == .ok)
         #expect(request.operation == .authentication)
-        #expect(request.dispatchChannel == "link-png-qr-code")
+        #expect(request.dispatchChannel == "png-qr-code")
         #expect(request.requester?.service == "Demo Bank")
         #expect(request.requester?.address == "192.0.2.1")
         #expect(request.lifetimeMilliseconds == 180_000)
@@ -39,6 +41,21 @@ struct SignInTests {
         let notices = try await server.database.notices(accountID: account.id, limit: 9)
         #expect(notices.map(\.kind) == [.signedIn, .deviceAdded])
         #expect(notices.first?.subject == "Demo Bank")
+    }
+
+    /// What a QR code holds can be read off the page and sent to a person: it must be nothing to tap.
+    @Test func theQRCodeHoldsNoLink() async throws {
+        let server = try TestServer()
+        let begun = try #require(try await server.beginSignIn().codes)
+        server.clock.advance(.seconds(1))
+        let renewed = try #require(
+            try await server.engine.renewSignIn(reference: "request", browser: server.browser, source: "a").codes)
+        for codes in [begun, renewed] {
+            #expect(!codes.qrContent.utf8.contains(UInt8(ascii: ":")))
+            #expect(!codes.qrContent.utf8.contains(UInt8(ascii: "/")))
+            let payload = try OutOfBandPayload(base64URLEncoded: codes.qrContent)
+            #expect(payload.redeemData.redeemUrl.absoluteString == "http://localhost:8080/token/redeem/authentication")
+        }
     }
 
     @Test func theTypedCodeIsReadAsPeopleTypeIt() async throws {

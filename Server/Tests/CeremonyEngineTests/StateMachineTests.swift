@@ -15,6 +15,11 @@ struct StateMachineTests {
             .confirm(isRightNumber: false), .expire, .cancel,
         ]
 
+    private static let channels: [String: CeremonyRecord.Channel] = [
+        "sign-in by link": .link, "sign-in by QR code with a link": .linkQRCode, "dispatch by link": .link,
+        "dispatch by QR code with a link": .linkQRCode,
+    ]
+
     /// What each machine allows; every pair that is not here is refused and changes nothing.
     private static func allowed(_ kind: String) -> [CeremonyStage: [CeremonyEvent: (CeremonyStage, CeremonyVerdict)]] {
         var table: [CeremonyStage: [CeremonyEvent: (CeremonyStage, CeremonyVerdict)]] = [:]
@@ -29,7 +34,7 @@ struct StateMachineTests {
             table[.claimed]?[.accept] = (.answering, .proceed)
             table[.answering]?[.confirm(isRightNumber: true)] = (.ended(.succeeded), .proceed)
             table[.answering]?[.confirm(isRightNumber: false)] = (.ended(.failed), .end(.wrongNumber))
-        case "sign-in by link":
+        case "sign-in by link", "sign-in by QR code with a link":
             table[.claimed]?[.accept] = (.answering, .proceed)
             table[.answering]?[.continueInBrowser(isStartingBrowser: true)] = (.ended(.succeeded), .proceed)
             table[.answering]?[.continueInBrowser(isStartingBrowser: false)] = (.ended(.failed), .end(.wrongBrowser))
@@ -67,15 +72,15 @@ struct StateMachineTests {
             return (machine.stage, verdict)
         default:
             var machine = AuthenticationStateMachine(
-                stage, channel: kind == "sign-in by link" || kind == "dispatch by link" ? .link : .qrCode,
-                isBoundToBrowser: kind != "dispatch by link")
+                stage, channel: Self.channels[kind] ?? .qrCode, isBoundToBrowser: !kind.hasPrefix("dispatch"))
             let verdict = machine.handle(event)
             return (machine.stage, verdict)
         }
     }
 
     @Test(arguments: [
-        "registration", "transaction", "deregistration", "sign-in by link", "sign-in by QR code", "dispatch by link",
+        "registration", "transaction", "deregistration", "sign-in by link", "sign-in by QR code with a link",
+        "sign-in by QR code", "dispatch by link", "dispatch by QR code with a link",
     ])
     func everyPairDoesWhatTheTableSays(kind: String) {
         let table = Self.allowed(kind)

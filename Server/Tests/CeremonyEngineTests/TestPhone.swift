@@ -38,8 +38,8 @@ final class TestPhone: Sendable {
 
     var publicKey: [UInt8] { Array(self.key.publicKey.x963Representation) }
 
-    /// The token within a link.
-    static func token(_ link: String) throws -> String { try OutOfBandPayload(link: link).redeemData.token }
+    /// The token within a link or a QR code.
+    static func token(_ code: String) throws -> String { try OutOfBandPayload(scanned: code).redeemData.token }
 
     private func header(_ header: OperationHeader, _ fault: Fault?) -> OperationHeader {
         var header = header

@@ -9,7 +9,7 @@ struct PagesTests {
         SignInPage(
             requestID: "req_1/2", clientName: clientName, state: state,
             codes: SignInPage.Codes(
-                qrLink: "https://id.example.com/open?dispatchTokenResponse=QR",
+                qrContent: "eyJubWFfZGF0YSI6e30",
                 sameDeviceLink: "https://id.example.com/open?dispatchTokenResponse=LINK", typedCode: "ABCDE-FGHJK",
                 secondsLeft: 58),
             returnOrigin: "https://bank.example.com")
@@ -39,7 +39,7 @@ struct PagesTests {
         let drawn = try pixels(ofSVG: String(html[start...]), scale: 4)
         #expect(
             decodedQRCodes(grey: drawn.pixels, width: drawn.side, height: drawn.side) == [
-                "https://id.example.com/open?dispatchTokenResponse=QR"
+                "eyJubWFfZGF0YSI6e30"
             ])
     }
 

@@ -139,6 +139,6 @@ public struct Requester: Hashable, Sendable {
     public let browserId: String?
     /// Whether the account, or each account in question, has not confirmed anything from that browser before.
     public let isNewBrowser: Bool
-    /// How the token came: `link`, `link-png-qr-code` or `typed`.
+    /// How the token came: `link`, `link-png-qr-code`, `png-qr-code` or `typed`.
     public let channel: String?
 }

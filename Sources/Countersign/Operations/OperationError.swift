@@ -178,7 +178,7 @@ public struct OutOfBandOperationError: Error, Hashable, Sendable, CustomStringCo
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case tokenExpired, tokenAlreadyRedeemed, tokenUnknown, hostNotAllowed, insecureTransport, networkError
-            case protocolError, missingInteraction, operationReused, userCanceled, unknown
+            case codeCameByLink, protocolError, missingInteraction, operationReused, userCanceled, unknown
         }
         private let base: Base
         /// The code was not used in time. Ask the person to have a new one shown.
@@ -191,6 +191,10 @@ public struct OutOfBandOperationError: Error, Hashable, Sendable, CustomStringCo
         public static let hostNotAllowed = Self(base: .hostNotAllowed)
         /// The code names an address that is not `https`. Nothing was sent. Warn the person.
         public static let insecureTransport = Self(base: .insecureTransport)
+        /// The payload came by a link, but its code was made to be scanned or typed: somebody may have put the code of
+        /// their own sign-in page into a link. Nobody was asked, and the server has ended it. Warn the person: they
+        /// sign in only with a code that they scan, in the app, from a page that they opened themselves.
+        public static let codeCameByLink = Self(base: .codeCameByLink)
         /// No answer from the server, or none that can be used. Transient; the token may be used up.
         public static let networkError = Self(base: .networkError)
         /// The server's answer is not of this protocol. Ask the person to update the app.

@@ -36,6 +36,7 @@ public struct OutOfBandPayloadDecode: SingleOperation {
         case json(String)
         case base64UrlEncoded(String)
         case link(String)
+        case scanned(String)
         case typedCode(String)
     }
 
@@ -50,8 +51,11 @@ public struct OutOfBandPayloadDecode: SingleOperation {
     public func json(_ text: String) -> Self { self.with { $0.inputs.append(.json(text)) } }
     /// The payload as base64url of JSON, padded or not.
     public func base64UrlEncoded(_ text: String) -> Self { self.with { $0.inputs.append(.base64UrlEncoded(text)) } }
-    /// The payload in a link, as a QR code holds it.
+    /// A link that the operating system opened the app with. Give such a link as it is, never its payload alone: a code
+    /// that was made for scanning is refused from a link, since somebody else may have sent it.
     public func link(_ text: String) -> Self { self.with { $0.inputs.append(.link(text)) } }
+    /// What the app's own camera read from a QR code: the payload alone, as a sign-in page shows it, or a link.
+    public func scanned(_ text: String) -> Self { self.with { $0.inputs.append(.scanned(text)) } }
     /// A sign-in code that a person typed, as the page shows it or without its dash, in either case: a token for the
     /// configured server.
     public func typedCode(_ text: String) -> Self { self.with { $0.inputs.append(.typedCode(text)) } }
@@ -65,6 +69,7 @@ public struct OutOfBandPayloadDecode: SingleOperation {
         case .json(let text): return try OutOfBandPayload(json: text)
         case .base64UrlEncoded(let text): return try OutOfBandPayload(base64URLEncoded: text)
         case .link(let text): return try OutOfBandPayload(link: text)
+        case .scanned(let text): return try OutOfBandPayload(scanned: text)
         case .typedCode(let text): return try self.payload(typedCode: text)
         }
     }
@@ -121,15 +126,21 @@ public struct OutOfBandOperation: Sendable {
 
     /// Redeems the token. Throws ``OutOfBandOperationError``.
     ///
-    /// The token goes to the configured hosts alone.
+    /// The token goes to the configured hosts alone. A payload that came by a link, with a token that the server did
+    /// not make for one, ends here with ``OutOfBandOperationError/Code/codeCameByLink``; the server has heard of it.
     public func execute() async throws -> Redeemed {
         guard self.once.take() else { throw OutOfBandOperationError(.operationReused) }
         guard let payload else { throw OutOfBandOperationError(.missingInteraction, "no payload") }
         do {
             let redeemData = payload.redeemData
             let recording = self.core.newRecording()
-            let answer = try await ServerExchange(core: self.core, recording: recording)
-                .redeem(redeemData.token, at: redeemData.redeemUrl)
+            let exchange = ServerExchange(core: self.core, recording: recording)
+            let answer = try await exchange.redeem(redeemData.token, at: redeemData.redeemUrl)
+            // Only the redeemed token says how it was meant to travel.
+            guard !payload.isFromLink || answer.isForLinks else {
+                await exchange.decline(answer)
+                throw OutOfBandOperationError(.codeCameByLink, answer.message.dispatchChannel ?? "")
+            }
             try Task.checkCancellation()
             switch answer.message.operation {
             case .registration:

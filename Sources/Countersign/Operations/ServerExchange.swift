@@ -19,6 +19,9 @@ struct ReceivedRequest: Sendable {
         self.channel = response.serverCertificate.map(ChannelBinding.init(serverCertificate:)) ?? ChannelBinding()
     }
 
+    /// Whether its token was made to travel in a link. A server that names no channel leaves it open.
+    var isForLinks: Bool { [nil, "link", "link-png-qr-code"].contains(self.message.dispatchChannel) }
+
     /// What a report of a failure answers: the header of that operation, of the highest version in the message, also of
     /// one that this client does not speak. `nil` where nothing can be read.
     func header(of operation: UAF.Operation) -> OperationHeader? {
@@ -64,6 +67,20 @@ struct ServerExchange: Sendable {
         // A task of its own, because the operation's may be cancelled: the report goes out all the same, and the
         // operation ends only when it has. The transport's time limit bounds it.
         await Task { _ = try? await self.send(message, as: nil, context: final, path: path) }.value
+    }
+
+    /// Tells the server that a redeemed request will not be answered, before anybody was asked.
+    func decline(_ request: ReceivedRequest) async {
+        let configuration = self.core.configuration
+        if let header = request.header(of: .authentication) {
+            await self.reportFailure(
+                AuthenticationResponse(header: header, fcParams: "", assertions: []).serialized, code: .protocolError,
+                asmStatus: nil, path: configuration.authenticationResponsePath)
+        } else if let header = request.header(of: .registration) {
+            await self.reportFailure(
+                RegistrationResponse(header: header, fcParams: "", assertions: []).serialized, code: .protocolError,
+                asmStatus: nil, path: configuration.registrationResponsePath)
+        }
     }
 
     /// Redeems a token. Throws ``OutOfBandOperationError`` and what the transport throws.

@@ -75,9 +75,9 @@ public struct VirtualPhone: Sendable {
         return try await self.ready(operation).execute()
     }
 
-    /// Redeems the payload in a link and does what it stands for.
-    public func scan(_ link: String) async throws {
-        let payload = try OutOfBandPayload(link: link)
+    /// Redeems the payload in what a QR code holds and does what it stands for.
+    public func scan(_ code: String) async throws {
+        let payload = try OutOfBandPayload(scanned: code)
         switch try await self.redeem(payload) {
         case .registration(let operation): _ = try await self.ready(operation).execute() as RegistrationResult
         case .authentication(let operation): _ = try await self.ready(operation).execute() as AuthenticationResult

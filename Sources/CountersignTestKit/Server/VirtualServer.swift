@@ -93,8 +93,10 @@ public actor VirtualServer: Transport {
     }
 
     /// A payload for a registration.
-    public func registration(for username: Username, policy: Policy) throws -> OutOfBandPayload {
-        try self.issue(.registration, self.registrationMessage(username, policy), "registration")
+    public func registration(for username: Username, policy: Policy, channel: String? = nil) throws -> OutOfBandPayload
+    {
+        try self.issue(
+            .registration, self.registrationMessage(username, policy), "registration", channel: channel)
     }
 
     /// A payload for an authentication. Without a policy, every key of this product meets it; with a username, the

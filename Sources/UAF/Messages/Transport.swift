@@ -52,7 +52,7 @@ public struct ReturnUAFRequest: Hashable, Sendable {
     public var lifetimeMilliseconds: Int64?
     /// `requester`: who started the operation and from where.
     public var requester: Requester?
-    /// `dispatchChannel`: how the token came, one of `link`, `link-png-qr-code`, `typed`.
+    /// `dispatchChannel`: how the token came, one of `link`, `link-png-qr-code`, `png-qr-code`, `typed`.
     public var dispatchChannel: String?
 
     /// Makes a body.

@@ -132,6 +132,43 @@ struct OutOfBandOperationTests {
         #expect(await self.redeemError(world, try await world.server.authentication()) == .userCanceled)
     }
 
+    @Test(
+        "A code for scanning or typing that came by a link is refused unasked, and the server hears of it",
+        arguments: ["png-qr-code", "typed", "of-another-kind"])
+    func codeThatCameByLink(channel: String) async throws {
+        let world = try await World()
+        try await world.enroll()
+        let asked = world.phone.person.asked.count
+        let payload = try await world.server.authentication(channel: channel)
+        let link = try OutOfBandPayload(link: payload.link(base: "https://id.example.com"))
+        #expect(await self.redeemError(world, link) == .codeCameByLink)
+        #expect(await world.server.clientErrorCodes == [6])
+        #expect(await world.server.requests.last?.url.path() == "/uaf/1.1/authentication/")
+        #expect(world.phone.person.asked.count == asked)
+        #expect(await self.redeemError(world, payload) == .tokenAlreadyRedeemed, "the token is spent")
+
+        let registration = try await world.server.registration(
+            for: "bob", policy: World.policy([[World.pin]]), channel: channel)
+        let other = try OutOfBandPayload(scanned: registration.link(base: "https://id.example.com"))
+        #expect(await self.redeemError(world, other) == .codeCameByLink)
+        #expect(await world.server.clientErrorCodes == [6, 6])
+        #expect(await world.server.requests.last?.url.path() == "/uaf/1.1/registration/")
+    }
+
+    @Test(
+        "What was made for a link is taken from one, and everything from a QR code",
+        arguments: [
+            ("link", true), ("link-png-qr-code", true), (nil, true), ("png-qr-code", false), ("link", false),
+        ])
+    func codeThatMayCome(channel: String?, byLink: Bool) async throws {
+        let world = try await World()
+        try await world.enroll()
+        let payload = try await world.server.authentication(channel: channel)
+        let code = byLink ? payload.link(base: "https://id.example.com") : payload.base64URLEncoded
+        try await world.phone.scan(code)
+        #expect(await world.server.clientErrorCodes.isEmpty)
+    }
+
     @Test("An operation without a payload, and one that is executed twice, are mistakes that are told")
     func usage() async throws {
         let world = try await World()
@@ -153,6 +190,9 @@ struct OutOfBandOperationTests {
         #expect(try await decode().base64UrlEncoded(payload.base64URLEncoded).execute() as OutOfBandPayload == payload)
         #expect(
             try await decode().link(payload.link(base: "https://x.example")).execute() as OutOfBandPayload == payload)
+        for code in [payload.base64URLEncoded, payload.link(base: "https://x.example")] {
+            #expect(try await decode().scanned(code).execute() as OutOfBandPayload == payload)
+        }
         for operation in [decode(), decode().json(payload.json).link("x"), decode().json("x").json("y")] {
             await #expect(throws: OutOfBandPayloadError(.operationReused, "")) {
                 _ = try await operation.execute() as OutOfBandPayload

@@ -140,7 +140,8 @@ extension CeremonyEngine {
     private static func channel(of dispatcher: String) -> CeremonyRecord.Channel? {
         switch dispatcher {
         case "link": .link
-        case "png-qr-code", "link-png-qr-code": .qrCode
+        case "png-qr-code": .qrCode
+        case "link-png-qr-code": .linkQRCode
         default: nil
         }
     }

@@ -6,7 +6,7 @@ import _Primitives
 
 /// The three forms of an invitation to one ceremony, with the secrets in clear. They are shown once and kept as digests.
 struct DispatchCodes: Sendable {
-    /// A token for a QR code. It may cross devices.
+    /// A token for a QR code, with a link or without. It may cross devices.
     let qrToken: String
     /// A token for a link. It is another one, so that the server knows which of the two a phone used.
     let linkToken: String
@@ -35,7 +35,7 @@ struct DispatchCodes: Sendable {
         CeremonyRecord.Channel.allCases.filter(channels.contains).map { channel in
             let digest =
                 switch channel {
-                case .qrCode: Sealing.digest(ofSecret: self.qrToken)
+                case .qrCode, .linkQRCode: Sealing.digest(ofSecret: self.qrToken)
                 case .link: Sealing.digest(ofSecret: self.linkToken)
                 case .typed: sealing.code(self.typedCode, purpose: .typedCode)
                 }

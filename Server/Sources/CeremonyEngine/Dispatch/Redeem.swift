@@ -169,10 +169,12 @@ extension CeremonyRecord {
 }
 
 extension CeremonyRecord.Channel {
-    /// `dispatchChannel` in answers to phones.
+    /// `dispatchChannel` in answers to phones: the dispatchers' names. A phone that had its payload from a link goes
+    /// by it.
     var wireName: String {
         switch self {
-        case .qrCode: "link-png-qr-code"
+        case .qrCode: "png-qr-code"
+        case .linkQRCode: "link-png-qr-code"
         case .link: "link"
         case .typed: "typed"
         }

@@ -51,7 +51,7 @@ extension CeremonyEngine {
             detail: CeremonyDetail(
                 service: self.configuration.serviceName, origin: self.configuration.issuer, policy: policy))
         try await self.store.createCeremony(
-            ceremony, tokens: codes.records([.qrCode, .link], sealing: self.sealing),
+            ceremony, tokens: codes.records([.linkQRCode, .link], sealing: self.sealing),
             audit: AuditEvent(
                 .activationCreated, at: now, accountID: account.id, ceremonyID: ceremony.id, actor: `operator`))
         return Activation(

@@ -1,3 +1,4 @@
+import Ceremony
 import Store
 import UAF
 import UAFRelyingParty
@@ -52,7 +53,8 @@ public enum SignInState: String, Sendable, CaseIterable {
 public struct SignInCodes: Sendable, Equatable {
     /// For a phone that shows the page itself.
     public let link: String
-    /// What the QR code carries: a link with another token.
+    /// What the QR code carries: the payload alone, with another token. Never a link: somebody could read it off their
+    /// own page and send it to a person to tap, and no browser is bound to it.
     public let qrContent: String
     /// Letters to type, with a dash.
     public let typedCode: String
@@ -89,6 +91,8 @@ public struct SignInOutcome: Sendable, Equatable {
 }
 
 extension CeremonyEngine {
+    private static let signInChannels: Set = [CeremonyRecord.Channel.qrCode, .link, .typed]
+
     /// Shows the sign-in page of a request: begins a ceremony, renews the codes of one that waits, shows the state of
     /// one that runs, or begins anew after an end that signed nobody in.
     ///
@@ -120,7 +124,7 @@ extension CeremonyEngine {
                 browser: requester.browser, browserID: Base64URL.encode(identifier)))
         do {
             try await self.store.createCeremony(
-                ceremony, tokens: codes.records(Set(CeremonyRecord.Channel.allCases), sealing: self.sealing),
+                ceremony, tokens: codes.records(Self.signInChannels, sealing: self.sealing),
                 audit: nil)
         } catch let error as StoreError where error.code == .conflict {
             throw CeremonyError(.wrongBrowser)
@@ -153,7 +157,7 @@ extension CeremonyEngine {
             guard record.phase == .created, now < record.expiresAt else { return CeremonyChange() }
             record.changedAt = now
             var change = CeremonyChange()
-            change.newTokens = codes.records(Set(CeremonyRecord.Channel.allCases), sealing: self.sealing)
+            change.newTokens = codes.records(Self.signInChannels, sealing: self.sealing)
             change.tokensKeptSince = now - self.limits.replacedCodeRetention
             return change
         }
@@ -168,7 +172,7 @@ extension CeremonyEngine {
             state: .waiting,
             codes: SignInCodes(
                 link: try self.link(token: codes.linkToken, kind: .authentication),
-                qrContent: try self.link(token: codes.qrToken, kind: .authentication),
+                qrContent: try self.payload(token: codes.qrToken, kind: .authentication).base64URLEncoded,
                 typedCode: codes.typedCodeForDisplay, expiresAt: codes.expiresAt),
             expiresAt: expiresAt)
     }
@@ -304,7 +308,7 @@ extension CeremonyEngine {
         case .succeeded:
             guard now < record.changedAt + self.limits.outcomeLifetime else { return .expired }
             // After a link it is the page that the phone opened which completes it, not the one that has waited.
-            return record.channel == .link ? .approvedOnDevice : .approved
+            return record.channel?.isLink == true ? .approvedOnDevice : .approved
         case .denied: return .denied
         case .expired, .cancelled: return .expired
         case .failed, nil: return .failed

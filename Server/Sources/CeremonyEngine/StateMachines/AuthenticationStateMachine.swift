@@ -3,7 +3,8 @@ package import Store
 /// Saying who somebody is: by a browser that waits, or for a back end.
 ///
 /// A link is for the device that shows it. Where a browser of this server's waits, an approval that came by link is
-/// worth nothing until that browser has continued; a QR code and a typed code may cross devices.
+/// worth nothing until that browser has continued; a QR code without a link and a typed code may cross devices, and no
+/// phone takes them from a link.
 package struct AuthenticationStateMachine: Equatable {
     private enum State: Equatable {
         /// Next: `claimed`, `ended`.
@@ -27,7 +28,7 @@ package struct AuthenticationStateMachine: Equatable {
         case .answering: self.state = .approvedOnDevice
         case .ended(let outcome): self.state = .ended(outcome)
         }
-        self.needsContinuation = isBoundToBrowser && channel == .link
+        self.needsContinuation = isBoundToBrowser && channel?.isLink == true
     }
 
     package var stage: CeremonyStage {

@@ -62,7 +62,7 @@ struct SignInRoutes: Sendable {
         if view.state == .approved { return Self.completion(id) }
         let codes = view.codes.map { codes in
             SignInPage.Codes(
-                qrLink: codes.qrContent, sameDeviceLink: codes.link, typedCode: codes.typedCode,
+                qrContent: codes.qrContent, sameDeviceLink: codes.link, typedCode: codes.typedCode,
                 secondsLeft: Int((codes.expiresAt - self.time.now()).components.seconds))
         }
         if codes != nil { self.trace?.record(.codeShown, trace: request.trace) }

@@ -22,8 +22,8 @@ public struct SignInPage: Sendable {
 
     /// The three ways to reach the phone.
     public struct Codes: Sendable {
-        /// What the QR code holds.
-        public var qrLink: String
+        /// What the QR code holds: no link, which somebody could send to a person to tap.
+        public var qrContent: String
         /// The link for the app on the device that shows the page.
         public var sameDeviceLink: String
         /// The code that a person types, in groups as it is shown.
@@ -32,8 +32,8 @@ public struct SignInPage: Sendable {
         public var secondsLeft: Int
 
         /// The codes of one round.
-        public init(qrLink: String, sameDeviceLink: String, typedCode: String, secondsLeft: Int) {
-            self.qrLink = qrLink
+        public init(qrContent: String, sameDeviceLink: String, typedCode: String, secondsLeft: Int) {
+            self.qrContent = qrContent
             self.sameDeviceLink = sameDeviceLink
             self.typedCode = typedCode
             self.secondsLeft = secondsLeft
@@ -90,12 +90,12 @@ extension PageRenderer {
         let canLeave: Bool
     }
 
-    /// Renders the page. Throws ``QRCodeError`` where the QR code's link is empty or too long.
+    /// Renders the page. Throws ``QRCodeError`` where what the QR code holds is empty or too long.
     public func html(_ page: SignInPage) throws(QRCodeError) -> RenderedPage {
         var codes: SignInView.Codes?
         if page.state == .waiting, let shown = page.codes {
             codes = SignInView.Codes(
-                qr: try QRCode(text: shown.qrLink).svg(
+                qr: try QRCode(text: shown.qrContent).svg(
                     label: "QR code to scan with the authenticator app on your phone"),
                 sameDeviceLink: shown.sameDeviceLink, typedCode: shown.typedCode,
                 secondsLeft: max(0, shown.secondsLeft))

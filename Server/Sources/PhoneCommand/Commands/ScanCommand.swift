@@ -9,11 +9,12 @@ struct ScanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scan", abstract: "Read a code, show what it asks for, and answer.",
         discussion: """
-            CODE is a link, a PNG file with a QR code in it (a screenshot of the whole page will do), the code that the \
-            page shows for typing, or - for the standard input.
+            CODE is a PNG file with a QR code in it (a screenshot of the whole page will do), the text that a QR code \
+            holds, a link, the code that the page shows for typing, or - for the standard input. A link of somebody \
+            else's making is refused: the code of a sign-in page is for scanning.
             """)
 
-    @Argument(help: "A link, a PNG file, a typed code, or -.")
+    @Argument(help: "A PNG file, the text of a QR code, a link, a typed code, or -.")
     var code: String
 
     @OptionGroup var answers: AnswerOptions

@@ -40,9 +40,15 @@ public struct CeremonyRecord: Sendable, Equatable {
 
     /// How a token travels to the phone.
     public enum Channel: Int, Sendable, CaseIterable {
-        case qrCode = 1
+        /// A QR code that holds a link, which a phone's own camera opens.
+        case linkQRCode = 1
         case link = 2
         case typed = 3
+        /// A QR code that holds the payload alone, which only the app reads.
+        case qrCode = 4
+
+        /// Whether a link carries the token: anybody can send it on to somebody else.
+        public var isLink: Bool { self == .link || self == .linkQRCode }
     }
 
     /// Random, 16 bytes as base64url: the session identifier of back ends.

@@ -108,6 +108,29 @@ struct SignInFlowTests {
         }
     }
 
+    @Test func forwardedCodeInALinkSignsNobodyIn() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let attacker = TestBrowser(client)
+            let (request, page) = try await server.signInPage(attacker, try await server.relyingParty())
+            // The attacker makes a link of a code that may cross devices.
+            let link = try server.typedPayload(page).link(base: "http://localhost:8080")
+            await #expect(throws: OutOfBandOperationError(.codeCameByLink)) {
+                _ = try await phone.authenticate(try OutOfBandPayload(link: link))
+            }
+            #expect(phone.person.asked.allSatisfy { $0.requester == nil }, "nobody is asked")
+
+            let waiting = try await attacker.get("/sign-in/wait?request=\(request)")
+            #expect(try waiting.attribute("data-state", of: "state") == "failed")
+            await #expect(throws: OutOfBandOperationError(.tokenAlreadyRedeemed)) {
+                _ = try await phone.authenticate(try server.typedPayload(page))
+            }
+            let completed = try await attacker.get("/sign-in/complete?request=\(request)")
+            #expect(completed.headers[.location] == nil)
+        }
+    }
+
     @Test func forwardedLinkSignsNobodyIn() async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in

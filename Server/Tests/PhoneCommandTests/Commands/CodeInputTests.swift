@@ -41,6 +41,14 @@ struct CodeInputTests {
         #expect(try input.read(server: nil).server.text == "http://127.0.0.1:8080")
     }
 
+    @Test("What came by a link stays known")
+    func fromLink() throws {
+        let payload = try self.payload()
+        let link = payload.link(base: "https://id.example")
+        #expect(try CodeInput(text: link).read(server: nil).payload?.isFromLink == true)
+        #expect(try CodeInput(text: payload.base64URLEncoded).read(server: nil).payload?.isFromLink == false)
+    }
+
     @Test("A typed code says nothing of a server, so that somebody has to")
     func typedCode() throws {
         let input = CodeInput(text: "ABCDE-12345")
@@ -93,6 +101,7 @@ struct RefusalTests {
         (OutOfBandOperationError(.tokenUnknown), .notFound, "token-unknown"),
         (OutOfBandOperationError(.networkError), .unreachable, "unreachable"),
         (OutOfBandOperationError(.hostNotAllowed), .refused, "host-not-allowed"),
+        (OutOfBandOperationError(.codeCameByLink), .refused, "code-came-by-link"),
         (OperationError.fido(.userCanceled), .refused, "denied"),
         (OperationError.fido(.userLockout), .lockedOut, "locked-out"),
         (OperationError.fido(.protocolError, serverStatusCode: 1403), .refused, "not-allowed"),
