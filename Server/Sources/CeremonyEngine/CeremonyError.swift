@@ -24,6 +24,8 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let wrongNumber = Self(name: "wrong-number")
         /// The ceremony is not in a state in which this can be done.
         public static let wrongState = Self(name: "wrong-state")
+        /// The caller may not do this.
+        public static let forbidden = Self(name: "forbidden")
         /// The account is locked.
         public static let locked = Self(name: "locked")
         public var description: String { self.name }

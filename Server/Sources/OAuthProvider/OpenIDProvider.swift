@@ -73,6 +73,10 @@ public struct OpenIDProvider: Sendable {
 extension AuditEvent.Kind {
     /// A client was registered; the detail is its identifier.
     static let clientAdded = Self(rawValue: "client-added")
+    /// A client may have people's keys deleted from now on; the detail is its identifier.
+    static let clientMayDeregister = Self(rawValue: "client-may-deregister")
+    /// A client may no longer; the detail is its identifier.
+    static let clientMayNotDeregister = Self(rawValue: "client-may-not-deregister")
     /// A client was deleted; the detail is its identifier.
     static let clientDeleted = Self(rawValue: "client-deleted")
     /// A code was shown a second time, and what it gave was revoked; the actor is the client that showed it.

@@ -11,7 +11,7 @@ struct Migration: Sendable {
     /// statements and adds it at the end of this list.
     static let all: [Migration] = [
         .foundation, .openID, .audit, .accounts, .ceremonies, .administration, .sessionLists,
-        .noticeRetention, .devices, .attestations,
+        .noticeRetention, .devices, .attestations, .clientPermissions,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.

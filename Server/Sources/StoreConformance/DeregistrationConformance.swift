@@ -4,7 +4,8 @@ import _Primitives
 /// What every store keeps when keys, devices and accounts go: the duties of ``DeregistrationStore``.
 public enum DeregistrationConformance {
     /// The store's parts that take part.
-    public typealias Subject = any AccountStore & CeremonyStore & AuditStore & AuthorizationStore & SessionStore
+    public typealias Subject = any AccountStore & CeremonyStore & AuditStore & NoticeStore & AuthorizationStore
+        & SessionStore
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] = Self.selections + Self.askers + Self.ends
@@ -13,6 +14,11 @@ public enum DeregistrationConformance {
     private static let finger = "C516#0003"
     private static let event = AuditEvent(
         AuditEvent.Kind(rawValue: "gone"), at: .start + .seconds(5), accountID: "account-alice")
+
+    private static func notice(_ id: String) -> NoticeRecord {
+        NoticeRecord(
+            id: id, accountID: "account-alice", kind: .authenticatorsRemoved, at: .start + .seconds(5), subject: "Bank")
+    }
 
     private static let selections: [ConformanceCheck<Subject>] = [
         ConformanceCheck("all keys of an account go with its devices and sessions, and nobody else's") { store in
@@ -23,7 +29,7 @@ public enum DeregistrationConformance {
             }
             try await Self.signIn(store, 4, account: "account-bob", device: "device-phone-bob")
             let outcome = try await store.deregister(
-                .all, accountID: "account-alice", askedBy: "device-second", audit: Self.event)
+                .all, accountID: "account-alice", askedBy: "device-second", audit: Self.event, notice: nil)
             try expect(outcome == .deregistered(credentials: 3), "three keys")
             try expect(try await store.credentials(accountID: "account-alice").isEmpty, "no key is left")
             try expect(try await store.devices(accountID: "account-alice").isEmpty, "no device is left")
@@ -38,7 +44,7 @@ public enum DeregistrationConformance {
             try await Self.signIn(store, 1, device: "device-phone-alice")
             try await Self.signIn(store, 2, device: "device-second")
             let outcome = try await store.deregister(
-                .model(Self.pin), accountID: "account-alice", askedBy: nil, audit: Self.event)
+                .model(Self.pin), accountID: "account-alice", askedBy: nil, audit: Self.event, notice: nil)
             try expect(outcome == .deregistered(credentials: 2), "two keys")
             try expect(try await store.credentials(accountID: "account-alice").map(\.aaid) == [Self.finger], "the rest")
             try expect(try await store.devices(accountID: "account-alice").map(\.id) == ["device-second"], "its device")
@@ -49,11 +55,14 @@ public enum DeregistrationConformance {
             let key = try await store.credentials(accountID: "account-alice")[0]
             let known = CredentialSelection.Name(aaid: key.aaid, keyID: key.keyID)
             let unknown = CredentialSelection.Name(aaid: Self.finger, keyID: key.keyID)
-            for expected in [1, 0] {
+            for (id, expected) in [("first", 1), ("second", 0)] {
                 let outcome = try await store.deregister(
-                    .keys([unknown, known]), accountID: "account-alice", askedBy: nil, audit: Self.event)
+                    .keys([unknown, known]), accountID: "account-alice", askedBy: nil, audit: Self.event,
+                    notice: Self.notice(id))
                 try expect(outcome == .deregistered(credentials: expected), "\(expected) keys")
             }
+            try expect(
+                try await store.notices(accountID: "account-alice", limit: 9) == [Self.notice("first")], "one notice")
             try expect(try await store.credentials(accountID: "account-alice").count == 2, "the others stay")
             try expect(try await Self.trail(store) == [Self.event], "one event")
         },
@@ -65,11 +74,14 @@ public enum DeregistrationConformance {
             ]
             let names = keys.map { CredentialSelection.Name(aaid: $0.aaid, keyID: $0.keyID) }
             func deregister(_ names: [CredentialSelection.Name]) async throws -> DeregistrationOutcome {
-                try await store.deregister(.keys(names), accountID: "account-alice", askedBy: nil, audit: Self.event)
+                try await store.deregister(
+                    .keys(names), accountID: "account-alice", askedBy: nil, audit: Self.event,
+                    notice: Self.notice("once"))
             }
             for _ in 0..<2 {
                 try expect(try await deregister([names[0]]) == .deregistered(credentials: 0), "nothing is deleted")
             }
+            try expect(try await store.notices(accountID: "account-alice", limit: 9).isEmpty, "no notice")
             try expect(try await Self.trail(store).isEmpty, "no event")
             try expect(try await store.credentials(accountID: "account-alice").count == 3, "all are there")
             try expect(try await deregister(names) == .deregistered(credentials: 1), "the account's own alone")
@@ -87,12 +99,13 @@ public enum DeregistrationConformance {
             try await addDevice(store, sampleRegistration("pending", isActive: false))
             for device in ["device-never", "device-pending", "device-phone-bob"] {
                 let outcome = try await store.deregister(
-                    .all, accountID: "account-alice", askedBy: device, audit: Self.event)
+                    .all, accountID: "account-alice", askedBy: device, audit: Self.event, notice: nil)
                 try expect(outcome == .unknown, device)
                 try expect(try await store.account(id: "account-alice", ofDevice: device) == nil, device)
             }
             try expect(
-                try await store.deregister(.all, accountID: "never", askedBy: nil, audit: Self.event) == .unknown,
+                try await store.deregister(.all, accountID: "never", askedBy: nil, audit: Self.event, notice: nil)
+                    == .unknown,
                 "an account that never was")
             try expect(try await store.credentials(accountID: "account-alice").count == 4, "nothing is deleted")
             try expect(
@@ -103,11 +116,11 @@ public enum DeregistrationConformance {
             try await Self.twoPhones(store)
             _ = try await store.setAccountLocked(true, id: "account-alice", audit: sampleAudit())
             let refused = try await store.deregister(
-                .all, accountID: "account-alice", askedBy: "device-second", audit: Self.event)
+                .all, accountID: "account-alice", askedBy: "device-second", audit: Self.event, notice: nil)
             try expect(refused == .locked, "refused")
             try expect(try await store.credentials(accountID: "account-alice").count == 3, "nothing is deleted")
             let outcome = try await store.deregister(
-                .all, accountID: "account-alice", askedBy: nil, audit: Self.event)
+                .all, accountID: "account-alice", askedBy: nil, audit: Self.event, notice: nil)
             try expect(outcome == .deregistered(credentials: 3), "three keys")
         },
     ]

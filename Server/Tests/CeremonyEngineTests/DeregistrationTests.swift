@@ -1,4 +1,5 @@
 import CeremonyEngine
+import Foundation
 import SQLiteStore
 import Store
 import Testing
@@ -35,6 +36,12 @@ struct DeregistrationTests {
             .filter { $0.kind.rawValue == "deregistered" }
     }
 
+    /// The services of the notices that keys were deleted.
+    private static func notices(_ server: TestServer, _ account: AccountRecord) async throws -> [String] {
+        try await server.engine.notices(accountID: account.id).filter { $0.kind == .authenticatorsRemoved }
+            .map(\.subject)
+    }
+
     @Test("by name all keys of the account go, on every device, and nobody else's")
     func everything() async throws {
         let server = try TestServer()
@@ -49,6 +56,7 @@ struct DeregistrationTests {
         #expect(try await server.database.credentials(accountID: bob.id).count == 1)
         let event = try #require(try await Self.trail(server).first)
         #expect(event.accountID == account.id && event.detail == device.deviceID && event.actor == nil)
+        #expect(try await Self.notices(server, account).isEmpty, "who did it oneself need not be told")
         // The first phone's key signs nobody in any more, and the server says so in a way that deletes it there too.
         let refused = try await server.engine.answerAuthentication(
             try first.authenticate(try await server.claimSignIn(), counter: 2))
@@ -215,14 +223,42 @@ struct DeregistrationTests {
             Self.ask(context("shop|\(account.id)")), client: server.bank)
         let never = try await server.engine.deregister(Self.ask(context("bank|never")), client: server.bank)
         #expect(try await server.database.credentials(accountID: account.id).count == 1)
+        #expect(try await Self.notices(server, account).isEmpty)
         let known = try await server.engine.deregister(Self.ask(context("bank|\(account.id)")), client: server.bank)
         #expect(try await server.database.credentials(accountID: account.id).isEmpty)
         #expect(known == stranger && known == never)
         #expect(try Self.message(known).authenticators == [.everything])
         #expect(try await Self.trail(server).map(\.actor) == ["bank"])
+        #expect(try await Self.notices(server, account) == ["Demo Bank"])
         #expect(
             try await server.engine.deregister(Self.ask(self.mode("username")), client: server.bank).statusCode
                 == .badRequest, "clients know no user names")
+    }
+
+    @Test(
+        "1403: a relying party without the permission, whatever it asks",
+        arguments: [
+            #"{"subject":"bank|ALICE","mode":"username"}"#,
+            #"{"subject":"bank|ALICE","mode":"aaid","aaid":"C516#0001"}"#,
+            #"{"subject":"bank|never","mode":"username"}"#, #"{"subject":"bank|never","mode":"none"}"#, "{}",
+        ])
+    func mayNotDeregister(text: String) async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol()
+        let text = text.replacingOccurrences(of: "ALICE", with: account.id)
+        guard case .object(let context) = try JSON(parsing: Array(text.utf8)) else { return }
+        var client = server.bank
+        client.mayDeregister = false
+        let answer = try await server.engine.deregister(Self.ask(context), client: client)
+        #expect(answer == ReturnUAFRequest(statusCode: .forbidden, operation: .deregistration))
+        // Its own dispatch, whose token it could redeem itself, is no way round.
+        await #expect(throws: CeremonyError(.forbidden)) {
+            try await server.engine.dispatch(
+                DispatchRequest(dispatcher: "link", operation: .deregistration, context: context), client: client)
+        }
+        #expect(try await server.database.credentials(accountID: account.id).count == 1)
+        #expect(try await Self.trail(server).isEmpty)
+        #expect(try await Self.notices(server, account).isEmpty)
     }
 
     @Test("of many who ask at once, one deletes and all are told the same")
@@ -280,6 +316,7 @@ struct DeregistrationTests {
         #expect(status.subject == "bank|\(account.id)")
         let event = try #require(try await Self.trail(server).first)
         #expect(event.actor == "bank" && event.ceremonyID == session && event.accountID == account.id)
+        #expect(try await Self.notices(server, account) == ["Demo Bank"])
         await #expect(throws: CeremonyError(.tokenAlreadyRedeemed)) {
             try await server.engine.redeem(token: token, operation: .deregistration)
         }

@@ -23,7 +23,8 @@ final class TestServer: Sendable {
     let engine: CeremonyEngine
     let directory: AccountDirectory
     let clock = TestClock()
-    let bank = DispatchingClient(id: "bank", name: "Demo Bank", origin: "http://127.0.0.1:8081")
+    let bank = DispatchingClient(
+        id: "bank", name: "Demo Bank", origin: "http://127.0.0.1:8081", mayDeregister: true)
     let browser = RandomSource.system.token()
 
     init(

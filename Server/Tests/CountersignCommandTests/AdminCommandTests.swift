@@ -96,6 +96,17 @@ struct AdminCommandTests {
         await self.expect(.failed) {
             try await place.run("client", "add", "Other", "--redirect-uri", "javascript:alert(1)")
         }
+        let id = try client.requiredString("clientId")
+        func permission() async throws -> Bool? { try await place.call("GET", "/clients/\(id)").bool("mayDeregister") }
+        #expect(try await permission() == false)
+        for (flag, isPermitted) in [("--may-deregister", true), ("--no-may-deregister", false)] {
+            try await place.run("client", "change", id, flag)
+            #expect(try await permission() == isPermitted)
+        }
+        await self.expect(.notFound) { try await place.run("client", "change", "never", "--may-deregister") }
+        #expect(throws: (any Error).self) { try Countersign.parseAsRoot(["admin", "client", "change", id]) }
+        try await place.run("client", "show", id)
+        await self.expect(.notFound) { try await place.run("client", "show", "never") }
         try await place.run("client", "list", "--json")
         try await place.run("client", "delete", try client.requiredString("clientId"))
         await self.expect(.notFound) { try await place.run("client", "delete", "never") }

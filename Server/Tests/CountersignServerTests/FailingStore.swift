@@ -54,10 +54,12 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.activeKeys(username: username)
     }
 
-    func deregister(_ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent)
-        async throws -> DeregistrationOutcome
-    {
-        try await self.store.deregister(selection, accountID: accountID, askedBy: device, audit: audit)
+    func deregister(
+        _ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent,
+        notice: NoticeRecord?
+    ) async throws -> DeregistrationOutcome {
+        try await self.store.deregister(
+            selection, accountID: accountID, askedBy: device, audit: audit, notice: notice)
     }
 
     func deleteDevice(id: String, audit: AuditEvent) async throws -> Bool {
@@ -217,6 +219,10 @@ final class FailingStore: ServerAssembly.ServerStore {
 
     func clients() async throws -> [ClientRecord] {
         try await self.store.clients()
+    }
+
+    func changeClient(_ id: String, mayDeregister: Bool, audit: AuditEvent) async throws -> ClientRecord? {
+        try await self.store.changeClient(id, mayDeregister: mayDeregister, audit: audit)
     }
 
     func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool {

@@ -53,10 +53,10 @@ struct RelyingParty: Sendable {
 
 extension ServerFixture {
     /// A registered client.
-    func relyingParty() async throws -> RelyingParty {
+    func relyingParty(mayDeregister: Bool = false) async throws -> RelyingParty {
         let registered = try await self.assembly.provider.registerClient(
             name: "Demo Bank", redirectURIs: ["http://127.0.0.1:8081/callback"],
-            postLogoutRedirectURIs: ["http://127.0.0.1:8081/bye"])
+            postLogoutRedirectURIs: ["http://127.0.0.1:8081/bye"], mayDeregister: mayDeregister)
         return RelyingParty(id: registered.client.id, secret: registered.secret)
     }
 

@@ -18,6 +18,8 @@ public struct AccountNotice: Hashable, Sendable, Identifiable {
         public static let deviceAdded = Self(rawValue: "device-added")
         /// A device has another authenticator to answer with; the subject is the device's name.
         public static let authenticatorAdded = Self(rawValue: "authenticator-added")
+        /// A service had authenticators of the account deleted; the subject is the service.
+        public static let authenticatorsRemoved = Self(rawValue: "authenticators-removed")
         /// The server's word.
         public var description: String { self.rawValue }
     }

@@ -16,6 +16,7 @@ extension NoticeRecord.Kind {
         case .signedIn: "signed-in"
         case .deviceAdded: "device-added"
         case .authenticatorAdded: "authenticator-added"
+        case .authenticatorsRemoved: "authenticators-removed"
         }
     }
 }

@@ -22,19 +22,23 @@ extension CeremonyEngine {
             return ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration)
         }
         return try await self.deregister(
-            context, accountID: device.accountID, askedBy: device.deviceID, actor: nil)
+            context, accountID: device.accountID, askedBy: device.deviceID, client: nil)
     }
 
     /// Deletes keys because a relying party asks, for a person whom it knows by `subject`.
     ///
-    /// A subject that the client was never told is answered as one whose keys have just gone. Refused: 1400 and 1480, as
-    /// for a device.
+    /// A subject that the client was never told is answered as one whose keys have just gone. Where a key was deleted, the
+    /// person is left a notice. Refused: 1403 for a client that may not have keys deleted, whatever it asks; 1400 and 1480,
+    /// as for a device.
     public func deregister(_ message: GetUAFRequest, client: DispatchingClient) async throws -> ReturnUAFRequest {
+        guard client.mayDeregister else {
+            return ReturnUAFRequest(statusCode: .forbidden, operation: .deregistration)
+        }
         guard let context = self.deregistrationContext(message, person: "subject") else {
             return ReturnUAFRequest(statusCode: .badRequest)
         }
         let accountID = try await self.subjects.accountID(context.person, client.id)
-        return try await self.deregister(context, accountID: accountID, askedBy: nil, actor: client.id)
+        return try await self.deregister(context, accountID: accountID, askedBy: nil, client: client)
     }
 
     private func deregistrationContext(_ message: GetUAFRequest, person: String) -> DeregistrationContext? {
@@ -45,22 +49,30 @@ extension CeremonyEngine {
     }
 
     private func deregister(
-        _ context: DeregistrationContext, accountID: String?, askedBy device: String?, actor: String?
+        _ context: DeregistrationContext, accountID: String?, askedBy device: String?, client: DispatchingClient?
     ) async throws -> ReturnUAFRequest {
         if case .model(let aaid) = context.keys, self.metadata[aaid] == nil {
             return ReturnUAFRequest(statusCode: .unknownAAID, operation: .deregistration)
         }
         if let accountID {
+            let now = self.time.now()
             let event = AuditEvent(
-                .deregistered, at: self.time.now(), accountID: accountID, actor: actor, detail: device)
+                .deregistered, at: now, accountID: accountID, actor: client?.id, detail: device)
+            let notice = client.map { self.notice(accountID: accountID, deregisteredBy: $0.name, at: now) }
             switch try await self.store.deregister(
-                context.selection, accountID: accountID, askedBy: device, audit: event)
+                context.selection, accountID: accountID, askedBy: device, audit: event, notice: notice)
             {
             case .deregistered, .unknown: break
             case .locked: return ReturnUAFRequest(statusCode: .forbidden, operation: .deregistration)
             }
         }
         return try self.deregistrationMessage(context)
+    }
+
+    /// Tells the devices that the person has left, or will have, who took keys away.
+    func notice(accountID: String, deregisteredBy name: String, at now: Timestamp) -> NoticeRecord {
+        NoticeRecord(
+            id: self.newIdentifier(), accountID: accountID, kind: .authenticatorsRemoved, at: now, subject: name)
     }
 
     func deregistrationMessage(_ context: DeregistrationContext) throws -> ReturnUAFRequest {

@@ -6,9 +6,15 @@ import _Primitives
 extension CeremonyEngine {
     /// Starts a deregistration out of band: whoever redeems its token is told what to delete, and the server deletes it
     /// in the same step.
+    ///
+    /// The client holds the token, so it can redeem it without any phone: it needs the same permission as for a
+    /// deregistration that it asks for directly. Throws `forbidden` without it.
     func dispatchDeregistration(
         _ request: DispatchRequest, _ channel: CeremonyRecord.Channel, _ client: DispatchingClient
     ) async throws -> DispatchAnswer {
+        guard client.mayDeregister else {
+            throw CeremonyError(.forbidden, "a client that may not have keys deleted")
+        }
         let object = request.context ?? [:]
         let context = try DeregistrationContext(object, person: "subject", limits: self.limits)
         if case .model(let aaid) = context.keys, self.metadata[aaid] == nil {
@@ -37,6 +43,9 @@ extension CeremonyEngine {
             AuditEvent(
                 .deregistered, at: now, accountID: record.accountID, ceremonyID: record.id, actor: record.clientID)
         ]
+        if let accountID = record.accountID {
+            change.notices = [self.notice(accountID: accountID, deregisteredBy: record.detail.service ?? "", at: now)]
+        }
         return change
     }
 }

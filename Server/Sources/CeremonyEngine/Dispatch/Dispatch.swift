@@ -10,12 +10,15 @@ public struct DispatchingClient: Sendable, Equatable {
     public var name: String
     /// The web origin that phones show.
     public var origin: String?
+    /// Whether it may have people's keys deleted.
+    public var mayDeregister: Bool
 
     /// Names a client.
-    public init(id: String, name: String, origin: String?) {
+    public init(id: String, name: String, origin: String?, mayDeregister: Bool = false) {
         self.id = id
         self.name = name
         self.origin = origin
+        self.mayDeregister = mayDeregister
     }
 }
 
@@ -74,7 +77,7 @@ extension CeremonyEngine {
     ///
     /// A subject that the client was never told, or that does not exist, answers `userNotFound`. Throws
     /// `invalidRequest` for a context that is not understood, for a text that cannot be shown, and for a payment with
-    /// a field that is not acceptable.
+    /// a field that is not acceptable, `forbidden` for a deregistration by a client that may not have keys deleted.
     public func dispatch(_ request: DispatchRequest, client: DispatchingClient) async throws -> DispatchAnswer {
         guard let channel = Self.channel(of: request.dispatcher) else {
             return DispatchAnswer(.dispatcherNotFound, dispatcher: request.dispatcher)

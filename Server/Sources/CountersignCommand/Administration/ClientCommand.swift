@@ -7,7 +7,7 @@ struct ClientCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "client",
         abstract: "The services that people sign in to (OpenID relying parties).",
-        subcommands: [Add.self, List.self, Delete.self]
+        subcommands: [Add.self, List.self, Show.self, Change.self, Delete.self]
     )
 
     struct Add: AsyncParsableCommand {
@@ -30,6 +30,9 @@ struct ClientCommand: AsyncParsableCommand {
         @Option(name: .long, help: "An address that a sign-out may return to. Repeatable.")
         var postLogoutRedirectURI: [String] = []
 
+        @Flag(name: .long, help: "Let it have the keys of people whom it knows deleted, for every service.")
+        var mayDeregister = false
+
         @Option(name: .long, help: "A new file for the secret.")
         var secretFile: String?
 
@@ -39,6 +42,7 @@ struct ClientCommand: AsyncParsableCommand {
             let body: JSONObject = [
                 "name": .string(self.name), "redirectUris": .array(self.redirectURI.map(JSON.string)),
                 "postLogoutRedirectUris": .array(self.postLogoutRedirectURI.map(JSON.string)),
+                "mayDeregister": .bool(self.mayDeregister),
             ]
             let file = try self.secretFile.map { try SecretFile(path: $0) }
             let answer = try await self.options.withConnection { try await $0.call("POST", "/clients", body) }
@@ -73,10 +77,67 @@ struct ClientCommand: AsyncParsableCommand {
                         return [
                             try client.requiredString("clientId"), try client.requiredString("name"),
                             (try client.strings("redirectUris") ?? []).joined(separator: " "),
+                            try client.bool("mayDeregister") == true ? "may deregister" : "",
                         ]
                     })
             }
         }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show a service.")
+
+        @Argument(help: "The client id.")
+        var id: String
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection {
+                try await $0.call("GET", "/clients/\(self.id.pathSegment)")
+            }
+            try self.options.show(answer) { try ClientCommand.text($0) }
+        }
+    }
+
+    struct Change: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Say what a service may do.",
+            discussion: """
+                A service that may deregister can have all keys of the people whom it knows deleted. They can sign in \
+                nowhere then, until they are enrolled again:
+
+                  countersign admin client change CLIENT-ID --may-deregister
+                """
+        )
+
+        @Argument(help: "The client id.")
+        var id: String
+
+        @Flag(
+            name: .long, inversion: .prefixedNo,
+            help: "Whether it may have the keys of people whom it knows deleted, for every service.")
+        var mayDeregister: Bool
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let answer = try await self.options.withConnection {
+                try await $0.call(
+                    "PATCH", "/clients/\(self.id.pathSegment)", ["mayDeregister": .bool(self.mayDeregister)])
+            }
+            try self.options.show(answer) { try ClientCommand.text($0) }
+        }
+    }
+
+    private static func text(_ client: JSONObject) throws -> String {
+        [
+            "client id       \(try client.requiredString("clientId"))",
+            "name            \(try client.requiredString("name"))",
+            "redirect to     \((try client.strings("redirectUris") ?? []).joined(separator: " "))",
+            "sign out to     \((try client.strings("postLogoutRedirectUris") ?? []).joined(separator: " "))",
+            "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
+        ].joined(separator: "\n")
     }
 
     struct Delete: AsyncParsableCommand {

@@ -14,6 +14,7 @@ struct ClientOperations: Sendable {
         .required("name", "What people see on their phones."),
         .required("redirectUris", .strings, "Where a sign-in may return to."),
         .required("postLogoutRedirectUris", .strings, "Where a sign-out may return to."),
+        .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
     ]
 
     var operations: [AdminOperation] {
@@ -24,6 +25,7 @@ struct ClientOperations: Sendable {
                     .required("name", "1 to 128 characters."),
                     .required("redirectUris", .strings, "Absolute addresses, compared letter by letter."),
                     .optional("postLogoutRedirectUris", .strings, "Absolute addresses."),
+                    .optional("mayDeregister", .boolean, Self.permission),
                 ],
                 answer: Self.client + [.required("clientSecret", "Shown this once.")], status: .created,
                 refusals: [(409, "There are as many services as one server takes.")], handler: self.add),
@@ -32,17 +34,29 @@ struct ClientOperations: Sendable {
                 answer: [.required("clients", .objects(Self.client), "The oldest first.")],
                 handler: self.list),
             AdminOperation(
+                method: .get, path: "/clients/{id}", id: "showClient", summary: "Show a service.",
+                answer: Self.client, refusals: Self.notFound, handler: self.show),
+            AdminOperation(
+                method: .patch, path: "/clients/{id}", id: "changeClient", summary: "Say what a service may do.",
+                body: [.required("mayDeregister", .boolean, Self.permission)], answer: Self.client,
+                refusals: Self.notFound, handler: self.change),
+            AdminOperation(
                 method: .delete, path: "/clients/{id}", id: "deleteClient",
                 summary: "Delete a service; its tokens end at once.", status: .noContent,
-                refusals: [(404, "There is no such client.")], handler: self.delete),
+                refusals: Self.notFound, handler: self.delete),
         ]
     }
+
+    private static let permission =
+        "Whether it may have the keys of people whom it knows deleted, with which they sign in to every service. Default: false."
+    private static let notFound = [(status: 404, meaning: "There is no such client.")]
 
     private static func json(_ client: ClientRecord) -> JSONObject {
         [
             "clientId": .string(client.id), "name": .string(client.name),
             "redirectUris": .array(client.redirectURIs.map(JSON.string)),
             "postLogoutRedirectUris": .array(client.postLogoutRedirectURIs.map(JSON.string)),
+            "mayDeregister": .bool(client.mayDeregister),
         ]
     }
 
@@ -52,7 +66,8 @@ struct ClientOperations: Sendable {
         do {
             let registered = try await self.provider.registerClient(
                 name: try call.body.requiredString("name"), redirectURIs: redirects,
-                postLogoutRedirectURIs: try call.body.strings("postLogoutRedirectUris") ?? [], by: call.actor)
+                postLogoutRedirectURIs: try call.body.strings("postLogoutRedirectUris") ?? [],
+                mayDeregister: try call.body.bool("mayDeregister") ?? false, by: call.actor)
             var object = Self.json(registered.client)
             object["clientSecret"] = .string(registered.secret)
             return object
@@ -69,9 +84,27 @@ struct ClientOperations: Sendable {
         ["clients": .array(try await self.provider.clients().map { .object(Self.json($0)) })]
     }
 
+    @Sendable private func show(_ call: AdminOperation.Call) async throws -> JSONObject {
+        guard let client = try await self.provider.client(call.parameters["id"] ?? "") else { throw Self.noClient }
+        return Self.json(client)
+    }
+
+    @Sendable private func change(_ call: AdminOperation.Call) async throws -> JSONObject {
+        guard let mayDeregister = try call.body.bool("mayDeregister") else {
+            throw JSONError(.missing, "mayDeregister")
+        }
+        guard
+            let client = try await self.provider.changeClient(
+                call.parameters["id"] ?? "", mayDeregister: mayDeregister, by: call.actor)
+        else { throw Self.noClient }
+        return Self.json(client)
+    }
+
+    private static var noClient: Problem { Problem(.notFound, "not-found", "There is no such client.") }
+
     @Sendable private func delete(_ call: AdminOperation.Call) async throws -> JSONObject {
         guard try await self.provider.deleteClient(call.parameters["id"] ?? "", by: call.actor) else {
-            throw Problem(.notFound, "not-found", "There is no such client.")
+            throw Self.noClient
         }
         return [:]
     }

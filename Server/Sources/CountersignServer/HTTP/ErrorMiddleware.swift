@@ -62,6 +62,7 @@ struct ErrorMiddleware: RouterMiddleware {
             case .tooManyRequests: (.tooManyRequests, "Too many requests from this address.")
             case .wrongNumber: (.unprocessableContent, "That is not the number. The activation has ended.")
             case .wrongState: (.conflict, "Nothing waits for this now.")
+            case .forbidden: (.forbidden, "This is not allowed to this client.")
             case .locked: (HTTPResponse.Status(code: 403, reasonPhrase: "Forbidden"), "The account is locked.")
             default: (.badRequest, error.reason)
             }

@@ -138,5 +138,8 @@ struct DispatchRoutes: Sendable {
 
 extension DispatchingClient {
     /// The client as the engine knows it.
-    init(_ client: AuthenticatedClient) { self.init(id: client.id, name: client.name, origin: client.origin) }
+    init(_ client: AuthenticatedClient) {
+        self.init(
+            id: client.id, name: client.name, origin: client.origin, mayDeregister: client.mayDeregister)
+    }
 }

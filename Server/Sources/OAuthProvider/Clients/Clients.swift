@@ -17,6 +17,8 @@ public struct AuthenticatedClient: Sendable, Equatable {
     public let name: String
     /// Scheme, host and port of its first redirect address: what people are shown.
     public let origin: String
+    /// Whether it may have people's keys deleted.
+    public let mayDeregister: Bool
 }
 
 extension OpenIDProvider {
@@ -26,11 +28,13 @@ extension OpenIDProvider {
     ///   - name: What people will see: 1 to ``Limits/nameCharacters`` characters without control characters.
     ///   - redirectURIs: At least one; see `RedirectURI` for the rules.
     ///   - postLogoutRedirectURIs: By the same rules.
+    ///   - mayDeregister: Whether it may have the keys of people whom it knows deleted.
     ///   - operator: Who does it, for the audit trail.
     /// - Throws: `OAuthError` `invalid_request` with a sentence for the administrator; ``StoreError`` `conflict` where there
     ///   are too many clients.
     public func registerClient(
-        name: String, redirectURIs: [String], postLogoutRedirectURIs: [String] = [], by operator: String? = nil
+        name: String, redirectURIs: [String], postLogoutRedirectURIs: [String] = [], mayDeregister: Bool = false,
+        by operator: String? = nil
     ) async throws -> RegisteredClient {
         guard (1...self.limits.nameCharacters).contains(name.count), name.first != " ", name.last != " ",
             name.unicodeScalars.allSatisfy({ !Self.isUnfit($0.properties.generalCategory) })
@@ -45,7 +49,7 @@ extension OpenIDProvider {
         let client = ClientRecord(
             id: self.random.identifier(), name: name, redirectURIs: redirectURIs,
             postLogoutRedirectURIs: postLogoutRedirectURIs, secretDigest: Sealing.digest(ofSecret: secret),
-            createdAt: self.time.now())
+            createdAt: self.time.now(), mayDeregister: mayDeregister)
         try await self.store.addClient(
             client, limit: self.limits.oauth.clients,
             audit: AuditEvent(.clientAdded, at: client.createdAt, actor: `operator`, detail: client.id))
@@ -65,6 +69,19 @@ extension OpenIDProvider {
     /// The client of that identifier.
     public func client(_ id: String) async throws -> ClientRecord? { try await self.store.client(id) }
 
+    /// Says whether a client may have the keys of people whom it knows deleted. Answers with the client; `nil` where there
+    /// is none.
+    ///
+    /// - Parameter operator: Who does it, for the audit trail.
+    public func changeClient(_ id: String, mayDeregister: Bool, by operator: String? = nil) async throws
+        -> ClientRecord?
+    {
+        let event = AuditEvent(
+            mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, at: self.time.now(), actor: `operator`,
+            detail: id)
+        return try await self.store.changeClient(id, mayDeregister: mayDeregister, audit: event)
+    }
+
     /// Deletes a client with everything that it was given. Says whether there was one.
     ///
     /// - Parameter operator: Who does it, for the audit trail.
@@ -80,7 +97,8 @@ extension OpenIDProvider {
     /// Throws `OAuthError` `invalid_client`. Cost: one query, one hash.
     public func authenticate(header: String?) async throws -> AuthenticatedClient {
         let client = try await self.authenticate(ClientCredentials(header: header, parameters: [:]))
-        return AuthenticatedClient(id: client.id, name: client.name, origin: try Self.origin(of: client))
+        return AuthenticatedClient(
+            id: client.id, name: client.name, origin: try Self.origin(of: client), mayDeregister: client.mayDeregister)
     }
 
     /// Checks the secret, in constant time. An unknown client takes as long as a wrong secret.

@@ -96,6 +96,7 @@ struct ActivityCommand: AsyncParsableCommand {
                 case .signedIn: "signed in to \(notice.subject)"
                 case .deviceAdded: "device added: \(notice.subject)"
                 case .authenticatorAdded: "authenticator added on \(notice.subject)"
+                case .authenticatorsRemoved: "authenticators removed by \(notice.subject)"
                 default: "\(notice.kind): \(notice.subject)"
                 }
             terminal.print("  \(Self.humanText(notice.date))  \(words)")

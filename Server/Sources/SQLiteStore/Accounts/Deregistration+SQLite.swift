@@ -16,7 +16,8 @@ extension Migration {
 
 extension SQLiteDatabase {
     public func deregister(
-        _ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent
+        _ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent,
+        notice: NoticeRecord?
     ) async throws -> DeregistrationOutcome {
         try await self.step { [sealing] db in
             guard let account = try db.account(id: accountID, sealing) else { return .unknown }
@@ -25,7 +26,10 @@ extension SQLiteDatabase {
                 guard !account.isLocked else { return .locked }
             }
             let count = try db.deregister(selection, accountID: accountID, at: audit.at)
-            if count > 0 { try db.appendAudit(audit, sealing) }
+            if count > 0 {
+                try db.appendAudit(audit, sealing)
+                if let notice { try db.insertNotice(notice, sealing) }
+            }
             return .deregistered(credentials: count)
         }
     }

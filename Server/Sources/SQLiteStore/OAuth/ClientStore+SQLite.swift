@@ -8,9 +8,9 @@ extension SQLiteDatabase: ClientStore {
         try await self.step { [sealing] db in
             let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM oauth_client")) ?? 0
             guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }
-            try db.cachedStatement(sql: "INSERT INTO oauth_client VALUES (?, ?, ?, ?, ?, ?)").execute(arguments: [
+            try db.cachedStatement(sql: "INSERT INTO oauth_client VALUES (?, ?, ?, ?, ?, ?, ?)").execute(arguments: [
                 client.id, client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
-                client.secretDigest.blob, client.createdAt.milliseconds,
+                client.secretDigest.blob, client.createdAt.milliseconds, client.mayDeregister,
             ])
             try db.appendAudit(audit, sealing)
         }
@@ -18,8 +18,7 @@ extension SQLiteDatabase: ClientStore {
 
     public func client(_ id: String) async throws -> ClientRecord? {
         try await self.read { db in
-            try Row.fetchOne(db.cachedStatement(sql: "SELECT * FROM oauth_client WHERE id = ?"), arguments: [id])
-                .map { try Self.client($0) }
+            try Self.client(id, db)
         }
     }
 
@@ -27,6 +26,18 @@ extension SQLiteDatabase: ClientStore {
         try await self.read { db in
             try Row.fetchAll(db.cachedStatement(sql: "SELECT * FROM oauth_client ORDER BY created_at, id"))
                 .map { try Self.client($0) }
+        }
+    }
+
+    public func changeClient(_ id: String, mayDeregister: Bool, audit: AuditEvent) async throws -> ClientRecord? {
+        try await self.step { [sealing] db in
+            guard var client = try Self.client(id, db) else { return nil }
+            guard client.mayDeregister != mayDeregister else { return client }
+            client.mayDeregister = mayDeregister
+            try db.cachedStatement(sql: "UPDATE oauth_client SET may_deregister = ? WHERE id = ?")
+                .execute(arguments: [mayDeregister, id])
+            try db.appendAudit(audit, sealing)
+            return client
         }
     }
 
@@ -42,11 +53,16 @@ extension SQLiteDatabase: ClientStore {
         }
     }
 
+    private static func client(_ id: String, _ db: Database) throws -> ClientRecord? {
+        try Row.fetchOne(db.cachedStatement(sql: "SELECT * FROM oauth_client WHERE id = ?"), arguments: [id])
+            .map { try Self.client($0) }
+    }
+
     private static func client(_ row: Row) throws -> ClientRecord {
         ClientRecord(
             id: try row.text(0), name: try row.text(1), redirectURIs: try Self.addresses(row.text(2)),
             postLogoutRedirectURIs: try Self.addresses(row.text(3)), secretDigest: try row.bytes(4),
-            createdAt: try row.moment(5))
+            createdAt: try row.moment(5), mayDeregister: try row.integer(6) != 0)
     }
 
     private static func text(_ addresses: [String]) -> String { JSON.array(addresses.map(JSON.string)).text }

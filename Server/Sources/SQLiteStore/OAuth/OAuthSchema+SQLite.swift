@@ -41,6 +41,11 @@ extension Migration {
                 ) STRICT;
                 """)
     }
+
+    /// Which clients may have people's keys deleted: none of those that are there already.
+    static let clientPermissions = Migration(name: "client-permissions") { db, _ in
+        try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN may_deregister INTEGER NOT NULL DEFAULT 0")
+    }
 }
 
 extension SealingPurpose {

@@ -33,13 +33,14 @@ public enum DeregistrationOutcome: Sendable, Equatable {
 /// Takes keys and devices away. What hangs on a device ends in the same step: the sessions that were signed in to with
 /// it, what was granted in them, sign-ins with it that no browser has taken up, and its pending enrolment.
 public protocol DeregistrationStore: Sendable {
-    /// Deletes keys of an account, and the devices that have none left. The event is written where a key was deleted. A
-    /// named key of another account is as one that never was.
+    /// Deletes keys of an account, and the devices that have none left. The event and the notice are written where a key
+    /// was deleted. A named key of another account is as one that never was.
     ///
     /// - Parameter device: The device that asks: it must be an active one of the account, and the account not locked.
     ///   `nil` where somebody else asks.
     func deregister(
-        _ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent
+        _ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent,
+        notice: NoticeRecord?
     ) async throws -> DeregistrationOutcome
 
     /// Deletes a device and its keys; the store adds the account to the event. `false` where there is none.

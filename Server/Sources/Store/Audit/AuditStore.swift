@@ -85,6 +85,8 @@ public struct NoticeRecord: Sendable, Equatable {
         case deviceAdded = 2
         /// A device has another authenticator to answer with.
         case authenticatorAdded = 3
+        /// A service had keys deleted.
+        case authenticatorsRemoved = 4
     }
 
     /// Random, 16 bytes as base64url.
@@ -95,7 +97,7 @@ public struct NoticeRecord: Sendable, Equatable {
     public var kind: Kind
     /// When it happened.
     public var at: Timestamp
-    /// The service that was signed in to, or the device's name. Sealed at rest.
+    /// The service that was signed in to or had keys deleted, or the device's name. Sealed at rest.
     public var subject: String
 
     /// Describes a notice.

@@ -14,11 +14,14 @@ public struct ClientRecord: Sendable, Equatable {
     public let secretDigest: [UInt8]
     /// When it was registered.
     public let createdAt: Timestamp
+    /// Whether it may have the keys of people whom it knows deleted: with them a person loses every service, not this
+    /// one alone.
+    public var mayDeregister: Bool
 
     /// A record of these values.
     public init(
         id: String, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], secretDigest: [UInt8],
-        createdAt: Timestamp
+        createdAt: Timestamp, mayDeregister: Bool = false
     ) {
         self.id = id
         self.name = name
@@ -26,6 +29,7 @@ public struct ClientRecord: Sendable, Equatable {
         self.postLogoutRedirectURIs = postLogoutRedirectURIs
         self.secretDigest = secretDigest
         self.createdAt = createdAt
+        self.mayDeregister = mayDeregister
     }
 }
 
@@ -42,6 +46,10 @@ public protocol ClientStore: Sendable {
 
     /// All clients, the oldest first. There are never more than the limit of ``addClient(_:limit:audit:)``.
     func clients() async throws -> [ClientRecord]
+
+    /// Says what a client may do, and answers with the client as it is then; `nil` where there is none. The audit event is
+    /// written where that is a change.
+    func changeClient(_ id: String, mayDeregister: Bool, audit: AuditEvent) async throws -> ClientRecord?
 
     /// Deletes a client together with its open authorization requests, its grants and the subjects it knows, with the audit
     /// event. Says whether there was one; where there was none, there is no event.

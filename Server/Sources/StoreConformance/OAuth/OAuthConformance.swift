@@ -109,6 +109,30 @@ public enum OAuthConformance {
             try expect(try await store.clients().count == 1, "one client")
             try expect(try await Self.trail(store).count == 1, "one event")
         },
+        ConformanceCheck("what a client may do changes with an event, and nothing else of it") { store in
+            for id in ["one", "two"] {
+                try await store.addClient(Self.client(id), limit: 2, audit: Self.event)
+            }
+            var permitted = Self.client("one")
+            permitted.mayDeregister = true
+            for _ in 0..<2 {
+                let changed = try await store.changeClient("one", mayDeregister: true, audit: Self.event)
+                try expect(changed == permitted, "the client as it is now")
+                try expect(try await store.client("one") == permitted, "it is kept")
+                try expect(try await Self.trail(store).count == 3, "an event for the change, none without one")
+            }
+            try expect(try await store.client("two") == Self.client("two"), "another client stays as it is")
+            let again = try await store.changeClient("one", mayDeregister: false, audit: Self.event)
+            try expect(again == Self.client("one"), "it can be taken back")
+            try expect(try await Self.trail(store).count == 4, "an event")
+            let never = try await store.changeClient("never", mayDeregister: true, audit: Self.event)
+            try expect(never == nil, "no client")
+            try expect(try await Self.trail(store).count == 4, "and no event")
+            permitted = Self.client("three")
+            permitted.mayDeregister = true
+            try await store.addClient(permitted, limit: 3, audit: Self.event)
+            try expect(try await store.client("three") == permitted, "added with it")
+        },
         ConformanceCheck("a deleted client takes what it was given with it") { store in
             try await store.addClient(Self.client("c"), limit: 2, audit: Self.event)
             try await Self.signIn(store, "r", cookie: 10)

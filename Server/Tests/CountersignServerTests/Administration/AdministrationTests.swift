@@ -96,6 +96,46 @@ struct AdministrationTests {
         }
     }
 
+    @Test("what a service may do is shown and changed, with an event that names the operator")
+    func clientPermissions() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let redirects: JSON = .array([.string("http://127.0.0.1:8081/callback")])
+            let added = try await client.send(
+                .post, "/admin/v1/clients", ["name": .string("Bank"), "redirectUris": redirects])
+            #expect(added.object["mayDeregister"] == .bool(false), "nothing is allowed unless it is said")
+            let id = try added.object.requiredString("clientId")
+            let path = "/admin/v1/clients/\(id)"
+            let changed = try await client.send(.patch, path, ["mayDeregister": .bool(true)])
+            #expect(changed.response.status == .ok && changed.object["mayDeregister"] == .bool(true))
+            let shown = try await client.send(.get, path)
+            #expect(shown.object == changed.object && shown.object["name"] == .string("Bank"))
+            for body: JSONObject in [[:], ["mayDeregister": .string("no")], ["name": .string("Bank")]] {
+                #expect(try await client.send(.patch, path, body).response.status == .badRequest)
+            }
+            #expect(try await client.send(.get, path).object == shown.object)
+            let taken = try await client.send(.patch, path, ["mayDeregister": .bool(false)])
+            #expect(taken.object["mayDeregister"] == .bool(false))
+            let trusted = try await client.send(
+                .post, "/admin/v1/clients",
+                ["name": .string("Desk"), "redirectUris": redirects, "mayDeregister": .bool(true)])
+            #expect(trusted.object["mayDeregister"] == .bool(true))
+            for method in [HTTPRequest.Method.get, .patch] {
+                let never = try await client.send(
+                    method, "/admin/v1/clients/never", method == .patch ? ["mayDeregister": .bool(true)] : nil)
+                #expect(never.response.status == .notFound)
+            }
+            let document = try await client.send(.get, "/admin/v1/openapi.json").object
+            let described = try document.requiredObject("paths").requiredObject("/clients/{id}")
+            #expect(described["get"] != nil)
+            #expect(String(JSON.object(try described.requiredObject("patch")).text).contains("mayDeregister"))
+            let events = try await server.database.auditEntries(after: 0, limit: 99).map(\.event)
+                .filter { $0.detail == id && $0.actor == "socket" }
+            #expect(
+                events.map(\.kind.rawValue) == ["client-added", "client-may-deregister", "client-may-not-deregister"])
+        }
+    }
+
     @Test("a service more than there can be is a conflict, in words")
     func tooManyClients() async throws {
         var limits = Limits()

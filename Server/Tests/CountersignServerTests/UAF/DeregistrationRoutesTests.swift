@@ -8,6 +8,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
+import OAuthProvider
 import SQLiteStore
 import Store
 import Testing
@@ -138,8 +139,8 @@ struct DeregistrationRoutesTests {
         try await server.withPublicClient { client in
             let phone = try await server.enrolledPhone(client)
             let account = try await server.assembly.directory.account(username: "alice")
-            let party = try await server.relyingParty()
-            let other = try await server.relyingParty()
+            let party = try await server.relyingParty(mayDeregister: true)
+            let other = try await server.relyingParty(mayDeregister: true)
             let subject = try await self.signIn(TestBrowser(client), phone, party, server).subject
             let context: JSONObject = ["subject": .string(subject), "mode": .string("username")]
             let strangers = try await self.ask(context, other.authorization, client)
@@ -147,6 +148,37 @@ struct DeregistrationRoutesTests {
             let own = try await self.ask(context, party.authorization, client)
             #expect(try await server.database.credentials(accountID: account.id).isEmpty)
             #expect(own.answer?.statusCode == .ok && own.answer == strangers.answer)
+        }
+    }
+
+    @Test("a relying party without the permission has nothing deleted: 1403, and 403 where it dispatches")
+    func permission() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let account = try await server.assembly.directory.account(username: "alice")
+            let party = try await server.relyingParty()
+            let subject = try await self.signIn(TestBrowser(client), phone, party, server).subject
+            let context: JSONObject = ["subject": .string(subject), "mode": .string("username")]
+            let dispatch: JSONObject = [
+                "dispatcher": .string("link"),
+                "getUafRequest": .object(["op": .string("Dereg"), "context": .string(JSON.object(context).text)]),
+            ]
+            func dispatched() async throws -> (response: TestResponse, object: JSONObject) {
+                try await client.send(
+                    .post, "/token/dispatch/deregistration", dispatch, headers: [.authorization: party.authorization])
+            }
+            let (response, answer) = try await self.ask(context, party.authorization, client)
+            #expect(response.status == .ok && answer?.statusCode == .forbidden && answer?.uafRequest == nil)
+            let refused = try await dispatched()
+            #expect(refused.response.status == .forbidden)
+            #expect(refused.object["type"] == .string("urn:countersign:error:forbidden"))
+            #expect(try await server.database.credentials(accountID: account.id).count == 1)
+            // Given by an operator, it counts at once.
+            _ = try await server.assembly.provider.changeClient(party.id, mayDeregister: true)
+            #expect(try await dispatched().response.status == .ok)
+            #expect(try await self.ask(context, party.authorization, client).answer?.statusCode == .ok)
+            #expect(try await server.database.credentials(accountID: account.id).isEmpty)
         }
     }
 
