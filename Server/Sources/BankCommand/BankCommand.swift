@@ -171,11 +171,14 @@ struct BankCommand: AsyncParsableCommand {
     }
 
     /// The bank's own certificate; `nil` where it serves http.
-    private func tlsConfiguration() throws -> TLSConfiguration? {
+    func tlsConfiguration() throws -> TLSConfiguration? {
         guard let certificate = self.tlsCertificate, let key = self.tlsKey else { return nil }
         let chain = try NIOSSLCertificate.fromPEMFile(certificate).map { NIOSSLCertificateSource.certificate($0) }
-        return TLSConfiguration.makeServerConfiguration(
+        var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain, privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
+        // The library's default still takes the versions before, which are broken.
+        tls.minimumTLSVersion = .tlsv12
+        return tls
     }
 }
 

@@ -18,7 +18,18 @@ actor Ledger {
 
     private var accounts: [String: Account] = [:]
     private var transfers: [String: Transfer] = [:]
-    private static let maximumTransfers = 10_000
+    /// Transfers of each customer that are on their way to the phone, and have no record yet.
+    private var leaving: [String: Int] = [:]
+    private let maximumOpen: Int
+    private let maximumEnded: Int
+
+    /// - Parameters:
+    ///   - maximumOpen: Transfers of one customer that can wait for the phone at a time.
+    ///   - maximumEnded: Ended ones of one customer whose pages can still be seen.
+    init(maximumOpen: Int = 5, maximumEnded: Int = 100) {
+        self.maximumOpen = maximumOpen
+        self.maximumEnded = maximumEnded
+    }
 
     /// The account of a customer, made with a few weeks of sample movements when it is new.
     func account(of subject: String, now: Date = Date()) -> Account {
@@ -38,11 +49,31 @@ actor Ledger {
         return account
     }
 
-    /// Remembers a transfer that was sent to its customer's phone.
+    /// Whether a customer may send one more transfer to the phone. Where it is so, a place is taken, which `add` or
+    /// `abandon` gives back.
+    func takePlace(for subject: String, now: Date = Date()) -> Bool {
+        let open = self.transfers.values.count { $0.subject == subject && $0.isOpen(at: now) }
+        guard open + self.leaving[subject, default: 0] < self.maximumOpen else { return false }
+        self.leaving[subject, default: 0] += 1
+        return true
+    }
+
+    /// Gives back the place of a transfer that did not get as far as the phone.
+    func abandon(_ subject: String) {
+        let left = self.leaving[subject, default: 0] - 1
+        self.leaving[subject] = left > 0 ? left : nil
+    }
+
+    /// Remembers a transfer that was sent to its customer's phone, in the place that was taken for it.
+    ///
+    /// Room is made among the customer's own transfers, and never of one that can still be confirmed: what a person has
+    /// agreed to is booked.
     func add(_ transfer: Transfer) {
-        if self.transfers.count >= Self.maximumTransfers,
-            let oldest = self.transfers.values.min(by: { $0.created < $1.created })
-        {
+        self.abandon(transfer.subject)
+        let over = self.transfers.values.filter {
+            $0.subject == transfer.subject && !$0.isOpen(at: transfer.created)
+        }
+        if over.count >= self.maximumEnded, let oldest = over.min(by: { $0.created < $1.created }) {
             self.transfers[oldest.id] = nil
         }
         self.transfers[transfer.id] = transfer

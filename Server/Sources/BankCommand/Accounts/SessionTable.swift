@@ -1,6 +1,9 @@
 import Foundation
 
 /// The browsers that visit the bank, by the value of their cookie.
+///
+/// Anybody can be a visitor, as often as they like: visitors have a bound of their own, and never take the place of a
+/// customer who is signed in. Of one customer's browsers the one that was seen longest ago gives way.
 actor SessionTable {
     struct Session: Sendable {
         let id: String
@@ -11,54 +14,79 @@ actor SessionTable {
         var lastSeen: Date
     }
 
-    private var sessions: [String: Session] = [:]
+    private var visitors: [String: Session] = [:]
+    private var customers: [String: Session] = [:]
+    private let maximumVisitors: Int
+    private let maximumPerCustomer: Int
     private static let idleTime: TimeInterval = 30 * 60
-    private static let maximumSessions = 10_000
+
+    init(maximumVisitors: Int = 10_000, maximumPerCustomer: Int = 10) {
+        self.maximumVisitors = maximumVisitors
+        self.maximumPerCustomer = maximumPerCustomer
+    }
 
     /// The session of a cookie, or a new one where there is none or it is too old.
     func session(_ id: String?, now: Date = Date()) -> Session {
-        if let id, var session = self.sessions[id], session.lastSeen.addingTimeInterval(Self.idleTime) > now {
+        if let id, var session = self.customers[id] ?? self.visitors[id], !Self.isOver(session, now) {
             session.lastSeen = now
-            self.sessions[id] = session
+            self.keep(session)
             return session
         }
-        return self.make(now: now)
-    }
-
-    private func make(now: Date) -> Session {
-        if self.sessions.count >= Self.maximumSessions {
-            self.sessions = self.sessions.filter { $0.value.lastSeen.addingTimeInterval(Self.idleTime) > now }
-            if self.sessions.count >= Self.maximumSessions,
-                let oldest = self.sessions.values.min(by: { $0.lastSeen < $1.lastSeen })
-            {
-                self.sessions[oldest.id] = nil
+        if self.visitors.count >= self.maximumVisitors {
+            self.visitors = self.visitors.filter { !Self.isOver($0.value, now) }
+            if self.visitors.count >= self.maximumVisitors, let oldest = Self.oldest(self.visitors.values) {
+                self.visitors[oldest.id] = nil
             }
         }
-        let session = Session(id: Base64.random(), formToken: Base64.random(), lastSeen: now)
-        self.sessions[session.id] = session
-        return session
+        return self.make(nil, now: now)
     }
 
     /// Remembers that this browser was sent to the provider.
-    func begin(_ attempt: OpenIDProvider.Attempt, in id: String) {
-        self.sessions[id]?.attempt = attempt
-    }
+    func begin(_ attempt: OpenIDProvider.Attempt, in id: String) { self.setAttempt(attempt, in: id) }
 
     /// The attempt of this browser, once.
     func takeAttempt(in id: String) -> OpenIDProvider.Attempt? {
-        defer { self.sessions[id]?.attempt = nil }
-        return self.sessions[id]?.attempt
+        defer { self.setAttempt(nil, in: id) }
+        return (self.customers[id] ?? self.visitors[id])?.attempt
     }
 
     /// A session under a new id for somebody who has just signed in; the old id is worth nothing any more.
     func signIn(_ person: OpenIDProvider.Person, replacing id: String, now: Date = Date()) -> Session {
-        self.sessions[id] = nil
-        var session = self.make(now: now)
-        session.person = person
-        self.sessions[session.id] = session
-        return session
+        self.end(id)
+        self.customers = self.customers.filter { !Self.isOver($0.value, now) }
+        let others = self.customers.values.filter { $0.person?.subject == person.subject }
+        if others.count >= self.maximumPerCustomer, let oldest = Self.oldest(others) {
+            self.customers[oldest.id] = nil
+        }
+        return self.make(person, now: now)
     }
 
     /// Ends a session.
-    func end(_ id: String) { self.sessions[id] = nil }
+    func end(_ id: String) {
+        self.visitors[id] = nil
+        self.customers[id] = nil
+    }
+
+    private func make(_ person: OpenIDProvider.Person?, now: Date) -> Session {
+        let session = Session(id: Base64.random(), formToken: Base64.random(), person: person, lastSeen: now)
+        self.keep(session)
+        return session
+    }
+
+    private func keep(_ session: Session) {
+        if session.person == nil { self.visitors[session.id] = session } else { self.customers[session.id] = session }
+    }
+
+    private func setAttempt(_ attempt: OpenIDProvider.Attempt?, in id: String) {
+        self.visitors[id]?.attempt = attempt
+        self.customers[id]?.attempt = attempt
+    }
+
+    private static func isOver(_ session: Session, _ now: Date) -> Bool {
+        session.lastSeen.addingTimeInterval(self.idleTime) <= now
+    }
+
+    private static func oldest(_ sessions: some Sequence<Session>) -> Session? {
+        sessions.min { $0.lastSeen < $1.lastSeen }
+    }
 }

@@ -77,8 +77,6 @@ struct Follower: Service {
     let begun: AsyncStream<Transfer>
     /// The pause between two questions; a question holds no connection open, as a stream of events would.
     var pause = Duration.seconds(2)
-    /// How long a transfer is followed: longer than any provider waits for a phone.
-    private static let patience: TimeInterval = 30 * 60
 
     func run() async throws {
         await withDiscardingTaskGroup { group in
@@ -91,7 +89,7 @@ struct Follower: Service {
 
     /// Asks until the transfer has ended. A provider that does not answer is asked again.
     func follow(_ transfer: Transfer) async {
-        while !Task.isCancelled, transfer.created.addingTimeInterval(Self.patience) > Date() {
+        while !Task.isCancelled, transfer.isOpen(at: Date()) {
             if case .ended? = try? await self.settlement.settle(transfer) { return }
             try? await Task.sleep(for: self.pause)
         }

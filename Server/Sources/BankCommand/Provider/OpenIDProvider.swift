@@ -80,7 +80,9 @@ actor OpenIDProvider {
 
     /// Ends a sign-in: redeems the code and verifies the ID token. Throws ``ProviderError``.
     func finish(_ attempt: Attempt, _ callback: Callback) async throws -> Person {
-        guard callback.state == attempt.state else { throw ProviderError.refused("the state is not of this browser") }
+        guard let state = callback.state, Base64.isSame(state, attempt.state) else {
+            throw ProviderError.refused("the state is not of this browser")
+        }
         guard callback.issuer == self.calls.issuer else {
             throw ProviderError.refused("the answer names another issuer, or none")
         }

@@ -150,6 +150,11 @@ enum Base64 {
 
     static func sha256URL(_ text: String) -> String { self.encodeURL(Data(SHA256.hash(data: Data(text.utf8)))) }
 
+    /// Whether two secrets are the same, without telling by the time where they part: digests compare in constant time.
+    static func isSame(_ left: String, _ right: String) -> Bool {
+        SHA256.hash(data: Data(left.utf8)) == SHA256.hash(data: Data(right.utf8))
+    }
+
     /// Random text of `count` bytes from the system's generator.
     static func random(_ count: Int = 32) -> String {
         self.encodeURL(SymmetricKey(size: SymmetricKeySize(bitCount: count * 8)).withUnsafeBytes { Data($0) })

@@ -43,7 +43,8 @@ struct Bank: Sendable {
     ) async throws -> Fields? {
         let body = String(buffer: try await request.body.collect(upTo: 16 * 1024))
         let decoder = URLEncodedFormDecoder()
-        guard let token = try? decoder.decode(FormToken.self, from: body), token.token == session.formToken else {
+        guard let token = try? decoder.decode(FormToken.self, from: body), Base64.isSame(token.token, session.formToken)
+        else {
             return nil
         }
         return try? decoder.decode(type, from: body)

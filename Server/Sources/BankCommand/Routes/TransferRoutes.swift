@@ -42,6 +42,33 @@ extension Bank {
             status: .notFound)
     }
 
+    private var tooManyTransfers: Response {
+        self.page(
+            AccountPages.problem(
+                title: "Too many transfers wait for your phone",
+                text: "Confirm or decline those first. What you leave alone ends by itself after a few minutes."),
+            status: .tooManyRequests)
+    }
+
+    /// Has the phone asked about an order for which there is a place.
+    private func send(_ order: TransferOrder, of person: OpenIDProvider.Person) async throws -> Transfer {
+        let trace = TraceID()
+        await self.record(.transferWanted, trace)
+        await self.record(.transactionDispatched, trace)
+        do {
+            let pending = try await self.confirmations.begin(subject: person.subject, order: order, trace: trace)
+            await self.record(.transactionCodeShown, trace)
+            let transfer = Transfer(
+                id: Base64.random(16), subject: person.subject, order: order, pending: pending, trace: trace,
+                created: Date())
+            await self.ledger.add(transfer)
+            return transfer
+        } catch {
+            await self.ledger.abandon(person.subject)
+            throw error
+        }
+    }
+
     private func beginTransfer(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
         let session = await self.session(request)
         guard let person = session.person else { return self.redirect("/") }
@@ -49,15 +76,8 @@ extension Bank {
         do {
             let order = try TransferOrder(
                 amount: fields.amount, payee: fields.payee, iban: fields.iban, reference: fields.reference)
-            let trace = TraceID()
-            await self.record(.transferWanted, trace)
-            await self.record(.transactionDispatched, trace)
-            let pending = try await self.confirmations.begin(subject: person.subject, order: order, trace: trace)
-            await self.record(.transactionCodeShown, trace)
-            let transfer = Transfer(
-                id: Base64.random(16), subject: person.subject, order: order, pending: pending, trace: trace,
-                created: Date())
-            await self.ledger.add(transfer)
+            guard await self.ledger.takePlace(for: person.subject) else { return self.tooManyTransfers }
+            let transfer = try await self.send(order, of: person)
             self.begun.yield(transfer)
             return self.redirect("/transfers/\(transfer.id)")
         } catch let problems as TransferOrder.Problems {

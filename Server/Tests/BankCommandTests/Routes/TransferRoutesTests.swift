@@ -27,6 +27,34 @@ struct TransferRoutesTests {
         }
     }
 
+    @Test("One transfer more than may be open is refused with a page, and no phone is asked")
+    func refusesTooMany() async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            var paths: [String] = []
+            for _ in 0..<5 { paths.append(try #require(try await bank.transfer().location)) }
+            bank.provider.state.withLock { $0.dispatched = [:] }
+            let refused = try await bank.transfer()
+            #expect(refused.status == 429 && refused.location == nil)
+            #expect(refused.text.contains("Too many transfers wait for your phone"))
+            #expect(bank.provider.state.withLock(\.dispatched).isEmpty)
+            bank.provider.state.withLock { $0.status = ["status": "failed"] }
+            #expect(try await bank.get(paths[0]).text.contains("data-testid=\"refused\""))
+            #expect(try await bank.transfer().status == 303)
+        }
+    }
+
+    @Test("A transfer that does not get as far as the phone takes no place")
+    func failedDispatchesTakeNoPlace() async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            bank.provider.state.withLock { $0.dispatchResult = "userNotFound" }
+            for _ in 0..<6 { #expect(try await bank.transfer().status == 400) }
+            bank.provider.state.withLock { $0.dispatchResult = "dispatched" }
+            #expect(try await bank.transfer().status == 303)
+        }
+    }
+
     @Test("A confirmed transfer gives a receipt and moves the money once")
     func books() async throws {
         try await BankFixture.run { bank in
