@@ -118,6 +118,10 @@ public struct Limits: Sendable, Equatable {
     public var uafResponseBytes = 16 * 1024
     /// Bytes of a request's header block.
     public var headerBytes = 16 * 1024
+    /// How long a request's body can take to come in whole, from the end of its head.
+    public var requestDeadline: Duration = .seconds(30)
+    /// How long a connection stays without a whole head: when it is new, and after each answer.
+    public var connectionIdleTime: Duration = .seconds(75)
 
     // MARK: Store
 

@@ -68,6 +68,7 @@ struct ServeConfigurationTests {
             ["issuer": "https://user@a.example"], ["issuer": "https://a.example?q=1"],
             ["issuer": "https://a.example#f"], ["issuer": "https://"], ["issuer": "http://127.0.0.1.example.com"],
             ["bind": "127.example.com:80"], ["tlsKey": "k.pem"], ["tlsCertificate": "c.pem"],
+            ["connections": "0"], ["connections": "-1"], ["connections": "many"], ["connections": ""],
             ["bind": "0.0.0.0:8080"], ["limits": "code"], ["limits": "code=0"], ["limits": "code=a"],
             ["traceBeyondLoopback": "yes"], ["lenient": "row1"], ["lenient": "row21VendorTags:xyz"],
             ["lenient": "row21VendorTags:13FFC"],
@@ -109,6 +110,14 @@ struct ServeConfigurationTests {
         #expect(!plain.contains("lenient") && !plain.contains("policies"))
         #expect(!plain.contains("versions"))
         #expect(try Leniency([]) == Leniency())
+    }
+
+    @Test("the bound for connections is a number, shown where it is set")
+    func connections() async throws {
+        let configuration = try await self.load(["connections": "500"])
+        #expect(configuration.connections == 500 && configuration.printed.contains("\nconnections: 500\n"))
+        let plain = try await self.load()
+        #expect(plain.connections == nil && !plain.printed.contains("connections"))
     }
 
     @Test("rules are read from both folders; a bad file names itself")

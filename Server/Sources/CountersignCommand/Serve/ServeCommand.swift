@@ -40,6 +40,13 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "The certificate's private key in PEM.")
     var tlsKey: String?
 
+    @Option(
+        name: .long,
+        help:
+            "Connections that people and services can have open at a time (default: what the open files' limit leaves)."
+    )
+    var connections: String?
+
     @Option(name: .long, help: "Proxies whose forwarded headers count, as CIDR,CIDR.")
     var trustedProxies: String?
 
@@ -100,6 +107,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags["keyFile"] = self.keyFile
         flags["tlsCertificate"] = self.tlsCertificate
         flags["tlsKey"] = self.tlsKey
+        flags["connections"] = self.connections
         flags["trustedProxies"] = self.trustedProxies
         flags["facets"] = self.facets
         flags["metadata"] = self.metadata

@@ -38,6 +38,8 @@ struct ServeConfiguration: Sendable {
     var operationsBind: Endpoint
     /// The base address that people and services use, without a slash at its end.
     var issuer: String
+    /// How many connections the public listener may have; `nil` for what the process's limit leaves.
+    var connections: Int?
     var trustedProxies: [String]
     var facets: [String]
     /// A folder of metadata statements beside those of the program, and of what is revoked.
@@ -99,6 +101,7 @@ extension ServeConfiguration {
             bind: bind,
             operationsBind: try Self.endpoint(reader, "operationsBind", otherwise: "127.0.0.1:9090"),
             issuer: reader.string(forKey: "issuer", default: "\(scheme)://localhost:\(bind.port)"),
+            connections: try Self.count(reader, "connections"),
             trustedProxies: Self.list(reader.string(forKey: "trustedProxies")),
             facets: Self.list(reader.string(forKey: "facets", default: "linux:program:countersign-phone")),
             metadataFolder: reader.string(forKey: "metadata").map(Self.absolute),
@@ -135,6 +138,14 @@ extension ServeConfiguration {
         case "false": return false
         case let text: throw CommandFailure(.usage, "\(key) takes true or false, not \(text)")
         }
+    }
+
+    private static func count(_ reader: ConfigReader, _ key: String) throws -> Int? {
+        guard let text = reader.string(forKey: ConfigKey([key])) else { return nil }
+        guard let count = Int(text), count > 0 else {
+            throw CommandFailure(.usage, "\(key) takes a number of at least 1, not \(text)")
+        }
+        return count
     }
 
     private static func list(_ text: String?) -> [String] {
@@ -204,6 +215,7 @@ extension ServeConfiguration {
             "data: \(self.dataFolder)", "keyFile: \(self.keyFile)", "bind: \(self.bind)",
             "operationsBind: \(self.operationsBind)", "issuer: \(self.issuer)",
         ]
+        if let count = self.connections { lines.append("connections: \(count)") }
         if !self.trustedProxies.isEmpty {
             lines.append("trustedProxies: \(self.trustedProxies.joined(separator: ","))")
         }

@@ -26,6 +26,11 @@ struct ServerProcess {
         // From the start: the signal's default would end a server that is not quite there yet.
         let reloads = await UnixSignalsSequence(trapping: .sighup)
         let folder = DataFolder(path: self.configuration.dataFolder)
+        let limit = try Descriptors.connections(self.configuration.connections)
+        let connections = OpenConnections(limit: limit) { [logger] in
+            logger.error(
+                "All connections are in use: those that wait the longest are cut", metadata: ["limit": "\(limit)"])
+        }
         let opened = try OpenStore(
             folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
             limits: SettableLimits.applied(self.configuration.limits))
@@ -35,10 +40,11 @@ struct ServerProcess {
         let listening = Listening(count: 3)
         let services: [any Service] = [
             try self.application(
-                assembly.publicRouter(), at: self.configuration.bind, isPublic: true, listening, logger),
+                assembly.publicRouter(), at: self.configuration.bind, connections, opened.limits, listening, logger),
             try self.application(
-                assembly.operationsRouter(assertWritable: { try await database.assertWritable() }),
-                at: self.configuration.operationsBind, isPublic: false, listening, logger),
+                assembly.operationsRouter(
+                    assertWritable: { try await database.assertWritable() }, metrics: { connections.metrics }),
+                at: self.configuration.operationsBind, nil, opened.limits, listening, logger),
             LocalAdministration.socketApplication(assembly, folder: folder, logger) { listening.report() },
             assembly.sweeper(logger: logger), RuleReloader(assembly: assembly, signals: reloads, logger: logger),
             FirstStart(
@@ -107,16 +113,13 @@ struct ServerProcess {
         }
     }
 
+    /// The public listener has `connections`.
     private func application(
-        _ router: Router<ServerContext>, at endpoint: ServeConfiguration.Endpoint, isPublic: Bool,
-        _ listening: Listening, _ logger: Logger
+        _ router: Router<ServerContext>, at endpoint: ServeConfiguration.Endpoint, _ connections: OpenConnections?,
+        _ limits: Limits, _ listening: Listening, _ logger: Logger
     ) throws -> any Service {
-        var builder = HTTPServerBuilder.http1(
-            configuration: .init(
-                idleTimeout: .seconds(75),
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: self.headerBytes, maxHeaderListSize: self.headerBytes,
-                    maxHeaderFieldCount: 100)))
+        let isPublic = connections != nil
+        var builder = HTTPServerBuilder.bounded(limits, connections: connections)
         if isPublic, let certificate = self.configuration.tlsCertificate, let key = self.configuration.tlsKey {
             builder = try .tls(builder, tlsConfiguration: self.tls(certificate, key))
         }
@@ -125,14 +128,14 @@ struct ServerProcess {
         quiet.logLevel = isPublic ? .info : .notice
         return Application(
             router: router, server: builder,
-            configuration: .init(address: .hostname(endpoint.host, port: endpoint.port), serverName: nil),
+            configuration: .init(
+                address: .hostname(endpoint.host, port: endpoint.port), serverName: nil,
+                availableConnectionsDelegate: connections),
             onServerRunning: { _ in
                 if let message { logger.info("\(message)") }
                 listening.report()
             }, logger: quiet)
     }
-
-    private var headerBytes: Int { Limits().headerBytes }
 
     private func tls(_ certificate: String, _ key: String) throws -> TLSConfiguration {
         do {

@@ -143,9 +143,11 @@ public struct ServerAssembly: Sendable {
     }
 
     /// What supervisors reach. `assertWritable` throws where the store cannot make a step durable.
-    public func operationsRouter(assertWritable: @escaping @Sendable () async throws -> Void) -> Router<ServerContext> {
+    public func operationsRouter(
+        assertWritable: @escaping @Sendable () async throws -> Void, metrics: @escaping @Sendable () -> String
+    ) -> Router<ServerContext> {
         let router = self.router()
-        HealthRoutes(assertWritable: assertWritable).mount(on: router)
+        HealthRoutes(assertWritable: assertWritable, metrics: metrics).mount(on: router)
         return router.complete()
     }
 

@@ -13,11 +13,17 @@ enum MediaType: String {
     var headerValue: String { self == .uaf ? "application/fido+uaf;charset=UTF-8" : self.rawValue }
 }
 
+/// What a listener says of a request whose body did not come whole in time.
+public struct RequestTooSlow: Error {
+    /// Says so.
+    public init() {}
+}
+
 extension Request {
     /// The body's bytes, at most `limit` of them, of one of the media types.
     ///
-    /// Throws a ``Problem``: 415 for another type or charset, 413 for more bytes, 400 for a body that does not come as
-    /// HTTP wants it, or not whole.
+    /// Throws a ``Problem``: 415 for another type or charset, 413 for more bytes, 408 for a body that comes too slowly,
+    /// 400 for one that does not come as HTTP wants it, or not whole.
     func body(of types: [MediaType], limit: Int) async throws -> ByteBuffer {
         guard let contentType = self.headers[.contentType],
             let type = MediaTypeHeader(contentType), types.contains(where: { $0.rawValue == type.essence }), type.isUTF8
@@ -33,6 +39,9 @@ extension Request {
             return try await self.body.collect(upTo: limit)
         } catch is NIOTooManyBytesError {
             throw tooLarge
+        } catch is RequestTooSlow {
+            throw Problem(
+                .requestTimeout, "request-timeout", "The body did not come in time.", headers: [.connection: "close"])
         } catch {
             // Whatever the transport says of it, it is the other end's doing: chunks that are none, an early end.
             throw Problem(.badRequest, "malformed-body", "The body did not come whole.")

@@ -3,13 +3,18 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// What supervisors and load balancers ask, on a listener of its own.
+/// What supervisors, load balancers and monitors ask, on a listener of its own.
 struct HealthRoutes: Sendable {
     /// Throws where the store cannot make a step durable.
     let assertWritable: @Sendable () async throws -> Void
+    /// The process's numbers in the text format of Prometheus.
+    let metrics: @Sendable () -> String
 
     func mount(on router: ServerRouter) {
         router.endpoint("/healthz", [.get: { _, _ in Self.text("alive\n") }])
+        router.endpoint(
+            "/metrics",
+            [.get: { _, _ in Self.text(self.metrics(), type: "text/plain; version=0.0.4; charset=utf-8") }])
         router.endpoint(
             "/readyz",
             [
@@ -25,9 +30,11 @@ struct HealthRoutes: Sendable {
             ])
     }
 
-    private static func text(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
+    private static func text(
+        _ text: String, status: HTTPResponse.Status = .ok, type: String = "text/plain; charset=utf-8"
+    ) -> Response {
         Response(
-            status: status, headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
+            status: status, headers: [.contentType: type, .cacheControl: "no-store"],
             body: .init(byteBuffer: ByteBuffer(string: text)))
     }
 }

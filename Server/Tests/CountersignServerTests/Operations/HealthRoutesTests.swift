@@ -1,0 +1,39 @@
+import CountersignServer
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Store
+import Testing
+
+@Suite("The operations listener")
+struct HealthRoutesTests {
+    @Test("says whether the process lives and can write, and gives its numbers")
+    func answers() async throws {
+        let server = try await ServerFixture()
+        for isWritable in [true, false] {
+            let router = server.assembly.operationsRouter(
+                assertWritable: { if !isWritable { throw StoreError(.unavailable, "full") } },
+                metrics: { "countersign_connections_open 1\n" })
+            try await Application(router: router).test(.router) { client in
+                let alive = try await client.send(.get, "/healthz").response
+                #expect(alive.status == .ok)
+                let ready = try await client.send(.get, "/readyz").response
+                #expect(ready.status == (isWritable ? .ok : .serviceUnavailable))
+                let metrics = try await client.send(.get, "/metrics").response
+                #expect(metrics.status == .ok && String(buffer: metrics.body) == "countersign_connections_open 1\n")
+                #expect(metrics.headers[.contentType] == "text/plain; version=0.0.4; charset=utf-8")
+            }
+        }
+    }
+
+    @Test("is not the public one")
+    func isApart() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            for path in ["/healthz", "/readyz", "/metrics"] {
+                let response = try await client.send(.get, path).response
+                #expect(response.status == .notFound)
+            }
+        }
+    }
+}
