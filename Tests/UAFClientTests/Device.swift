@@ -17,6 +17,7 @@ actor TestPerson: UserInteraction {
     private var pictureFailure: UserVerificationError?
     private var failure: UserVerificationError?
     private var beforePin: (@Sendable () async -> Void)?
+    private var whileAsked: (@Sendable () -> Void)?
 
     init(pins: [String] = ["135790"], failing failure: UserVerificationError? = nil) {
         self.pins = pins
@@ -33,6 +34,9 @@ actor TestPerson: UserInteraction {
 
     /// Does something while the person is about to type.
     func beforePin(_ body: @escaping @Sendable () async -> Void) { self.beforePin = body }
+
+    /// Does something while the operating system's dialog waits for a finger, a face or the passcode.
+    func whileAsked(_ body: @escaping @Sendable () -> Void) { self.whileAsked = body }
 
     func enrollSecret(_ model: AuthenticatorModel) async throws -> SecretBytes {
         if let failure { throw failure }
@@ -56,6 +60,7 @@ actor TestPerson: UserInteraction {
     ) async throws -> BiometricReading {
         self.hints.append(hint)
         if let failure { throw failure }
+        self.whileAsked?()
         return try await read(SystemPrompt())
     }
 
@@ -64,6 +69,7 @@ actor TestPerson: UserInteraction {
     ) async throws -> DevicePasscodeReading {
         self.passcodeQuestions += 1
         if let failure { throw failure }
+        self.whileAsked?()
         return try await ask(SystemPrompt())
     }
 }

@@ -44,6 +44,10 @@ extension AuthenticatorModule {
             let enrolment = try await self.enrolment(model, .register)
             let allowsPasscode = options.allowsDevicePasscode && !options.invalidatesOnNewBiometrics
             try await self.verifyBySystem(model, allowsPasscode: allowsPasscode, .register, verification)
+            // Whoever was enrolled while the dialog waited may be who has answered it.
+            guard constantTimeEqual(enrolment, try await self.enrolment(model, .register)) else {
+                throw OperationFailure(.accessDenied, of: .register, "the enrolment has changed meanwhile")
+            }
             return .system(enrolment: enrolment)
         }
     }
@@ -59,13 +63,11 @@ extension AuthenticatorModule {
             }
         case .devicePossession: break
         case .fingerprint, .face, .devicePasscode:
-            let enrolment = try await self.enrolment(model, .sign)
-            if let expected = record.protection.enrolment, !constantTimeEqual(expected, enrolment) {
-                try self.deregister(appID: record.appID, aaid: record.aaid, keyID: record.keyID)
-                throw OperationFailure(.keyDisappearedPermanently, of: .sign, "the enrolment has changed")
-            }
+            try await self.checkEnrolment(of: record, model)
             try await self.verifyBySystem(
                 model, allowsPasscode: record.protection.allowsPasscode, .sign, verification)
+            // And after the match: who knows the device's passcode can have enrolled a finger while the dialog waited.
+            try await self.checkEnrolment(of: record, model)
         }
         let wrapKey = KeyWrap.key(secret: self.wrapSecret, keyID: record.keyID.bytes)
         guard let handle = KeyHandle(wrapped: record.keyHandle, under: wrapKey, name: record.name) else {
@@ -169,6 +171,14 @@ extension AuthenticatorModule {
         }
         guard let enrolment else { throw OperationFailure(.userNotEnrolled, of: command, "nobody is enrolled") }
         return Array(SHA256.hash(data: enrolment))
+    }
+
+    /// Deletes a key that ends with its enrolment, once that is another one.
+    private func checkEnrolment(of record: KeyRecord, _ model: AuthenticatorModel) async throws {
+        let enrolment = try await self.enrolment(model, .sign)
+        guard let expected = record.protection.enrolment, !constantTimeEqual(expected, enrolment) else { return }
+        try self.deregister(appID: record.appID, aaid: record.aaid, keyID: record.keyID)
+        throw OperationFailure(.keyDisappearedPermanently, of: .sign, "the enrolment has changed")
     }
 
     private func verifyBySystem(

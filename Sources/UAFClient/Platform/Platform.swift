@@ -107,7 +107,7 @@ public struct SystemPrompt: Hashable, Sendable {
 /// The operating system counts misses and locks the sensor; this protocol only reports.
 public protocol BiometricSensor: Sendable {
     /// An opaque name of the set of enrolled fingers or faces, which changes when one is added or removed; `nil` when
-    /// none is enrolled. Throws ``SensorError``.
+    /// none is enrolled. It is asked for before a reading and again after a match. Throws ``SensorError``.
     func enrolledSet() async throws -> [UInt8]?
 
     /// Waits for one finger or face and says what came of it. With `allowingDevicePasscode` the operating system may

@@ -52,6 +52,38 @@ struct FingerprintTests {
         #expect(await device.module.registrations(appID: Device.facet).isEmpty)
     }
 
+    @Test(
+        "One that was enrolled while the dialog waited signs nothing: it ends the key, and makes none",
+        arguments: models)
+    func enrolledMeanwhile(model: AuthenticatorModel) async throws {
+        let device = try Device()
+        let name = try await device.register(model).name
+        let sensor = try self.sensor(device, model)
+        let thief = TestPerson()
+        await thief.whileAsked { sensor.enroll(Array("with the thief's".utf8)) }
+        device.recognise(model)
+        let ended = await failure { _ = try await device.sign(name, person: thief) }
+        #expect(ended == OperationFailure(.keyDisappearedPermanently, ""))
+        #expect(await device.module.registrations(appID: Device.facet).isEmpty)
+
+        await thief.whileAsked { sensor.enroll(Array("and another".utf8)) }
+        let refused = await failure { try await device.register(model, person: thief) }
+        #expect(refused == OperationFailure(.authenticatorAccessDenied, ""))
+        #expect(await device.module.registrations(appID: Device.facet).isEmpty)
+        #expect(sensor.readingCount == 3)
+    }
+
+    @Test("A key that survives others survives them while the dialog waits", arguments: models)
+    func survivesMeanwhile(model: AuthenticatorModel) async throws {
+        let device = try Device()
+        let sensor = try self.sensor(device, model)
+        let name = try await device.register(model, options: BiometricOptions(invalidatesOnNewBiometrics: false)).name
+        let person = TestPerson()
+        await person.whileAsked { sensor.enroll(Array("another set".utf8)) }
+        device.recognise(model)
+        #expect(try await device.sign(name, person: person).signCounter == 1)
+    }
+
     @Test("A key that was made so survives other fingers or faces", arguments: models)
     func survivesChange(model: AuthenticatorModel) async throws {
         let device = try Device()
@@ -132,6 +164,19 @@ struct DevicePasscodeTests {
         #expect(await person.passcodeQuestions == 2)
         #expect(await person.statuses.isEmpty)
         #expect(await person.hints.isEmpty)
+    }
+
+    @Test("One that was removed and set again while the dialog waited ends the key")
+    func setAgainMeanwhile() async throws {
+        let device = try Device()
+        let name = try await device.register(Device.passcode).name
+        let thief = TestPerson()
+        let passcode = try #require(device.systemPasscode)
+        await thief.whileAsked { passcode.enroll(Array("set again".utf8)) }
+        device.recognise(Device.passcode)
+        let ended = await failure { _ = try await device.sign(name, person: thief) }
+        #expect(ended == OperationFailure(.keyDisappearedPermanently, ""))
+        #expect(await device.module.registrations(appID: Device.facet).isEmpty)
     }
 
     @Test("Giving up there and its lock end the operation, and the key stays")
