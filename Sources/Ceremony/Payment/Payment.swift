@@ -54,7 +54,7 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
         ]
         if let reference = self.reference { fields.append((.reference, reference)) }
         if let date = self.executionDate { fields.append((.executionDate, date.text)) }
-        let lines = [Self.title] + fields.map { "\($0.0.rawValue): \($0.1)" }
+        let lines = [Self.title] + fields.map { "\($0.0.rawValue)\(Self.separator)\($0.1)" }
         do {
             self.text = try TransactionText(
                 normalizing: lines.joined(separator: "\n"), maximumLength: maximumLength)
@@ -65,9 +65,10 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
 
     /// The fields as they stand in the text, in its order: what a screen shows as a table.
     public var fields: [(label: String, value: String)] {
-        self.text.text.split(separator: "\n").dropFirst().map { line in
-            let parts = line.split(separator: ":", maxSplits: 1)
-            return (String(parts[0]), String(parts[1].dropFirst()))
+        // By scalars: a value whose first one extends what stands before it is one character with the label's space.
+        self.text.text.unicodeScalars.split(separator: "\n").dropFirst().map { line in
+            let label = line.prefix { $0 != ":" }
+            return (String(label), String(line.dropFirst(label.count + Self.separator.unicodeScalars.count)))
         }
     }
 
@@ -77,6 +78,8 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
     // MARK: - The grammar
 
     static let title = "Payment"
+    /// What stands between a label and its value.
+    private static let separator = ": "
 
     private enum Label: String {
         case amount = "Amount"
@@ -145,7 +148,7 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
 
         /// The value of the next line, if it has that label.
         mutating func take(_ label: Label) -> String? {
-            let start = "\(label.rawValue): ".unicodeScalars
+            let start = "\(label.rawValue)\(Payment.separator)".unicodeScalars
             guard let line = self.rest.first, line.starts(with: start) else { return nil }
             self.rest.removeFirst()
             return String(line.dropFirst(start.count))

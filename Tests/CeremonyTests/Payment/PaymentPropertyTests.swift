@@ -41,6 +41,30 @@ struct PaymentPropertyTests {
         }
     }
 
+    @Test("Whatever character a name begins with, the table shows the very name")
+    func showsWholeNames() throws {
+        let account = try PaymentAccount(other: "7")
+        var joined = 0
+        for scalar in (0...0x10FFFF).lazy.compactMap(Unicode.Scalar.init) where !DisplayText.isForbidden(scalar) {
+            // A hundred thousand that are alike and join nothing take most of the time.
+            if scalar.properties.isIdeographic || (0xAC00...0xD7A3).contains(scalar.value) { continue }
+            let name = "\(scalar)a"
+            guard
+                let payment = try? Payment(amount: "1", currency: "JPY", payee: name, account: account, reference: name)
+            else { continue }
+            let values = payment.fields.map { Array($0.value.unicodeScalars) }
+            let expected = [payment.amount.text, payment.payee, "7", payment.payee].map { Array($0.unicodeScalars) }
+            // Not an expectation each: there are tens of thousands.
+            if values != expected { Issue.record("U+\(String(scalar.value, radix: 16)): \(payment.fields)") }
+            // Those that make one character of a label's space and themselves.
+            if " \(scalar)".count == 1 {
+                joined += 1
+                #expect(try Payment(recognizing: TransactionText(received: payment.text.bytes)) == payment)
+            }
+        }
+        #expect(joined > 5)
+    }
+
     @Test("A text with any change is refused, or is another payment in its one spelling")
     func neverReadsTwoSpellings() throws {
         var random = SystemRandomNumberGenerator()
