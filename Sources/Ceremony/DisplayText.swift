@@ -31,15 +31,40 @@ public enum DisplayText {
             .map { Self.line(String($0), maximumLength: maximumLength) }
     }
 
+    /// The most characters of a host's label and of a host (RFC 1035, section 2.3.4), both in their ASCII form.
+    private static let hostLimits = (label: 63, host: 253)
+
     /// An origin as a person should compare it: host labels with letters outside ASCII in their `xn--` form (RFC 3492),
     /// so that a letter of another script cannot pass for the one it looks like.
+    ///
+    /// Of a host that is too long to be one, as a label has more than 63 characters or all together more than 253,
+    /// nothing is shown but U+FFFD: a part of it could pass for a host.
     public static func origin(_ origin: String) -> String {
         let parts = origin.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count >= 3, parts[0].hasSuffix(":"), parts[1].isEmpty else { return Self.line(origin) }
-        let host = parts[2].split(separator: ".", omittingEmptySubsequences: false).map { label in
-            label.utf8.allSatisfy { $0 < 0x80 } ? String(label) : "xn--" + Punycode.encode(label.lowercased())
+        let scheme = Self.line(String(parts[0]), maximumLength: Self.hostLimits.label)
+        guard let host = Self.host(parts[2]) else { return "\(scheme)//\u{FFFD}" }
+        return "\(scheme)//\(Self.line(host, maximumLength: Self.hostLimits.host + 6))"
+    }
+
+    /// A host, with its port, in its ASCII form; `nil` where it is too long. Encoding takes time that grows with the
+    /// square of a label's length, so what is too long is never encoded.
+    private static func host(_ authority: Substring) -> String? {
+        let ending = authority.utf8.lastIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
+        let port = authority[ending...]
+        let isPort = port.utf8.count <= 6 && port.utf8.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
+        let name = isPort ? authority[..<ending] : authority
+        guard name.utf8.count <= 4 * Self.hostLimits.host else { return nil }
+        var labels: [String] = []
+        for label in name.split(separator: ".", omittingEmptySubsequences: false) {
+            guard label.unicodeScalars.count <= Self.hostLimits.label else { return nil }
+            let isASCII = label.utf8.allSatisfy { $0 < 0x80 }
+            let shown = isASCII ? String(label) : "xn--" + Punycode.encode(label.lowercased())
+            guard shown.utf8.count <= Self.hostLimits.label else { return nil }
+            labels.append(shown)
         }
-        return Self.line("\(parts[0])//\(host.joined(separator: "."))")
+        let host = labels.joined(separator: ".")
+        return host.utf8.count <= Self.hostLimits.host ? host + (isPort ? port : "") : nil
     }
 
     /// Takes out ECMA-48 control sequences and control strings, and two-character escapes.

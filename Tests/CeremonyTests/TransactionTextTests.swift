@@ -113,4 +113,21 @@ struct DisplayTextTests {
             ("not an origin\u{1B}[2J", "not an origin"),
         ])
     func showsOrigins(origin: String, shown: String) { #expect(DisplayText.origin(origin) == shown) }
+
+    private static func label(_ letter: String, _ count: Int) -> String { String(repeating: letter, count: count) }
+    private static let longestHost = [63, 63, 63, 61].map { Self.label("a", $0) }.joined(separator: ".")
+
+    @Test(
+        "shows nothing of a host that is too long to be one",
+        arguments: [
+            (label("a", 64), nil), ("bank.example." + label("a", 64), nil), (label("a", 63) + ".example", ""),
+            (longestHost, ""), (longestHost + ":65535", ""), (longestHost + "a", nil), ("a." + longestHost, nil),
+            // What is short only before it is encoded.
+            (label("\u{430}", 57), "xn--80a" + label("a", 56)), (label("\u{430}", 58), nil),
+            (label("字", 65_000), nil), (label("字.", 30_000), nil), (label("a", 100_000), nil),
+        ] as [(String, String?)])
+    func boundsOrigins(host: String, shown: String?) {
+        let expected = shown.map { $0.isEmpty ? host : $0 } ?? "\u{FFFD}"
+        #expect(DisplayText.origin("https://\(host)") == "https://\(expected)")
+    }
 }
