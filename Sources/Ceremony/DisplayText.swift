@@ -31,6 +31,23 @@ public enum DisplayText {
             .map { Self.line(String($0), maximumLength: maximumLength) }
     }
 
+    /// JSON that reads the same and is safe on a terminal: the forbidden characters of its strings as escapes.
+    public static func json(_ text: String) -> String {
+        var shown = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            guard Self.isForbidden(scalar) else {
+                shown.append(scalar)
+                continue
+            }
+            for unit in String(scalar).utf16 {
+                let digits = String(unit, radix: 16)
+                shown.append(
+                    contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars)
+            }
+        }
+        return String(shown)
+    }
+
     /// The most characters of a host's label and of a host (RFC 1035, section 2.3.4), both in their ASCII form.
     private static let hostLimits = (label: 63, host: 253)
 

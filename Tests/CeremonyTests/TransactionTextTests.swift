@@ -130,4 +130,12 @@ struct DisplayTextTests {
         let expected = shown.map { $0.isEmpty ? host : $0 } ?? "\u{FFFD}"
         #expect(DisplayText.origin("https://\(host)") == "https://\(expected)")
     }
+
+    @Test("writes JSON that reads the same, without what hides or steers")
+    func json() throws {
+        let hostile: JSON = .object(["a\u{9B}2J": .string("\u{1B}[2J\u{7F}\u{202E}\u{E0041}\"字\\\n")])
+        let shown = DisplayText.json(hostile.text)
+        #expect(!shown.unicodeScalars.contains(where: DisplayText.isForbidden) && shown.contains("字"))
+        #expect(try JSON(parsing: shown.utf8) == hostile)
+    }
 }

@@ -1,5 +1,6 @@
 import Ceremony
 import Foundation
+import _Primitives
 
 /// The terminal that a command runs in, if there is one.
 enum Terminal {
@@ -9,19 +10,30 @@ enum Terminal {
     /// Whether a person can be asked.
     static var canAsk: Bool { isatty(0) == 1 && isatty(2) == 1 }
 
-    /// Prints a line at once: what reads a pipe or a file waits for it as a person does.
+    /// Prints lines at once: what reads a pipe or a file waits for them as a person does. Texts are made safe for a
+    /// terminal here, wherever they came from.
     static func standardOutput(_ text: String, terminator: String = "\n") {
-        try? FileHandle.standardOutput.write(contentsOf: Data((text + terminator).utf8))
+        try? FileHandle.standardOutput.write(contentsOf: Data((self.safe(text) + terminator).utf8))
+    }
+
+    /// Prints JSON in a line, for scripts, and safe for a terminal.
+    static func standardOutput(json: JSON) {
+        try? FileHandle.standardOutput.write(contentsOf: Data((DisplayText.json(json.text) + "\n").utf8))
     }
 
     static func standardError(_ text: String) {
-        FileHandle.standardError.write(Data((text + "\n").utf8))
+        FileHandle.standardError.write(Data((self.safe(text) + "\n").utf8))
     }
 
     /// Asks for a line; `nil` at the end of input.
     static func ask(_ question: String) -> String? {
-        FileHandle.standardError.write(Data(question.utf8))
+        FileHandle.standardError.write(Data(self.safe(question).utf8))
         return readLine()
+    }
+
+    /// The lines of a text without escape sequences, and with nothing that hides or reorders.
+    static func safe(_ text: String) -> String {
+        DisplayText.lines(text, maximumLength: .max).joined(separator: "\n")
     }
 
     /// The first line of standard input, for what must not stand on a command line.

@@ -1,3 +1,4 @@
+import Ceremony
 import Foundation
 import _Primitives
 
@@ -14,7 +15,8 @@ struct Report: Sendable {
     /// Says one thing: `members` as a line of JSON, or else what `words` prints.
     func say(_ members: JSONObject, _ words: (Terminal) -> Void) {
         guard self.isJSON else { return words(self.terminal) }
-        try? FileHandle.standardOutput.write(contentsOf: Data(JSON.object(members).serialized + [0x0A]))
+        let line = DisplayText.json(JSON.object(members).text) + "\n"
+        try? FileHandle.standardOutput.write(contentsOf: Data(line.utf8))
     }
 
     /// Runs a command's work; a failure is said, and ends the program with its status.

@@ -107,9 +107,10 @@ struct AccountExchange: Sendable {
     /// A moment of RFC 3339 in UTC with milliseconds.
     private static func date(_ name: String, of object: JSONObject) throws -> Date {
         let text = try object.requiredString(name)
-        guard let date = try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)) else {
-            throw JSONError(.wrongType, "\(name) is not a moment")
-        }
+        // In that form a year has four digits; sums with a later one would not fit.
+        guard text.utf8.count == "2026-11-21T09:00:00.000Z".utf8.count,
+            let date = try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        else { throw JSONError(.wrongType, "\(name) is not a moment") }
         return date
     }
 

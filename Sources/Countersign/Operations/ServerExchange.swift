@@ -90,7 +90,7 @@ struct ServerExchange: Sendable {
         }
         guard let authority = Configuration.authority(url), self.core.configuration.redeemHosts.contains(authority)
         else {
-            throw OutOfBandOperationError(.hostNotAllowed, url.host() ?? "")
+            throw OutOfBandOperationError(.hostNotAllowed, "the redeem address is at another host")
         }
         let response = try await self.core.channel.send(
             TransportRequest(

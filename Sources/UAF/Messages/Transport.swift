@@ -218,10 +218,13 @@ public struct ServerResponse: Hashable, Sendable {
 
     /// A number that confirms a registration out of band.
     public struct Confirmation: Hashable, Sendable {
-        /// `number`: decimal digits.
+        /// `number`: 1 to 32 decimal digits, ASCII.
         public var number: String
-        /// `expiresInSeconds`: how long the number can be given.
+        /// `expiresInSeconds`: how long the number can be given, from 0 to ``maximumLifetime``.
         public var expiresInSeconds: Int
+
+        /// The most seconds that a number can be given for: a day.
+        public static let maximumLifetime = 86_400
 
         /// Makes a confirmation.
         public init(number: String, expiresInSeconds: Int) {
@@ -231,7 +234,13 @@ public struct ServerResponse: Hashable, Sendable {
 
         init(_ members: MemberReader) throws(UAFError) {
             self.number = try members.requiredString("number", 1...32)
+            guard self.number.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+                throw UAFError(.invalidValue, "\(members.place).number is not decimal digits")
+            }
             self.expiresInSeconds = try members.requiredInteger("expiresInSeconds")
+            guard (0...Self.maximumLifetime).contains(self.expiresInSeconds) else {
+                throw UAFError(.outOfRange, "\(members.place).expiresInSeconds")
+            }
         }
 
         var json: JSONObject {

@@ -101,7 +101,9 @@ extension AuthenticatorModule {
             guard
                 transaction.isText
                     || transaction.isPicture(for: self.info(of: model).pngCharacteristics)
-            else { throw OperationFailure(.cannotRenderTransactionContent, of: .sign, "\(transaction.contentType)") }
+            else {
+                throw OperationFailure(.cannotRenderTransactionContent, of: .sign, "neither text nor such a picture")
+            }
         }
         guard let record = self.ownIndex(of: name).map({ self.database.keys[$0] }), record.appID == appID else {
             throw OperationFailure(.accessDenied, of: .sign, "no such key for this AppID")

@@ -85,7 +85,7 @@ public struct FacetAuthorization: Sendable {
         }
         // Steps 7 to 11.
         guard facets[version]?.contains(self.facetID.text) == true else {
-            throw Self.refused("the facet \(self.facetID.text) is not in the list of \(appID)")
+            throw Self.refused("the facet \(self.facetID.text) is not in the AppID's list")
         }
         return appID
     }

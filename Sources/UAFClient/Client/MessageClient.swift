@@ -38,8 +38,8 @@ public struct MessageClient: Sendable {
             throw OperationFailure(.protocolError, "\(error)")
         }
         guard let request else { throw OperationFailure(.unsupportedVersion, "no version in common") }
-        if let unknown = request.header.extensions.first(where: \.failIfUnknown) {
-            throw OperationFailure(.protocolError, "the extension \(unknown.id) must be understood")
+        if request.header.extensions.contains(where: \.failIfUnknown) {
+            throw OperationFailure(.protocolError, "an extension that must be understood")
         }
         // A criterion of `accepted` like that only fits nothing; a ban that is not understood must not be lifted.
         if request.disallowed.contains(where: { $0.extensions.contains(where: \.failIfUnknown) }) {

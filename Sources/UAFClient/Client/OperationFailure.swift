@@ -10,7 +10,7 @@ public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertib
     public let asmStatus: ASMStatusCode?
     /// The authenticator that turned out to be gone, with ``UAF/ASMStatusCode/authenticatorDisconnected``.
     let disconnected: AuthenticatorModel?
-    /// For the log: never a secret.
+    /// For the log: never a secret, and nothing that a server has chosen.
     public let reason: String
 
     /// A failure before any authenticator was asked.

@@ -43,6 +43,17 @@ struct FacetAuthorizationTests {
         }
     }
 
+    @Test(
+        "A refusal repeats nothing of an AppID, which a server chooses",
+        arguments: [
+            "https://id.example.com/hostile\u{202E}", "https://id.example.com/hostile%1B%5B2J", "hostile:\u{1B}[2J",
+        ])
+    func foreignText(appID: String) async throws {
+        let result = await self.authorize(appID, fetching: Self.answer(Self.list([])))
+        guard case .failure(let failure) = result else { throw OperationFailure(.unknown, "it was accepted") }
+        #expect(failure == OperationFailure(.untrustedFacetID, "") && !failure.reason.contains("hostile"))
+    }
+
     private let refused = Result<String, OperationFailure>.failure(OperationFailure(.untrustedFacetID, ""))
 
     @Test("An empty AppID stands for the facet, and the facet is trusted with itself, without fetching")

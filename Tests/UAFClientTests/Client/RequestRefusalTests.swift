@@ -277,6 +277,17 @@ struct RequestRefusalTests {
         try await scene.check(device)
     }
 
+    @Test(
+        "A refusal repeats nothing of an extension's id, which a server chooses",
+        arguments: RequestScene.Operation.allCases)
+    func foreignText(operation: RequestScene.Operation) async throws {
+        let (device, keys) = try await Self.device()
+        var scene = try RequestScene(operation, keys)
+        scene.set("0.header.exts", Self.extensions(id: .string("hostile\u{1B}[2J"), flag: true))
+        let ended = await failure { try await scene.check(device) }
+        #expect(ended == OperationFailure(.protocolError, "") && ended?.reason.contains("hostile") == false)
+    }
+
     @Test("One change refuses the request", arguments: malformed + unsuitable + facets)
     func isRefused(change: RequestChange) async throws {
         for operation in change.operations {

@@ -114,7 +114,16 @@ struct TransportTests {
             BadChange("additionalTokens.0.value", .string(""), .outOfRange),
             BadChange("confirmation.number", nil, .missingMember),
             BadChange("confirmation.number", .integer(5), .wrongType),
+            BadChange("confirmation.number", text(0), .outOfRange),
+            BadChange("confirmation.number", .string(String(repeating: "1", count: 33)), .outOfRange),
+            BadChange("confirmation.number", .string("12 34"), .invalidValue),
+            BadChange("confirmation.number", .string("12\u{1B}[2J"), .invalidValue),
+            BadChange("confirmation.number", .string("١٢٣٤٥٦"), .invalidValue),
             BadChange("confirmation.expiresInSeconds", nil, .missingMember),
+            BadChange("confirmation.expiresInSeconds", .integer(-1), .outOfRange),
+            BadChange("confirmation.expiresInSeconds", .integer(86_401), .outOfRange),
+            BadChange("confirmation.expiresInSeconds", .integer(.max), .outOfRange),
+            BadChange("confirmation.expiresInSeconds", .integer(.min), .outOfRange),
             BadChange("location", .string(""), .outOfRange),
         ])
     func badServerResponse(change: BadChange) throws {
@@ -123,6 +132,13 @@ struct TransportTests {
             confirmation: .init(number: "1", expiresInSeconds: 1))
         let bytes = try Sample(body.serialized).setting(change.path, change.value)
         #expect(throws: UAFError(change.code)) { try ServerResponse(parsing: bytes) }
+    }
+
+    @Test("A number can be given for no time, or for a day", arguments: [0, 86_400])
+    func confirmationLifetimes(seconds: Int) throws {
+        let body = ServerResponse(
+            statusCode: .accepted, confirmation: .init(number: "012345", expiresInSeconds: seconds))
+        #expect(try ServerResponse(parsing: body.serialized) == body)
     }
 
     @Test("A token does not show its value")

@@ -152,7 +152,7 @@ struct RandomMessages {
                 Token(kind: Token.Kind(rawValue: $0.text(1...12)), value: $0.text(1...200))
             }, location: self.maybe { $0.text(1...200) }, newUAFRequest: self.maybe { $0.text(1...200) },
             confirmation: self.maybe {
-                ServerResponse.Confirmation(number: $0.text(1...32), expiresInSeconds: $0.count(0...600))
+                ServerResponse.Confirmation(number: String($0.count(0...999_999)), expiresInSeconds: $0.count(0...600))
             })
     }
 

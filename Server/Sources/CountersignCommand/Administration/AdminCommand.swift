@@ -46,7 +46,7 @@ struct LoginCommand: AsyncParsableCommand {
             throw CommandFailure(.failed, "the server's answer holds no token")
         }
         if self.json {
-            Terminal.standardOutput(answer.text)
+            Terminal.standardOutput(json: answer)
         } else {
             Terminal.standardOutput(
                 "export COUNTERSIGN_ADMIN_URL=\(server.text)\nexport COUNTERSIGN_ADMIN_TOKEN=\(token)")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AsyncHTTPClient
+import Ceremony
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -46,7 +47,7 @@ struct AdminOptions: ParsableArguments {
     /// Prints an answer: as JSON where that was asked for, else as `text` puts it.
     func show(_ answer: JSON, _ text: (JSONObject) throws -> String) rethrows {
         if self.json {
-            Terminal.standardOutput(answer.text)
+            Terminal.standardOutput(json: answer)
         } else if case .object(let object) = answer {
             Terminal.standardOutput(try text(object))
         }
@@ -152,8 +153,10 @@ struct AdminConnection: Sendable {
     private static func failure(_ status: UInt, _ answer: JSON) -> CommandFailure {
         var problem = "the server answers \(status)"
         if case .object(let object) = answer {
-            if let title = try? object.string("title") { problem = title }
-            if let detail = try? object.string("detail") { problem += ": \(detail)" }
+            if let title = try? object.string("title") { problem = DisplayText.line(title) }
+            if let detail = try? object.string("detail") {
+                problem += ": \(DisplayText.line(detail, maximumLength: 1000))"
+            }
         }
         switch status {
         case 401:

@@ -33,7 +33,7 @@ struct AuditCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            try await self.export { Terminal.standardOutput($0.text) }
+            try await self.export { Terminal.standardOutput(json: $0) }
         }
 
         /// Gives each entry that counts to `write`.
@@ -92,7 +92,7 @@ struct AuditCommand: AsyncParsableCommand {
         func report(_ verdict: JSON) throws {
             guard case .object(let object) = verdict else { return }
             guard try object.bool("intact") == true else {
-                if self.options.json { Terminal.standardOutput(verdict.text) }
+                if self.options.json { Terminal.standardOutput(json: verdict) }
                 let number: Int64 = try object.requiredInteger("brokenAt")
                 throw CommandFailure(
                     .failed, "the audit trail is broken at entry \(number)",

@@ -74,7 +74,11 @@ struct UAFCommand: ParsableCommand {
                 account: self.account, now: try self.now(),
                 leniency: try Leniency(self.lenient), versions: try ProtocolVersions.versions(self.versions))
             let verdict = try verification.verdict(on: try files.response(self.response), to: request)
-            Terminal.standardOutput(self.json ? JSON.object(verdict.json).text : verdict.text)
+            if self.json {
+                Terminal.standardOutput(json: .object(verdict.json))
+            } else {
+                Terminal.standardOutput(verdict.text)
+            }
             guard verdict.isAccepted else { throw ExitCode(CommandFailure.Status.failed.rawValue) }
         }
 

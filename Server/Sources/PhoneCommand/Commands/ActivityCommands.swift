@@ -59,7 +59,7 @@ struct ActivityCommand: AsyncParsableCommand {
     private static func heading(_ title: String, isEmpty: Bool, _ report: Report) {
         guard !report.isJSON else { return }
         report.terminal.print()
-        report.terminal.print(report.terminal.styled(title, .bold))
+        report.terminal.print(title, .bold)
         if isEmpty { report.terminal.print("  none") }
     }
 

@@ -64,7 +64,7 @@ struct AccountsCommand: AsyncParsableCommand {
             if !state.sentence.isEmpty { rows.append((name.title, state.sentence)) }
         }
         report.say(members) { terminal in
-            terminal.print(terminal.styled(DisplayText.line(account.username), .bold))
+            terminal.print(account.username, .bold)
             terminal.list(rows.map { (name: $0.0, value: $0.1) })
         }
     }
@@ -99,7 +99,7 @@ struct AuthenticatorsCommand: AsyncParsableCommand {
             "isUserEnrolled": .bool(authenticator.isUserEnrolled),
             "isSupported": .bool(authenticator.isSupportedByHardware), "simulated": .bool(name.isSimulated),
         ]) { terminal in
-            terminal.print(terminal.styled(name.title, .bold))
+            terminal.print(name.title, .bold)
             let people = accounts.map { DisplayText.line($0) }.joined(separator: ", ")
             terminal.list([("Model", authenticator.aaid), ("Accounts", people.isEmpty ? "none" : people)])
         }

@@ -49,7 +49,7 @@ actor Person {
                 ? "wants to enrol this phone"
                 : text == nil
                     ? "asks you to sign in" : payment == nil ? "asks you to confirm" : "asks you to confirm a payment"
-            terminal.print(terminal.styled("\(requester?.service ?? "A service") \(what)", .bold))
+            terminal.print("\(requester?.service ?? "A service") \(what)", .bold)
             var rows: [(name: String, value: String)] = []
             if let origin = requester?.origin { rows.append(("Origin", origin)) }
             if let browser = requester?.browser { rows.append(("Browser", browser)) }

@@ -1,9 +1,10 @@
+import Ceremony
 import Foundation
 
 /// What a person at the keyboard sees and types.
 ///
-/// Whatever came from a server is made safe with `DisplayText` by whoever prints it: no escape sequence and no invisible
-/// character of theirs reaches the terminal.
+/// Every text goes through `DisplayText` here, wherever it came from: no escape sequence and no invisible character of a
+/// server's reaches the terminal. Only this file writes escape sequences.
 struct Terminal: Sendable {
     /// A look of a piece of text.
     enum Style: String {
@@ -22,6 +23,17 @@ struct Terminal: Sendable {
     /// Where words go: the standard error stream while the standard output carries JSON.
     private let output: FileHandle
 
+    /// The most characters of a line; an address of a continuation has the most.
+    private static let longestLine = 4096
+
+    /// A terminal that nobody sits at, which writes to a file.
+    init(writingTo output: FileHandle, isColoured: Bool = false) {
+        self.isInteractive = false
+        self.isColoured = isColoured
+        self.width = 72
+        self.output = output
+    }
+
     /// The terminal of this process. With `machineReadable` words go to the standard error stream, and nothing is asked.
     init(machineReadable: Bool) {
         let descriptor: Int32 = machineReadable ? 2 : 1
@@ -33,50 +45,62 @@ struct Terminal: Sendable {
         self.width = min(max(isKnown ? Int(size.ws_col) : 72, 40), 84)
     }
 
-    func styled(_ text: String, _ styles: Style...) -> String {
-        guard self.isColoured, !styles.isEmpty else { return text }
-        return "\u{1B}[\(styles.map(\.rawValue).joined(separator: ";"))m\(text)\u{1B}[0m"
+    /// A line fit to be shown, in a look.
+    private func styled(_ text: String, _ styles: Style...) -> String { self.styled(text, styles) }
+
+    private func styled(_ text: String, _ styles: [Style]) -> String {
+        let shown = DisplayText.line(text, maximumLength: Self.longestLine)
+        guard self.isColoured, !styles.isEmpty else { return shown }
+        return "\u{1B}[\(styles.map(\.rawValue).joined(separator: ";"))m\(shown)\u{1B}[0m"
     }
 
-    func print(_ text: String = "") { self.write(text + "\n") }
+    /// A line.
+    func print(_ text: String = "", _ styles: Style...) { self.write(self.styled(text, styles) + "\n") }
 
+    /// The one way to the terminal: what comes here is safe.
     private func write(_ text: String) { try? self.output.write(contentsOf: Data(text.utf8)) }
 
     /// A line for something that went well.
-    func success(_ text: String) { self.print("\(self.styled("✓", .good, .bold)) \(text)") }
+    func success(_ text: String) { self.write("\(self.styled("✓", .good, .bold)) \(self.styled(text))\n") }
     /// A line for something that did not.
-    func failure(_ text: String) { self.print("\(self.styled("✗", .bad, .bold)) \(text)") }
+    func failure(_ text: String) { self.write("\(self.styled("✗", .bad, .bold)) \(self.styled(text))\n") }
     /// A line for something that a person should know.
-    func notice(_ text: String) { self.print("\(self.styled("!", .warning, .bold)) \(text)") }
+    func notice(_ text: String) { self.write("\(self.styled("!", .warning, .bold)) \(self.styled(text))\n") }
 
     /// Names and values below each other, values of several lines indented.
     func list(_ rows: [(name: String, value: String)]) {
         let column = (rows.map(\.name.count).max() ?? 0) + 2
         for row in rows {
-            let lines = BoxText.wrap(row.value, width: self.width - column - 2)
+            let lines = BoxText.wrap(Self.safe(row.value), width: self.width - column - 2)
             for (index, line) in lines.enumerated() {
                 let name = index == 0 ? row.name : ""
                 let padding = String(repeating: " ", count: column - name.count)
-                self.print("  \(self.styled(name, .dim))\(padding)\(line)")
+                self.write("  \(self.styled(name, .dim))\(padding)\(self.styled(line))\n")
             }
         }
     }
 
     /// A text in a frame: what the person is about to sign, as it will be signed.
     func box(title: String, text: String) {
-        for line in BoxText.box(title: title, text: text, width: self.width) { self.print(line) }
+        for line in BoxText.box(title: Self.safe(title), text: Self.safe(text), width: self.width) { self.print(line) }
     }
 
     /// Names and values in a frame: the fields of a payment, as they will be signed.
     func table(title: String, rows: [(name: String, value: String)]) {
-        for line in BoxText.table(title: title, rows: rows, width: self.width) { self.print(line) }
+        let rows = rows.map { (name: Self.safe($0.name), value: Self.safe($0.value)) }
+        for line in BoxText.table(title: Self.safe(title), rows: rows, width: self.width) { self.print(line) }
+    }
+
+    /// A text of several lines, each fit to be shown: before it is laid out, so that it has the width that it shows.
+    private static func safe(_ text: String) -> String {
+        DisplayText.lines(text, maximumLength: self.longestLine).joined(separator: "\n")
     }
 
     /// Counts seconds down on one line. Throws `CancellationError`.
     func countDown(_ seconds: Int, _ words: String) async throws {
         guard seconds > 0 else { return }
         for left in stride(from: seconds, to: 0, by: -1) {
-            self.write("\r\(words) \(left) s ")
+            self.write("\r\(self.styled(words)) \(left) s ")
             try await Task.sleep(for: .seconds(1))
         }
         self.write("\r\(String(repeating: " ", count: words.count + 12))\r")
@@ -87,7 +111,7 @@ struct Terminal: Sendable {
     /// Asks until the answer is yes or no; the end of the input is a no.
     func confirm(_ question: String) async throws -> Bool {
         while true {
-            self.write("\(question) \(self.styled("[y/n]", .dim)) ")
+            self.write("\(self.styled(question)) \(self.styled("[y/n]", .dim)) ")
             guard let answer = try await self.readLine() else { return false }
             switch answer.trimmingCharacters(in: .whitespaces).lowercased() {
             case "y", "yes": return true
@@ -101,7 +125,7 @@ struct Terminal: Sendable {
     func choose(_ question: String, _ choices: [String]) async throws -> Int? {
         self.print(question)
         for (index, choice) in choices.enumerated() {
-            self.print("  \(self.styled("\(index + 1)", .accent))  \(choice)")
+            self.write("  \(self.styled("\(index + 1)", .accent))  \(self.styled(choice))\n")
         }
         while true {
             self.write("Number: ")
@@ -116,7 +140,7 @@ struct Terminal: Sendable {
     func readSecret(_ prompt: String) async throws -> String? {
         // Before the prompt: what is typed as soon as it shows must not be echoed.
         let keyboard = RawKeyboard()
-        self.write(prompt)
+        self.write(self.styled(prompt))
         defer {
             keyboard.restore()
             self.print()
