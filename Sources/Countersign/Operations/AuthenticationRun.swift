@@ -15,8 +15,19 @@ public struct AuthenticationResult: Sendable {
     public let account: Account
     /// What the server gave to act for the person, for instance for a further registration.
     public let authorizationProvider: (any AuthorizationProvider)?
-    /// The address that ends the sign-in of a browser on this same device: open it there. It works once.
+    /// The address that ends the sign-in of a browser on this same device: open it there. It works once, and its code
+    /// is a secret.
     public let location: URL?
+}
+
+extension AuthenticationResult: CustomStringConvertible, CustomReflectable {
+    /// Without the address, whose code signs a browser in, and without the token.
+    public var description: String {
+        "AuthenticationResult(hasLocation: \(self.location != nil), hasToken: \(self.authorizationProvider != nil))"
+    }
+    public var customMirror: Mirror {
+        Mirror(self, children: ["account": self.account, "hasLocation": self.location != nil])
+    }
 }
 
 /// One authentication from the server's request to its judgement.

@@ -90,6 +90,12 @@ public struct OutOfBandPayloadDecode: SingleOperation {
     }
 }
 
+extension OutOfBandPayloadDecode: CustomStringConvertible, CustomReflectable {
+    /// Without its input, which holds a token.
+    public var description: String { "OutOfBandPayloadDecode" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 /// Redeems a payload's token, once, and hands over the operation that it stands for.
 public struct OutOfBandOperation: Sendable {
     let core: ClientCore

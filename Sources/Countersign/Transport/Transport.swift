@@ -35,6 +35,14 @@ public struct TransportRequest: Sendable {
     }
 }
 
+extension TransportRequest: CustomStringConvertible, CustomReflectable {
+    /// Method, host and lengths alone: header fields and body carry tokens, a path can name a session.
+    public var description: String {
+        "TransportRequest(\(self.method) \(self.url.host() ?? ""), \(self.body.count) bytes)"
+    }
+    public var customMirror: Mirror { Mirror(self, children: ["method": self.method, "bytes": self.body.count]) }
+}
+
 /// The server's answer, as plain values.
 public struct TransportResponse: Sendable {
     /// The HTTP status code; a redirect is an answer like any other.
@@ -63,6 +71,12 @@ public struct TransportResponse: Sendable {
     public func header(_ name: String) -> String? {
         self.headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
+}
+
+extension TransportResponse: CustomStringConvertible, CustomReflectable {
+    /// Status and length alone: header fields and body carry tokens.
+    public var description: String { "TransportResponse(\(self.status), \(self.body.count) bytes)" }
+    public var customMirror: Mirror { Mirror(self, children: ["status": self.status, "bytes": self.body.count]) }
 }
 
 /// How the SDK reaches the network.

@@ -164,14 +164,14 @@ public struct SendUAFResponse: Hashable, Sendable {
 }
 
 /// How the server judges an answer (ServerResponse, §6.2), with what this product adds.
-public struct ServerResponse: Hashable, Sendable {
+public struct ServerResponse: Hashable, Sendable, CustomDebugStringConvertible, CustomReflectable {
     /// `statusCode`
     public var statusCode: UAFStatusCode
     /// `description`: for a developer, not for a person.
     public var description: String?
     /// `additionalTokens`
     public var additionalTokens: [Token]
-    /// `location`: an address to open on the same device.
+    /// `location`: an address to open on the same device, with a secret in it.
     public var location: String?
     /// `newUAFRequest`: a further message for the client.
     public var newUAFRequest: String?
@@ -215,6 +215,10 @@ public struct ServerResponse: Hashable, Sendable {
         object["confirmation"] = self.confirmation.map { .object($0.json) }
         return JSON.object(object).serialized
     }
+
+    /// The status alone: the address and the tokens are secrets.
+    public var debugDescription: String { "ServerResponse(\(self.statusCode))" }
+    public var customMirror: Mirror { Mirror(self, children: ["statusCode": self.statusCode]) }
 
     /// A number that confirms a registration out of band.
     public struct Confirmation: Hashable, Sendable {

@@ -141,6 +141,18 @@ struct TransportTests {
         #expect(try ServerResponse(parsing: body.serialized) == body)
     }
 
+    @Test("A server's answer shows neither the address of a continuation nor a token")
+    func responseIsSecret() {
+        let response = ServerResponse(
+            statusCode: .ok, additionalTokens: [Token(kind: .jwt, value: "secret-token")],
+            location: "https://id.example.com/sign-in/continue?code=secret-code")
+        var dumped = ""
+        dump([response], to: &dumped)
+        for shown in [dumped, "\(response)", String(reflecting: response), "\([response])"] {
+            #expect(!shown.contains("secret-") && shown.contains("1200"))
+        }
+    }
+
     @Test("A token does not show its value")
     func tokenIsSecret() {
         let token = Token(kind: .httpCookie, value: "secret-value")
