@@ -9,7 +9,8 @@
 /// Decodable, so that an app can keep it in a file: only `baseUrl` must be there, and unknown members are ignored.
 /// Times are whole seconds in a file.
 public struct Configuration: Hashable, Sendable, Codable {
-    /// The server's address, without a path. `https`, or `http` on a literal loopback address.
+    /// The server's address, without a path. `https`, or `http` on this device: `localhost` or a literal loopback
+    /// address.
     public var baseUrl: URL
     /// The identity of this app, as the server's facet list names it; by default ``MetaData/applicationFacetId``.
     public var facetId: String

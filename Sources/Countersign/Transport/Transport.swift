@@ -10,7 +10,8 @@ import Ceremony
 public struct TransportRequest: Sendable {
     /// `GET`, `POST` or `DELETE`.
     public var method: String
-    /// Where it goes: `https`, or `http` on a loopback address. The SDK has checked that before it hands it over.
+    /// Where it goes: `https`, or `http` on `localhost` or a literal loopback address. The SDK has checked that before it
+    /// hands it over.
     public var url: URL
     /// Header fields in the order they are sent.
     public var headers: [(name: String, value: String)]
