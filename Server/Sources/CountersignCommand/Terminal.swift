@@ -7,9 +7,6 @@ enum Terminal {
     /// Whether a person reads what is printed.
     static var isInteractive: Bool { isatty(1) == 1 }
 
-    /// Whether a person can be asked.
-    static var canAsk: Bool { isatty(0) == 1 && isatty(2) == 1 }
-
     /// Prints lines at once: what reads a pipe or a file waits for them as a person does. Texts are made safe for a
     /// terminal here, wherever they came from.
     static func standardOutput(_ text: String, terminator: String = "\n") {
