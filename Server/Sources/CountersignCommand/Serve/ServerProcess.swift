@@ -11,6 +11,7 @@ import NIOSSL
 import SQLiteStore
 import ServiceLifecycle
 import Store
+import Synchronization
 import UAF
 import UAFRelyingParty
 import UnixSignals
@@ -43,7 +44,8 @@ struct ServerProcess {
                 assembly.publicRouter(), at: self.configuration.bind, connections, opened.limits, listening, logger),
             try self.application(
                 assembly.operationsRouter(
-                    assertWritable: { try await database.assertWritable() }, metrics: { connections.metrics }),
+                    isListening: { listening.isComplete }, assertWritable: { try await database.assertWritable() },
+                    metrics: { connections.metrics }),
                 at: self.configuration.operationsBind, nil, opened.limits, listening, logger),
             LocalAdministration.socketApplication(assembly, folder: folder, logger) { listening.report() },
             assembly.sweeper(logger: logger), RuleReloader(assembly: assembly, signals: reloads, logger: logger),
@@ -167,17 +169,26 @@ private struct RuleReloader: Service {
 }
 
 /// Counts the listeners that are there.
-private struct Listening: Sendable {
-    let count: Int
-    let reports: AsyncStream<Void>
+private final class Listening: Sendable {
+    /// Gives one element, when all are there. The stream has no end of its own.
+    let completion: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
+    private let missing: Mutex<Int>
 
     init(count: Int) {
-        self.count = count
-        (self.reports, self.continuation) = AsyncStream.makeStream(of: Void.self)
+        self.missing = Mutex(count)
+        (self.completion, self.continuation) = AsyncStream.makeStream(of: Void.self)
     }
 
-    func report() { self.continuation.yield() }
+    var isComplete: Bool { self.missing.withLock { $0 == 0 } }
+
+    func report() {
+        let isLast = self.missing.withLock { missing in
+            missing -= 1
+            return missing == 0
+        }
+        if isLast { self.continuation.yield() }
+    }
 }
 
 /// What is left in the data folder, and said of the first administrator, once every listener is there: a server that
@@ -189,11 +200,8 @@ private struct FirstStart: Service {
     let listening: Listening
 
     func run() async throws {
-        var count = 0
-        // The stream has no end of its own, as a service must not end before the server does.
-        for await _ in self.listening.reports.cancelOnGracefulShutdown() {
-            count += 1
-            guard count == self.listening.count else { continue }
+        // A service must not end before the server does: the stream does not, either.
+        for await _ in self.listening.completion.cancelOnGracefulShutdown() {
             try self.folder.keep(issuer: self.issuer)
             try await self.announceAdministratorLink()
         }

@@ -142,12 +142,14 @@ public struct ServerAssembly: Sendable {
         return router.complete()
     }
 
-    /// What supervisors reach. `assertWritable` throws where the store cannot make a step durable.
+    /// What supervisors reach. `isListening` says whether every listener is there, `assertWritable` throws where the store
+    /// cannot make a step durable.
     public func operationsRouter(
-        assertWritable: @escaping @Sendable () async throws -> Void, metrics: @escaping @Sendable () -> String
+        isListening: @escaping @Sendable () -> Bool, assertWritable: @escaping @Sendable () async throws -> Void,
+        metrics: @escaping @Sendable () -> String
     ) -> Router<ServerContext> {
         let router = self.router()
-        HealthRoutes(assertWritable: assertWritable, metrics: metrics).mount(on: router)
+        HealthRoutes(isListening: isListening, assertWritable: assertWritable, metrics: metrics).mount(on: router)
         return router.complete()
     }
 

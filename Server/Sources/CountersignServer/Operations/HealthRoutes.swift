@@ -5,6 +5,8 @@ import NIOCore
 
 /// What supervisors, load balancers and monitors ask, on a listener of its own.
 struct HealthRoutes: Sendable {
+    /// Whether every listener is there.
+    let isListening: @Sendable () -> Bool
     /// Throws where the store cannot make a step durable.
     let assertWritable: @Sendable () async throws -> Void
     /// The process's numbers in the text format of Prometheus.
@@ -19,6 +21,9 @@ struct HealthRoutes: Sendable {
             "/readyz",
             [
                 .get: { _, context in
+                    guard self.isListening() else {
+                        return Self.text("not every listener is there\n", status: .serviceUnavailable)
+                    }
                     do {
                         try await self.assertWritable()
                         return Self.text("ready\n")

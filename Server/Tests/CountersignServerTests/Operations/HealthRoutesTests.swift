@@ -7,18 +7,19 @@ import Testing
 
 @Suite("The operations listener")
 struct HealthRoutesTests {
-    @Test("says whether the process lives and can write, and gives its numbers")
+    @Test("says whether the process lives, listens and can write, and gives its numbers")
     func answers() async throws {
         let server = try await ServerFixture()
-        for isWritable in [true, false] {
+        for (isListening, isWritable) in [(true, true), (true, false), (false, true)] {
             let router = server.assembly.operationsRouter(
+                isListening: { isListening },
                 assertWritable: { if !isWritable { throw StoreError(.unavailable, "full") } },
                 metrics: { "countersign_connections_open 1\n" })
             try await Application(router: router).test(.router) { client in
                 let alive = try await client.send(.get, "/healthz").response
                 #expect(alive.status == .ok)
                 let ready = try await client.send(.get, "/readyz").response
-                #expect(ready.status == (isWritable ? .ok : .serviceUnavailable))
+                #expect(ready.status == (isListening && isWritable ? .ok : .serviceUnavailable))
                 let metrics = try await client.send(.get, "/metrics").response
                 #expect(metrics.status == .ok && String(buffer: metrics.body) == "countersign_connections_open 1\n")
                 #expect(metrics.headers[.contentType] == "text/plain; version=0.0.4; charset=utf-8")
