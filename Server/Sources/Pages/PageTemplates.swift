@@ -49,7 +49,7 @@ enum PageTemplates {
         <ol class="steps">
         <li><span>Open the authenticator app on your phone.</span></li>
         <li><span>Scan the code in the app. Your phone’s own camera does not open it.</span></li>
-        <li><span>Check that it names <bdi>{{clientName}}</bdi>, then confirm with your PIN or finger.</span></li>
+        <li><span>Check that it names <bdi>{{clientName}}</bdi>, then confirm on the phone.</span></li>
         </ol>
         <div class="typed">
         <h2>No camera?</h2>

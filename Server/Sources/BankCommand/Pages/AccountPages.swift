@@ -20,7 +20,7 @@ enum AccountPages {
             <ol class="steps">
             <li><div><strong>Scan</strong> Your phone reads the code on the next page.</div></li>
             <li><div><strong>Look</strong> It shows which service asks, and from where.</div></li>
-            <li><div><strong>Confirm</strong> With your PIN or your finger. This page then opens your accounts.</div></li>
+            <li><div><strong>Confirm</strong> On the phone, as you always do. This page then opens your accounts.</div></li>
             </ol>
             </section>
             </div>

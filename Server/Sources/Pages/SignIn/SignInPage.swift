@@ -136,7 +136,7 @@ extension SignInPage.State {
             Words(
                 state: "Look at your phone", tone: "busy", emblem: PageAssets.phoneEmblem,
                 headline: "Your phone has the request",
-                explanation: "Check there who asks, then confirm with your PIN or finger. This page goes on by itself.")
+                explanation: "Check there who asks, then confirm. This page goes on by itself.")
         case .approved:
             Words(
                 state: "Confirmed on your phone", tone: "good", emblem: PageAssets.checkEmblem,
