@@ -1,6 +1,7 @@
 import CountersignTestKit
 import Crypto
 import Foundation
+import Testing
 import UAF
 import UAFClient
 import _Primitives
@@ -120,6 +121,11 @@ struct Device: Sendable {
         try Device(
             storage: InMemoryStorage(self.storage.snapshot), clock: self.clock, sensor: self.sensor,
             camera: self.camera, systemPasscode: self.systemPasscode)
+    }
+
+    /// What reads faces, or else what reads fingers.
+    func sensor(of model: AuthenticatorModel) throws -> ScriptedSensor {
+        try #require(model == Self.face ? self.camera : self.sensor)
     }
 
     /// The operating system recognises its owner, the next time that it is asked for this model.

@@ -13,6 +13,7 @@ import OAuthProvider
 import SQLiteStore
 import Store
 import Testing
+import UAFClient
 import _Primitives
 
 /// A client of the server, as far as tests need one.
@@ -100,11 +101,38 @@ extension ServerFixture {
         return (request, try await browser.get(try #require(authorize.headers[.location])))
     }
 
+    /// Runs a test of a sign-in that has begun: `test` gets an enrolled phone, a browser at the sign-in page, the name of
+    /// its request, and the page.
+    func withSignIn(_ test: @escaping @Sendable (VirtualPhone, TestBrowser, String, TestResponse) async throws -> Void)
+        async throws
+    {
+        try await self.withPublicClient { client in
+            let phone = try await self.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let (request, page) = try await self.signInPage(browser, try await self.relyingParty())
+            try await test(phone, browser, request, page)
+        }
+    }
+
     /// What a phone makes of the code that the page shows for typing.
     func typedPayload(_ page: TestResponse) throws -> OutOfBandPayload {
         try OutOfBandPayload(
             redeemData: .init(
                 token: try page.words(of: "typed-code"),
                 redeemUrl: try #require(URL(string: "http://localhost:8080/token/redeem/authentication"))))
+    }
+}
+
+extension VirtualPhone {
+    /// Authenticates alice by her PIN, and registers her finger beside it.
+    func addFinger() async throws {
+        let authentication =
+            try await self.client.operations.authentication.username("alice")
+            .authenticatorSelector(self.person).pinUserVerifier(self.person).execute() as AuthenticationResult
+        self.sensor.feel(.match)
+        _ =
+            try await self.client.operations.registration.username("alice")
+            .authorizationProvider(try #require(authentication.authorizationProvider))
+            .authenticatorSelector(self.person).fingerprintUserVerifier(self.person).execute() as RegistrationResult
     }
 }

@@ -7,14 +7,10 @@ import UAFClient
 struct SensorFailureTests {
     private static let models = [Device.fingerprint, Device.face]
 
-    private func sensor(_ device: Device, _ model: AuthenticatorModel) throws -> ScriptedSensor {
-        try #require(model == Device.face ? device.camera : device.sensor)
-    }
-
     @Test("One that does not answer is asked again, twice at most", arguments: models)
     func timeouts(model: AuthenticatorModel) async throws {
         let device = try Device()
-        let sensor = try self.sensor(device, model)
+        let sensor = try device.sensor(of: model)
         sensor.fail(.timedOut, .timedOut)
         let name = try await device.register(model).name
         #expect(sensor.readingCount == 3)
@@ -36,7 +32,7 @@ struct SensorFailureTests {
     @Test("Misses in between give no further tries", arguments: models)
     func interleaved(model: AuthenticatorModel) async throws {
         let device = try Device()
-        let sensor = try self.sensor(device, model)
+        let sensor = try device.sensor(of: model)
         let name = try await device.register(model).name
         for _ in 1...3 {
             sensor.feel(.noMatch(hint: "wet"))
@@ -50,7 +46,7 @@ struct SensorFailureTests {
     @Test("One that is gone ends the operation at once, and the key stays", arguments: models)
     func disconnected(model: AuthenticatorModel) async throws {
         let device = try Device()
-        let sensor = try self.sensor(device, model)
+        let sensor = try device.sensor(of: model)
         let name = try await device.register(model).name
         sensor.fail(.disconnected)
         let person = TestPerson()

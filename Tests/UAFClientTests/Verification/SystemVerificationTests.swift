@@ -7,16 +7,12 @@ import UAFClient
 struct FingerprintTests {
     private static let models = [Device.fingerprint, Device.face]
 
-    private func sensor(_ device: Device, _ model: AuthenticatorModel) throws -> ScriptedSensor {
-        try #require(model == Device.face ? device.camera : device.sensor)
-    }
-
     @Test("One that does not match is asked for again with the sensor's advice", arguments: models)
     func noMatch(model: AuthenticatorModel) async throws {
         let device = try Device()
         let name = try await device.register(model).name
         let person = TestPerson()
-        try self.sensor(device, model).feel(.noMatch(hint: "too fast"), .noMatch(hint: "wet"), .match)
+        try device.sensor(of: model).feel(.noMatch(hint: "too fast"), .noMatch(hint: "wet"), .match)
         _ = try await device.sign(name, person: person)
         #expect(await person.hints == [nil, "too fast", "wet"])
     }
@@ -34,9 +30,9 @@ struct FingerprintTests {
     func endings(model: AuthenticatorModel) async throws {
         let device = try Device()
         let name = try await device.register(model).name
-        try self.sensor(device, model).feel(.cancelled)
+        try device.sensor(of: model).feel(.cancelled)
         #expect(await failure { _ = try await device.sign(name) } == OperationFailure(.userCancelled, ""))
-        try self.sensor(device, model).feel(.lockedOut)
+        try device.sensor(of: model).feel(.lockedOut)
         #expect(await failure { _ = try await device.sign(name) } == OperationFailure(.userLockout, ""))
         #expect(await device.module.registrations(appID: Device.facet).count == 1)
     }
@@ -45,7 +41,7 @@ struct FingerprintTests {
     func changedFingers(model: AuthenticatorModel) async throws {
         let device = try Device()
         let name = try await device.register(model).name
-        try self.sensor(device, model).enroll(Array("another set".utf8))
+        try device.sensor(of: model).enroll(Array("another set".utf8))
         let ended = await failure { _ = try await device.sign(name) }
         #expect(ended == OperationFailure(.keyDisappearedPermanently, ""))
         #expect(ended?.asmStatus == .keyDisappearedPermanently)
@@ -58,7 +54,7 @@ struct FingerprintTests {
     func enrolledMeanwhile(model: AuthenticatorModel) async throws {
         let device = try Device()
         let name = try await device.register(model).name
-        let sensor = try self.sensor(device, model)
+        let sensor = try device.sensor(of: model)
         let thief = TestPerson()
         await thief.whileAsked { sensor.enroll(Array("with the thief's".utf8)) }
         device.recognise(model)
@@ -76,7 +72,7 @@ struct FingerprintTests {
     @Test("A key that survives others survives them while the dialog waits", arguments: models)
     func survivesMeanwhile(model: AuthenticatorModel) async throws {
         let device = try Device()
-        let sensor = try self.sensor(device, model)
+        let sensor = try device.sensor(of: model)
         let name = try await device.register(model, options: BiometricOptions(invalidatesOnNewBiometrics: false)).name
         let person = TestPerson()
         await person.whileAsked { sensor.enroll(Array("another set".utf8)) }
@@ -89,7 +85,7 @@ struct FingerprintTests {
         let device = try Device()
         let name = try await device.register(model, options: BiometricOptions(invalidatesOnNewBiometrics: false)).name
         let again = try device.reopened()
-        try self.sensor(again, model).enroll(Array("another set".utf8))
+        try again.sensor(of: model).enroll(Array("another set".utf8))
         again.recognise(model)
         #expect(try await again.sign(name).signCounter == 1)
     }
@@ -106,7 +102,7 @@ struct FingerprintTests {
             again.recognise(model)
             _ = try await again.sign(name)
             let isAllowed = allows && !invalidates
-            #expect(try self.sensor(again, model).passcodeAllowed == [isAllowed, isAllowed])
+            #expect(try again.sensor(of: model).passcodeAllowed == [isAllowed, isAllowed])
         }
         #expect(BiometricOptions() == BiometricOptions(invalidatesOnNewBiometrics: true, allowsDevicePasscode: false))
     }
@@ -115,7 +111,7 @@ struct FingerprintTests {
     func notEnrolled(model: AuthenticatorModel) async throws {
         let device = try Device()
         let name = try await device.register(model).name
-        try self.sensor(device, model).enroll(nil)
+        try device.sensor(of: model).enroll(nil)
         #expect(await failure { try await device.register(model) } == OperationFailure(.userNotEnrolled, ""))
         #expect(await failure { _ = try await device.sign(name) } == OperationFailure(.authenticatorAccessDenied, ""))
         let status = await device.module.authenticators.first { $0.model == model }

@@ -216,10 +216,7 @@ struct BadInputTests {
         arguments: [(StoreError.Code.conflict, 409), (.corrupt, 500)])
     func stepThatIsRefusedIsNoFailure(code: StoreError.Code, status: Int) async throws {
         let server = try await ServerFixture()
-        try await server.withPublicClient { client in
-            let phone = try await server.enrolledPhone(client)
-            let browser = TestBrowser(client)
-            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+        try await server.withSignIn { phone, browser, request, page in
             _ = try await phone.authenticate(try server.typedPayload(page))
             server.store.failNextCompletion(StoreError(code, "as the test wants it"))
             #expect(try await browser.get("/sign-in/complete?request=\(request)").status.code == status)

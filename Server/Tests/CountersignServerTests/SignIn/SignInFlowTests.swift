@@ -60,10 +60,7 @@ struct SignInFlowTests {
 
     @Test func linkSignsInOnlyTheBrowserThatStarted() async throws {
         let server = try await ServerFixture()
-        try await server.withPublicClient { client in
-            let phone = try await server.enrolledPhone(client)
-            let browser = TestBrowser(client)
-            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+        try await server.withSignIn { phone, browser, request, page in
             let link = try page.attribute("href", of: "same-device-link")
             let result = try await phone.authenticate(try OutOfBandPayload(link: link))
             let location = try #require(result.location?.absoluteString)
@@ -178,10 +175,7 @@ struct SignInFlowTests {
 
     @Test func outcomeIsTakenOnce() async throws {
         let server = try await ServerFixture()
-        try await server.withPublicClient { client in
-            let phone = try await server.enrolledPhone(client)
-            let browser = TestBrowser(client)
-            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+        try await server.withSignIn { phone, browser, request, page in
             _ = try await phone.authenticate(try server.typedPayload(page))
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<20 {
@@ -229,10 +223,7 @@ struct SignInFlowTests {
 
     @Test func deviceThatWentBeforeTheEndOfASignInIsToldToTheService() async throws {
         let server = try await ServerFixture()
-        try await server.withPublicClient { client in
-            let phone = try await server.enrolledPhone(client)
-            let browser = TestBrowser(client)
-            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+        try await server.withSignIn { phone, browser, request, page in
             _ = try await phone.authenticate(try server.typedPayload(page))
             server.store.failNextCompletion(StoreError(.notFound, "the device is gone"))
             let answer = try await browser.get("/sign-in/complete?request=\(request)")
@@ -245,10 +236,7 @@ struct SignInFlowTests {
 
     @Test(.timeLimit(.minutes(1))) func pageThatWaitsForAnotherTabDoesNotReadWithoutEnd() async throws {
         let server = try await ServerFixture()
-        try await server.withPublicClient { client in
-            let phone = try await server.enrolledPhone(client)
-            let browser = TestBrowser(client)
-            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+        try await server.withSignIn { phone, browser, request, page in
             let link = try page.attribute("href", of: "same-device-link")
             let result = try await phone.authenticate(try OutOfBandPayload(link: link))
             server.clock.advance(by: Limits().continuationLifetime - .seconds(1))
@@ -274,10 +262,7 @@ struct SignInFlowTests {
 
     @Test(.timeLimit(.minutes(1))) func successThatNobodyTakesUpIsToldToBeOver() async throws {
         let server = try await ServerFixture()
-        try await server.withPublicClient { client in
-            let phone = try await server.enrolledPhone(client)
-            let browser = TestBrowser(client)
-            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+        try await server.withSignIn { phone, browser, request, page in
             let link = try page.attribute("href", of: "same-device-link")
             let result = try await phone.authenticate(try OutOfBandPayload(link: link))
             _ = try await browser.get(try #require(result.location?.absoluteString))
@@ -293,10 +278,7 @@ struct SignInFlowTests {
 
     @Test func refusalOnThePhoneIsShownAndCanBeTriedAgain() async throws {
         let server = try await ServerFixture()
-        try await server.withPublicClient { client in
-            let phone = try await server.enrolledPhone(client)
-            let browser = TestBrowser(client)
-            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+        try await server.withSignIn { phone, browser, request, page in
             phone.person.script.reactions[.pin] = .cancels
             phone.person.script.reactions[.authenticator] = .cancels
             await #expect(throws: OperationError.self) {
@@ -316,10 +298,7 @@ struct SignInFlowTests {
 
     @Test func codesAreRenewedByThePageAndTheOldOnesAreDead() async throws {
         let server = try await ServerFixture()
-        try await server.withPublicClient { client in
-            let phone = try await server.enrolledPhone(client)
-            let browser = TestBrowser(client)
-            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+        try await server.withSignIn { phone, browser, request, page in
             #expect(try page.words(of: "expires") == "This code works for 60 seconds.")
             server.clock.advance(by: .seconds(61))
             let renewed = try await browser.get("/sign-in/wait?request=\(request)")
@@ -335,10 +314,7 @@ struct SignInFlowTests {
 
     @Test func pageWithoutScriptLeadsOnAfterApproval() async throws {
         let server = try await ServerFixture()
-        try await server.withPublicClient { client in
-            let phone = try await server.enrolledPhone(client)
-            let browser = TestBrowser(client)
-            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+        try await server.withSignIn { phone, browser, request, page in
             #expect(page.text.contains("<form method=\"get\" action=\"/sign-in/wait\">"))
             #expect(
                 try #require(page.headers[.contentSecurityPolicy]).contains("form-action 'self' http://127.0.0.1:8081;")
@@ -352,10 +328,7 @@ struct SignInFlowTests {
 
     @Test func cancellingTellsTheServiceAndEndsTheCodes() async throws {
         let server = try await ServerFixture()
-        try await server.withPublicClient { client in
-            let phone = try await server.enrolledPhone(client)
-            let browser = TestBrowser(client)
-            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+        try await server.withSignIn { phone, browser, request, page in
             let cancelled = try await browser.post("/sign-in/cancel", form: "request=\(request)")
             #expect(cancelled.status == .seeOther)
             #expect(cancelled.redirectParameters["error"] == "access_denied")

@@ -42,15 +42,7 @@ struct InAppRegistrationTests {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
             let phone = try await server.enrolledPhone(client)
-            let provider =
-                try await phone.client.operations.authentication.username("alice")
-                .authenticatorSelector(phone.person).pinUserVerifier(phone.person).execute() as AuthenticationResult
-            phone.sensor.feel(.match)
-            _ =
-                try await phone.client.operations.registration.username("alice")
-                .authorizationProvider(try #require(provider.authorizationProvider))
-                .authenticatorSelector(phone.person).fingerprintUserVerifier(phone.person).execute()
-                as RegistrationResult
+            try await phone.addFinger()
             let account = try await server.assembly.directory.account(username: "alice")
             #expect(try await server.database.credentials(accountID: account.id).count == 2)
             #expect(try await server.database.devices(accountID: account.id).count == 1, "one phone is one device")

@@ -101,15 +101,7 @@ struct NamedPolicyRoutesTests {
         let server = try await Self.server()
         try await server.withPublicClient { client in
             let phone = try await server.enrolledPhone(client)
-            let first =
-                try await phone.client.operations.authentication.username("alice")
-                .authenticatorSelector(phone.person).pinUserVerifier(phone.person).execute() as AuthenticationResult
-            phone.sensor.feel(.match)
-            _ =
-                try await phone.client.operations.registration.username("alice")
-                .authorizationProvider(try #require(first.authorizationProvider))
-                .authenticatorSelector(phone.person).fingerprintUserVerifier(phone.person).execute()
-                as RegistrationResult
+            try await phone.addFinger()
             let party = try await server.relyingParty()
             let context: JSONObject = ["policy": .string("pin-and-finger"), "username": .string("alice")]
             let answer = try await self.ask(.authentication, context, party.authorization, client).answer
