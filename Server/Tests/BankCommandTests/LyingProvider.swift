@@ -31,6 +31,8 @@ final class LyingProvider: Sendable {
         /// How often `/status` was asked, and the first times at which it fails.
         var statusCalls = 0
         var failingStatusCalls = 0
+        /// How often the connection breaks at `/status` before it is answered.
+        var brokenStatusCalls = 0
         /// What the bank sent.
         var tokenForm: [String: String] = [:]
         var dispatched: [String: String] = [:]
@@ -126,6 +128,12 @@ final class LyingProvider: Sendable {
             ])
         }
         router.post("/status") { request, _ in
+            struct Gone: Error {}
+            let isBroken = self.state.withLock { state in
+                state.brokenStatusCalls -= 1
+                return state.brokenStatusCalls >= 0
+            }
+            guard !isBroken else { return Response(status: .ok, body: ResponseBody { _ in throw Gone() }) }
             let isFailing = self.state.withLock { state in
                 state.statusCalls += 1
                 return state.statusCalls <= state.failingStatusCalls

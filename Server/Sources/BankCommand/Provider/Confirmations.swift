@@ -101,7 +101,7 @@ struct Confirmations: Sendable {
 
     /// How far the confirmation is now.
     func progress(of sessionID: String, trace: TraceID) async throws -> Progress {
-        try await self.calls.post(
+        try await self.calls.ask(
             "\(self.calls.issuer)/status", json: ["sessionId": sessionID], traceparent: trace.traceparent
         ).decoded(as: Status.self).progress
     }

@@ -10,6 +10,8 @@ struct ProviderError: Error, CustomStringConvertible {
     enum Kind {
         /// No answer, or one that makes no sense: worth another try later.
         case unavailable
+        /// The connection ended before the answer: as `unavailable`, and worth another try at once where nothing changes.
+        case broken
         /// The provider refused, or what it sent does not verify.
         case refused
     }
@@ -77,7 +79,7 @@ struct ProviderCalls: Sendable {
         var request = HTTPClientRequest(url: url)
         request.headers.add(name: "Accept", value: "application/json")
         if let bearer { request.headers.add(name: "Authorization", value: "Bearer \(bearer)") }
-        return try await self.execute(request)
+        return try await self.ask(request)
     }
 
     /// A POST of a form with the client's credentials (RFC 6749, section 4.1.3).
@@ -93,7 +95,19 @@ struct ProviderCalls: Sendable {
             url, contentType: "application/json", body: try JSONEncoder().encode(json), traceparent: traceparent)
     }
 
+    /// The same where the POST is a question and changes nothing.
+    func ask(_ url: String, json: some Encodable, traceparent: String?) async throws -> Answer {
+        try await self.ask(
+            self.request(
+                url, contentType: "application/json", body: try JSONEncoder().encode(json), traceparent: traceparent))
+    }
+
     private func post(_ url: String, contentType: String, body: Data, traceparent: String?) async throws -> Answer {
+        try await self.execute(
+            self.request(url, contentType: contentType, body: body, traceparent: traceparent))
+    }
+
+    private func request(_ url: String, contentType: String, body: Data, traceparent: String?) -> HTTPClientRequest {
         var request = HTTPClientRequest(url: url)
         request.method = .POST
         request.headers.add(name: "Accept", value: "application/json")
@@ -101,7 +115,15 @@ struct ProviderCalls: Sendable {
         request.headers.add(name: "Authorization", value: self.authorization)
         if let traceparent { request.headers.add(name: "traceparent", value: traceparent) }
         request.body = .bytes(body)
-        return try await self.execute(request)
+        return request
+    }
+
+    /// Asks what changes nothing, and once more where the connection broke: a kept one may be closed by its other end
+    /// at the moment that it is used (RFC 9112, section 9.5). What changes something is never sent twice.
+    private func ask(_ request: HTTPClientRequest) async throws -> Answer {
+        do { return try await self.execute(request) } catch let error as ProviderError where error.kind == .broken {
+            return try await self.execute(request)
+        }
     }
 
     private func execute(_ request: HTTPClientRequest) async throws -> Answer {
@@ -110,7 +132,11 @@ struct ProviderCalls: Sendable {
             let body = try await response.body.collect(upTo: Self.maximumAnswer)
             return Answer(status: Int(response.status.code), body: Data(body.readableBytesView))
         } catch {
-            throw ProviderError.unavailable("no answer from the provider: \(error)")
+            let isBroken =
+                error is ChannelError || error is IOError || error as? HTTPClientError == .remoteConnectionClosed
+                || error as? HTTPParserError == .invalidEOFState
+            throw ProviderError(
+                kind: isBroken ? .broken : .unavailable, reason: "no answer from the provider: \(error)")
         }
     }
 

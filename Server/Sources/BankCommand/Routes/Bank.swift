@@ -68,7 +68,7 @@ struct Bank: Sendable {
     /// A page for what went wrong. The reason goes to the log and nowhere else.
     func failure(_ error: any Error, title: String, context: BasicRequestContext) -> Response {
         context.logger.warning("\(title): \(error)")
-        let isUnavailable = (error as? ProviderError)?.kind == .unavailable
+        let isUnavailable = (error as? ProviderError).map { $0.kind != .refused } ?? false
         let text =
             isUnavailable
             ? "The service that knows your phone does not answer. Please try again in a moment."

@@ -90,6 +90,23 @@ struct TransferRoutesTests {
         }
     }
 
+    @Test(
+        "A question whose connection breaks is asked once more, and not without end",
+        arguments: [(1, true), (2, false)])
+    func brokenConnection(times: Int, isAnswered: Bool) async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let path = try #require(try await bank.transfer().location)
+            bank.provider.state.withLock { state in
+                state.status = ["status": "succeeded"]
+                state.brokenStatusCalls = times
+            }
+            let page = try await bank.get(path)
+            #expect(page.status == (isAnswered ? 200 : 502))
+            #expect(page.text.contains("data-testid=\"receipt\"") == isAnswered)
+        }
+    }
+
     @Test("Pages that ask at once get one answer of the provider, and the money moves once")
     func asksOnce() async throws {
         try await BankFixture.run { bank in
