@@ -126,9 +126,7 @@ extension ServerFixture {
 extension VirtualPhone {
     /// Authenticates alice by her PIN, and registers her finger beside it.
     func addFinger() async throws {
-        let authentication =
-            try await self.client.operations.authentication.username("alice")
-            .authenticatorSelector(self.person).pinUserVerifier(self.person).execute() as AuthenticationResult
+        let authentication = try await self.authenticate(username: "alice")
         self.sensor.feel(.match)
         _ =
             try await self.client.operations.registration.username("alice")

@@ -75,6 +75,11 @@ public struct VirtualPhone: Sendable {
         return try await self.ready(operation).execute()
     }
 
+    /// Authenticates in the app, by name. Throws as the SDK does.
+    public func authenticate(username: Username) async throws -> AuthenticationResult {
+        try await self.ready(self.client.operations.authentication.username(username)).execute()
+    }
+
     /// Redeems the payload in what a QR code holds and does what it stands for.
     public func scan(_ code: String) async throws {
         let payload = try OutOfBandPayload(scanned: code)

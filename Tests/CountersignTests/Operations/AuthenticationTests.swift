@@ -22,10 +22,7 @@ struct AuthenticationTests {
     func inApp() async throws {
         let world = try await World()
         try await world.enroll()
-        let result =
-            try await world.phone.client.operations.authentication.username("alice")
-            .authenticatorSelector(world.phone.person).pinUserVerifier(world.phone.person).execute()
-            as AuthenticationResult
+        let result = try await world.phone.authenticate(username: "alice")
         #expect(result.account.username == "alice")
         #expect((result.authorizationProvider as? JwtAuthorizationProvider)?.jwt == "virtual-jwt")
         #expect(world.phone.person.asked.map(\.question) == [.authenticator, .pin])

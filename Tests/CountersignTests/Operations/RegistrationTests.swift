@@ -315,9 +315,7 @@ struct RegistrationTests {
             await operationError { _ = try await registration().execute() as RegistrationResult }?.code
                 == .notAuthorized)
         #expect(await world.server.credentials.count == 1)
-        let authentication =
-            try await phone.client.operations.authentication.username("alice")
-            .authenticatorSelector(phone.person).pinUserVerifier(phone.person).execute() as AuthenticationResult
+        let authentication = try await phone.authenticate(username: "alice")
         let provider = try #require(authentication.authorizationProvider)
         #expect(!"\(provider)".contains("virtual-jwt"))
         phone.sensor.feel(.match)

@@ -23,10 +23,7 @@ struct VersionTests {
     func unsupported(versions: [Version]) async throws {
         let world = try await World()
         try await world.enroll()
-        let result =
-            try await world.phone.client.operations.authentication.username("alice")
-            .authenticatorSelector(world.phone.person).pinUserVerifier(world.phone.person).execute()
-            as AuthenticationResult
+        let result = try await world.phone.authenticate(username: "alice")
         world.phone.person.forget()
         await world.server.offer(versions)
         let expected = OperationError.fido(.unsupportedVersion)
@@ -49,10 +46,7 @@ struct VersionTests {
             await world.server.offer(versions)
             try await world.enroll()
             _ = try await world.phone.authenticate(try await world.server.authentication())
-            let result =
-                try await world.phone.client.operations.authentication.username("alice")
-                .authenticatorSelector(world.phone.person).pinUserVerifier(world.phone.person).execute()
-                as AuthenticationResult
+            let result = try await world.phone.authenticate(username: "alice")
             world.phone.sensor.feel(.match)
             world.phone.person.script.kind = .fingerprint
             let inApp = world.phone.ready(world.phone.client.operations.registration.username("alice"))

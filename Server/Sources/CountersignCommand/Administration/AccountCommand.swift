@@ -30,7 +30,7 @@ struct AccountCommand: AsyncParsableCommand {
         func run() async throws {
             var body: JSONObject = ["username": .string(self.username)]
             body["displayName"] = self.displayName.map(JSON.string)
-            let answer = try await self.options.withConnection { try await $0.call("POST", "/accounts", body) }
+            let answer = try await self.options.call("POST", "/accounts", body)
             try self.options.show(answer) { "Added \(try AccountCommand.text($0))." }
         }
     }
@@ -93,9 +93,7 @@ struct AccountCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection {
-                try await $0.call("POST", "/accounts/\(self.username.pathSegment)/lock")
-            }
+            let answer = try await self.options.call("POST", "/accounts/\(self.username.pathSegment)/lock")
             self.options.show(answer) { _ in "Locked." }
         }
     }
@@ -109,9 +107,7 @@ struct AccountCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection {
-                try await $0.call("POST", "/accounts/\(self.username.pathSegment)/unlock")
-            }
+            let answer = try await self.options.call("POST", "/accounts/\(self.username.pathSegment)/unlock")
             self.options.show(answer) { _ in "Unlocked." }
         }
     }
@@ -125,9 +121,7 @@ struct AccountCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection {
-                try await $0.call("DELETE", "/accounts/\(self.username.pathSegment)")
-            }
+            let answer = try await self.options.call("DELETE", "/accounts/\(self.username.pathSegment)")
             self.options.show(answer) { _ in "Deleted." }
         }
     }

@@ -115,9 +115,7 @@ struct ActivationCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection {
-                try await $0.call("GET", "/activations/\(self.id.pathSegment)")
-            }
+            let answer = try await self.options.call("GET", "/activations/\(self.id.pathSegment)")
             try self.options.show(answer) {
                 Terminal.table([[try $0.requiredString("state"), try $0.string("deviceName") ?? ""]])
             }
@@ -142,9 +140,8 @@ struct ActivationCommand: AsyncParsableCommand {
             guard let number = self.number ?? Terminal.ask("The number that the phone shows: ") else {
                 throw CommandFailure(.usage, "nothing came on standard input")
             }
-            let answer = try await self.options.withConnection {
-                try await $0.call("POST", "/activations/\(self.id.pathSegment)/confirm", ["number": .string(number)])
-            }
+            let answer = try await self.options.call(
+                "POST", "/activations/\(self.id.pathSegment)/confirm", ["number": .string(number)])
             self.options.show(answer) { _ in "Confirmed." }
         }
     }

@@ -44,6 +44,15 @@ struct AdminOptions: ParsableArguments {
             .withConnection(toServer: toServer, body)
     }
 
+    /// One call, over a connection of its own. Throws as ``withConnection(toServer:_:)`` and the connection's calls.
+    func call(
+        _ method: String, _ path: String, _ body: JSONObject? = nil, seconds: Int64 = 30, toServer: Bool = false
+    ) async throws -> JSON {
+        try await self.withConnection(toServer: toServer) {
+            try await $0.call(method, path, body, seconds: seconds)
+        }
+    }
+
     /// Prints an answer: as JSON where that was asked for, else as `text` puts it.
     func show(_ answer: JSON, _ text: (JSONObject) throws -> String) rethrows {
         if self.json {

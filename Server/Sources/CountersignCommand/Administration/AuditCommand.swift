@@ -82,9 +82,7 @@ struct AuditCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection {
-                try await $0.call("GET", "/audit/verification", seconds: 3600)
-            }
+            let answer = try await self.options.call("GET", "/audit/verification", seconds: 3600)
             try self.report(answer)
         }
 

@@ -45,7 +45,7 @@ struct ClientCommand: AsyncParsableCommand {
                 "mayDeregister": .bool(self.mayDeregister),
             ]
             let file = try self.secretFile.map { try SecretFile(path: $0) }
-            let answer = try await self.options.withConnection { try await $0.call("POST", "/clients", body) }
+            let answer = try await self.options.call("POST", "/clients", body)
             guard case .object(var object) = answer else { return }
             if let file {
                 try file.write(try object.requiredString("clientSecret"))
@@ -69,7 +69,7 @@ struct ClientCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection { try await $0.call("GET", "/clients") }
+            let answer = try await self.options.call("GET", "/clients")
             try self.options.show(answer) { object in
                 Terminal.table(
                     try (object.array("clients") ?? []).compactMap { client in
@@ -93,9 +93,7 @@ struct ClientCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection {
-                try await $0.call("GET", "/clients/\(self.id.pathSegment)")
-            }
+            let answer = try await self.options.call("GET", "/clients/\(self.id.pathSegment)")
             try self.options.show(answer) { try ClientCommand.text($0) }
         }
     }
@@ -122,10 +120,8 @@ struct ClientCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection {
-                try await $0.call(
-                    "PATCH", "/clients/\(self.id.pathSegment)", ["mayDeregister": .bool(self.mayDeregister)])
-            }
+            let answer = try await self.options.call(
+                "PATCH", "/clients/\(self.id.pathSegment)", ["mayDeregister": .bool(self.mayDeregister)])
             try self.options.show(answer) { try ClientCommand.text($0) }
         }
     }
@@ -149,9 +145,7 @@ struct ClientCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection {
-                try await $0.call("DELETE", "/clients/\(self.id.pathSegment)")
-            }
+            let answer = try await self.options.call("DELETE", "/clients/\(self.id.pathSegment)")
             self.options.show(answer) { _ in "Deleted." }
         }
     }

@@ -31,9 +31,7 @@ struct DeviceCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection {
-                try await $0.call("GET", "/accounts/\(self.username.pathSegment)/devices")
-            }
+            let answer = try await self.options.call("GET", "/accounts/\(self.username.pathSegment)/devices")
             try self.options.show(answer) { try DeviceCommand.text(try $0.array("devices") ?? []) }
         }
     }
@@ -48,9 +46,7 @@ struct DeviceCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection {
-                try await $0.call("DELETE", "/devices/\(self.id.pathSegment)")
-            }
+            let answer = try await self.options.call("DELETE", "/devices/\(self.id.pathSegment)")
             self.options.show(answer) { _ in "Revoked." }
         }
     }

@@ -22,7 +22,7 @@ struct MetadataCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection(toServer: true) { try await $0.call("GET", "/metadata") }
+            let answer = try await self.options.call("GET", "/metadata", toServer: true)
             try self.options.show(answer, MetadataCommand.text)
         }
     }
@@ -36,9 +36,7 @@ struct MetadataCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection(toServer: true) {
-                try await $0.call("POST", "/metadata/reload")
-            }
+            let answer = try await self.options.call("POST", "/metadata/reload", toServer: true)
             try self.options.show(answer, MetadataCommand.text)
         }
     }

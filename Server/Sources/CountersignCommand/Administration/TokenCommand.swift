@@ -16,7 +16,7 @@ struct TokenCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection { try await $0.call("GET", "/tokens") }
+            let answer = try await self.options.call("GET", "/tokens")
             try self.options.show(answer) { object in
                 let tokens = try object.array("tokens") ?? []
                 guard !tokens.isEmpty else { return "no tokens" }
@@ -44,9 +44,7 @@ struct TokenCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection {
-                try await $0.call("DELETE", "/tokens/\(self.id.pathSegment)")
-            }
+            let answer = try await self.options.call("DELETE", "/tokens/\(self.id.pathSegment)")
             self.options.show(answer) { _ in "Revoked." }
         }
     }
@@ -66,9 +64,7 @@ struct TokenCommand: AsyncParsableCommand {
         func run() async throws {
             // The file first: a token that can be kept nowhere would lock its owner out.
             let file = try self.tokenFile.map { try SecretFile(path: $0) }
-            let answer = try await self.options.withConnection {
-                try await $0.call("POST", "/tokens/\(self.id.pathSegment)/rotate")
-            }
+            let answer = try await self.options.call("POST", "/tokens/\(self.id.pathSegment)/rotate")
             guard case .object(var object) = answer else { return }
             if let file {
                 try file.write(try object.requiredString("token"))
@@ -103,7 +99,7 @@ struct SigningKeyCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.withConnection { try await $0.call("POST", "/keys/rotate") }
+            let answer = try await self.options.call("POST", "/keys/rotate")
             self.options.show(answer) { _ in "Rotated." }
         }
     }
