@@ -242,8 +242,8 @@ extension OutOfBandPayload {
 public struct OutOfBandPayloadError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What the app should do.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Base: String { case malformedPayload, unsupportedVersion, decryptionError, operationReused }
-        private let base: Base
+        fileprivate enum Base: String { case malformedPayload, unsupportedVersion, decryptionError, operationReused }
+        fileprivate let base: Base
         /// Not a payload of this product. Say that the code was not recognised and let the person scan again.
         public static let malformedPayload = Self(base: .malformedPayload)
         /// A payload of a newer server. Ask the person to update the app.
@@ -274,4 +274,16 @@ public struct OutOfBandPayloadError: Error, Hashable, Sendable, CustomStringConv
     public var description: String { "OutOfBandPayloadError.\(self.code): \(self.reason)" }
     public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
     public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
+}
+
+extension OutOfBandPayloadError: LocalizedError {
+    /// What happened, in English and fit to be shown.
+    public var errorDescription: String? {
+        switch self.code.base {
+        case .malformedPayload: "That is not a code of this product."
+        case .unsupportedVersion: "This code is of another version of the product."
+        case .decryptionError: "This code was meant for another device."
+        case .operationReused: "This was done before."
+        }
+    }
 }

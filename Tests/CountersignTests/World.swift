@@ -68,7 +68,7 @@ struct World: Sendable {
     /// Redeems a payload for an authentication.
     func operation(_ payload: OutOfBandPayload) async throws -> OutOfBandAuthentication {
         guard case .authentication(let operation) = try await self.phone.redeem(payload) else {
-            throw OutOfBandOperationError(.missingInteraction, "not an authentication")
+            throw OperationError(.missingInteraction, "not an authentication")
         }
         return operation
     }

@@ -30,12 +30,7 @@ struct Refusal: Error, Equatable {
         case let refusal as Refusal: self = refusal
         case let error as PictureError: self.init(error)
         case let error as OutOfBandPayloadError: self.init(error)
-        case let error as OutOfBandOperationError: self.init(error)
-        case let error as OperationError:
-            self.init(error.code, error.fidoErrorCode, error.serverStatusCode, error.reason)
-        case let error as AuthenticationError:
-            self.init(error.code, error.fidoErrorCode, error.serverStatusCode, error.reason)
-        case let error as AccountActivityError: self.init(error)
+        case let error as OperationError: self.init(error)
         case let error as InitializationError: self.init(error)
         case let error as StorageError:
             self.init(InitializationError(error.code == .inUse ? .storageInUse : .storageCorrupt))
@@ -60,38 +55,6 @@ struct Refusal: Error, Equatable {
             isOld ? "This code is of another version of the product." : "That is not a code of this product.")
     }
 
-    private init(_ error: OutOfBandOperationError) {
-        let reason = Self.kebab(error.code)
-        switch error.code {
-        case .tokenExpired: self.init(.refused, "refused", reason, "The code has expired. Have a new one shown.")
-        case .tokenAlreadyRedeemed:
-            self.init(.refused, "refused", reason, "The code was used before, perhaps by somebody else.")
-        case .tokenUnknown: self = .notFound(reason, "The server does not know this code.")
-        case .networkError:
-            self.init(.unreachable, "unreachable", "unreachable", "The server does not answer (\(error.reason)).")
-        case .codeCameByLink:
-            self.init(
-                .refused, "refused", reason,
-                "This code is for scanning, and came in a link: somebody may want to sign in as you. "
-                    + "Nobody was signed in. Scan the code itself, from a page that you opened.")
-        case .hostNotAllowed, .insecureTransport:
-            self.init(.refused, "refused", reason, "The code points to an address that is not trusted.")
-        default: self = .failed(reason, "The server's answer makes no sense (\(error.reason)).")
-        }
-    }
-
-    private init(_ error: AccountActivityError) {
-        let reason = Self.kebab(error.code)
-        switch error.code {
-        case .sessionUnknown: self = .notFound(reason, "There is no such session, or it has ended.")
-        case .accountLocked: self.init(.refused, "refused", reason, "The account is locked.")
-        case .notAuthorized: self.init(.refused, "refused", reason, "The server wants you to authenticate again.")
-        case .networkError:
-            self.init(.unreachable, "unreachable", "unreachable", "The server does not answer (\(error.reason)).")
-        default: self = .failed(reason, "It did not work (\(error.reason)).")
-        }
-    }
-
     private init(_ error: InitializationError) {
         switch error.code {
         case .storageInUse: self = .failed("storage-in-use", "Another command is using this phone.")
@@ -101,15 +64,29 @@ struct Refusal: Error, Equatable {
         }
     }
 
-    private init(_ code: OperationError.Code, _ fido: FidoErrorCode?, _ server: Int?, _ detail: String) {
-        switch code {
+    private init(_ error: OperationError) {
+        let reason = Self.kebab(error.code)
+        switch error.code {
+        case .fidoError: self.init(error.fidoErrorCode ?? .unknown, error.serverStatusCode, error.reason)
         case .networkError:
-            self.init(.unreachable, "unreachable", "unreachable", "The server does not answer (\(detail)).")
+            self.init(.unreachable, "unreachable", "unreachable", "The server does not answer (\(error.reason)).")
         case .userNotRegisteredInServer:
+            self.init(.refused, "refused", reason, "The server does not know this phone any more. Enrol again.")
+        case .notAuthorized: self.init(.refused, "refused", reason, "The server wants you to authenticate again.")
+        case .tokenExpired: self.init(.refused, "refused", reason, "The code has expired. Have a new one shown.")
+        case .tokenAlreadyRedeemed:
+            self.init(.refused, "refused", reason, "The code was used before, perhaps by somebody else.")
+        case .tokenUnknown: self = .notFound(reason, "The server does not know this code.")
+        case .codeCameByLink:
             self.init(
-                .refused, "refused", Self.kebab(code), "The server does not know this phone any more. Enrol again.")
-        case .fidoError: self.init(fido ?? .unknown, server, detail)
-        default: self = .failed(Self.kebab(code), "It did not work (\(detail)).")
+                .refused, "refused", reason,
+                "This code is for scanning, and came in a link: somebody may want to sign in as you. "
+                    + "Nobody was signed in. Scan the code itself, from a page that you opened.")
+        case .hostNotAllowed:
+            self.init(.refused, "refused", reason, "The code points to an address that is not trusted.")
+        case .sessionUnknown: self = .notFound(reason, "There is no such session, or it has ended.")
+        case .accountLocked: self.init(.refused, "refused", reason, "The account is locked.")
+        default: self = .failed(reason, "It did not work (\(error.reason)).")
         }
     }
 
@@ -130,10 +107,14 @@ struct Refusal: Error, Equatable {
             self.init(.refused, "refused", "invalid-transaction", "The text to confirm cannot be shown safely.")
         case .untrustedFacetId:
             self.init(.refused, "refused", "untrusted-app", "The server does not trust this program.")
+        case .insecureTransport:
+            self.init(
+                .refused, "refused", "insecure-transport", "The code points to an address that is not trusted.")
         case .protocolError where server == 1403:
             self.init(.refused, "refused", "not-allowed", "The server says no: not confirmed yet, or locked.")
         case .protocolError where server != nil:
             self.init(.refused, "refused", "refused-by-server", "The server says no (\(server ?? 0)).")
+        case .protocolError: self = .failed("protocol-error", "The server's answer makes no sense (\(detail)).")
         default: self = .failed("fido-\(fido.rawValue)", "It did not work (\(detail)).")
         }
     }

@@ -100,8 +100,8 @@ public struct AuthenticatorDescriptor: Hashable, Sendable {
 public struct DeleteAuthenticatorError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What the app should do.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Base: String { case invalidAaid, unknownUsername, storageError }
-        private let base: Base
+        fileprivate enum Base: String { case invalidAaid, unknownUsername, storageError }
+        fileprivate let base: Base
         /// The account is not registered with that authenticator. Refresh what is shown.
         public static let invalidAaid = Self(base: .invalidAaid)
         /// There is no such account. Refresh what is shown.
@@ -125,4 +125,15 @@ public struct DeleteAuthenticatorError: Error, Hashable, Sendable, CustomStringC
     public var description: String { "DeleteAuthenticatorError.\(self.code): \(self.reason)" }
     public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
     public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
+}
+
+extension DeleteAuthenticatorError: LocalizedError {
+    /// What happened, in English and fit to be shown.
+    public var errorDescription: String? {
+        switch self.code.base {
+        case .invalidAaid: "The account has no such authenticator on this device."
+        case .unknownUsername: "This device has no account of that name."
+        case .storageError: "This device's storage failed."
+        }
+    }
 }

@@ -78,7 +78,7 @@ public struct AccountActivityResult: Hashable, Sendable {
 public struct AccountActivity: SingleOperation {
     private let core: ClientCore
     /// The SDK's alone.
-    public var run = OperationRun<AccountActivityResult, AccountActivityError>()
+    public var run = OperationRun<AccountActivityResult, OperationError>()
     private var username: Username?
     private var authorizationProvider: (any AuthorizationProvider)?
 
@@ -93,10 +93,10 @@ public struct AccountActivity: SingleOperation {
     }
 
     /// Asks.
-    public func perform() async throws(AccountActivityError) -> AccountActivityResult {
-        guard self.run.begin() else { throw AccountActivityError(.operationReused) }
+    public func perform() async throws(OperationError) -> AccountActivityResult {
+        guard self.run.begin() else { throw OperationError(.operationReused) }
         guard let username, let authorizationProvider else {
-            throw AccountActivityError(.missingInteraction, "a username and an authorization provider are needed")
+            throw OperationError(.missingInteraction, "a username and an authorization provider are needed")
         }
         do {
             let exchange = AccountExchange(
@@ -104,7 +104,7 @@ public struct AccountActivity: SingleOperation {
             return AccountActivityResult(
                 notices: try await exchange.notices(of: username), sessions: try await exchange.sessions(of: username))
         } catch {
-            throw AccountActivityError(translating: error)
+            throw OperationError(translating: error)
         }
     }
 }
@@ -114,7 +114,7 @@ public struct AccountActivity: SingleOperation {
 public struct SessionRevocation: SingleOperation {
     private let core: ClientCore
     /// The SDK's alone.
-    public var run = OperationRun<Void, AccountActivityError>()
+    public var run = OperationRun<Void, OperationError>()
     private var sessionId: String?
     private var authorizationProvider: (any AuthorizationProvider)?
 
@@ -128,17 +128,17 @@ public struct SessionRevocation: SingleOperation {
     }
 
     /// Ends the session; `sessionUnknown` where it has ended before.
-    public func perform() async throws(AccountActivityError) {
-        guard self.run.begin() else { throw AccountActivityError(.operationReused) }
+    public func perform() async throws(OperationError) {
+        guard self.run.begin() else { throw OperationError(.operationReused) }
         guard let sessionId, let authorizationProvider else {
-            throw AccountActivityError(.missingInteraction, "a session and an authorization provider are needed")
+            throw OperationError(.missingInteraction, "a session and an authorization provider are needed")
         }
         do {
             try await AccountExchange(
                 core: self.core, recording: self.core.newRecording(), authorization: authorizationProvider
             ).endSession(sessionId)
         } catch {
-            throw AccountActivityError(translating: error)
+            throw OperationError(translating: error)
         }
     }
 }

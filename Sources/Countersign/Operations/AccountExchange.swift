@@ -45,12 +45,12 @@ struct AccountExchange: Sendable {
 
     func endSession(_ id: String) async throws {
         // Anything else would be another path of the server.
-        guard Self.isIdentifier(id) else { throw AccountActivityError(.sessionUnknown, "not an identifier") }
+        guard Self.isIdentifier(id) else { throw OperationError(.sessionUnknown, "not an identifier") }
         let path = self.core.configuration.sessionsPath
         let response = try await self.send("DELETE", path + (path.hasSuffix("/") ? "" : "/") + id)
         switch response.status {
         case 204: return
-        case 404: throw AccountActivityError(.sessionUnknown)
+        case 404: throw OperationError(.sessionUnknown, httpStatus: 404)
         default: throw Self.refused(response.status)
         }
     }
@@ -62,21 +62,21 @@ struct AccountExchange: Sendable {
         guard response.status == 200 else { throw Self.refused(response.status) }
         let type = response.header("Content-Type")?.split(separator: ";").first ?? ""
         guard type.filter({ !$0.isWhitespace }).lowercased() == "application/json" else {
-            throw AccountActivityError(.protocolError, "the answer's content type")
+            throw OperationError.fido(.protocolError, recovery: .updateApp, "the answer's content type")
         }
         let limits = JSONLimits(bytes: Self.maximumLength)
         guard case .object(let body) = try JSON(parsing: response.body, limits: limits) else {
             throw JSONError(.wrongType, "the answer is not an object")
         }
         guard try body.requiredString("username") == username else {
-            throw AccountActivityError(.protocolError, "the server's answer is about somebody else")
+            throw OperationError.fido(.protocolError, "the server's answer is about somebody else")
         }
         return try Self.objects(name, of: body).map(read)
     }
 
     private func send(_ method: String, _ path: String) async throws -> TransportResponse {
         guard let url = self.core.configuration.address(path) else {
-            throw AccountActivityError(.unknown, "the configured path is not one")
+            throw OperationError(.unknown, recovery: .correctApp, "the configured path is not one")
         }
         let response = try await self.core.channel.send(
             TransportRequest(
@@ -87,12 +87,12 @@ struct AccountExchange: Sendable {
         return response
     }
 
-    private static func refused(_ status: Int) -> AccountActivityError {
+    private static func refused(_ status: Int) -> OperationError {
         switch status {
-        case 401: AccountActivityError(.notAuthorized, "status 401")
-        case 403: AccountActivityError(.accountLocked, "status 403")
-        case 408, 429, 500...: AccountActivityError(.networkError, "status \(status)")
-        default: AccountActivityError(.protocolError, "status \(status)")
+        case 401: OperationError(.notAuthorized, httpStatus: status, "status 401")
+        case 403: OperationError(.accountLocked, httpStatus: status, "status 403")
+        case 408, 429, 500...: OperationError(.networkError, httpStatus: status, "status \(status)")
+        default: .fido(.protocolError, httpStatus: status, "status \(status)")
         }
     }
 
@@ -125,66 +125,5 @@ struct AccountExchange: Sendable {
                 default: false
                 }
             }
-    }
-}
-
-/// Why an account's activity could not be shown, or a session not be ended. Two are equal when their codes are.
-public struct AccountActivityError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What the app should do.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Base: String {
-            case notAuthorized, accountLocked, sessionUnknown, networkError, protocolError, insecureTransport
-            case missingInteraction, operationReused, userCanceled, unknown
-        }
-        private let base: Base
-        /// The authorization is too old or not of this server. Authenticate again, and give the new provider.
-        public static let notAuthorized = Self(base: .notAuthorized)
-        /// The account is locked; its browsers are signed out. Send the person to whoever runs the service.
-        public static let accountLocked = Self(base: .accountLocked)
-        /// The account has no such session: it has ended. Fetch the list again.
-        public static let sessionUnknown = Self(base: .sessionUnknown)
-        /// No answer from the server, or none that can be used. Transient: let the person try again.
-        public static let networkError = Self(base: .networkError)
-        /// The server's answer is not of this protocol, or about somebody else. Ask the person to update the app.
-        public static let protocolError = Self(base: .protocolError)
-        /// The configured address is not `https`. Nothing was sent. A mistake in the configuration.
-        public static let insecureTransport = Self(base: .insecureTransport)
-        /// A part of the operation was not given. A mistake in the app's code.
-        public static let missingInteraction = Self(base: .missingInteraction)
-        /// The operation was executed before. Make a new one. A mistake in the app's code.
-        public static let operationReused = Self(base: .operationReused)
-        /// The app cancelled the task. A session may have ended all the same.
-        public static let userCanceled = Self(base: .userCanceled)
-        /// Something else. Report it.
-        public static let unknown = Self(base: .unknown)
-        /// The code's name.
-        public var description: String { self.base.rawValue }
-    }
-
-    /// What the app should do.
-    public let code: Code
-    /// For the log: never a secret.
-    public let reason: String
-
-    /// An error of that code; `reason` must hold no secret.
-    public init(_ code: Code, _ reason: String = "") {
-        self.code = code
-        self.reason = reason
-    }
-
-    /// Code and reason.
-    public var description: String { "AccountActivityError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
-
-    init(translating error: any Error) {
-        switch error {
-        case let error as Self: self = error
-        case is CancellationError: self.init(.userCanceled, "cancelled")
-        case let error as TransportError where error.code == .insecure: self.init(.insecureTransport, error.reason)
-        case let error as TransportError: self.init(.networkError, "\(error)")
-        case let error as JSONError: self.init(.protocolError, "\(error)")
-        default: self.init(.unknown, "\(type(of: error))")
-        }
     }
 }

@@ -55,7 +55,7 @@ public struct Authentication: AuthenticationOperation {
     private let core: ClientCore
     private var username: Username?
     /// The SDK's alone.
-    public var run = OperationRun<AuthenticationResult, AuthenticationError>()
+    public var run = OperationRun<AuthenticationResult, OperationError>()
     /// The SDK's alone.
     public var screens = Screens()
 
@@ -65,9 +65,9 @@ public struct Authentication: AuthenticationOperation {
     public func username(_ username: Username) -> Self { self.with { $0.username = username } }
 
     /// Authenticates. Where the person gives up, the server has heard of it when this throws.
-    public func perform() async throws(AuthenticationError) -> AuthenticationResult {
-        guard self.run.begin() else { throw AuthenticationError(.operationReused) }
-        guard let username else { throw AuthenticationError(.missingInteraction, "no username") }
+    public func perform() async throws(OperationError) -> AuthenticationResult {
+        guard self.run.begin() else { throw OperationError(.operationReused) }
+        guard let username else { throw OperationError(.missingInteraction, "no username") }
         do {
             let recording = self.core.newRecording()
             let request = try await ServerExchange(core: self.core, recording: recording).request(
@@ -77,7 +77,7 @@ public struct Authentication: AuthenticationOperation {
                 core: self.core, recording: recording, request: request, username: username, screens: self.screens
             ).run()
         } catch {
-            throw AuthenticationError(OperationError(translating: error))
+            throw OperationError(translating: error)
         }
     }
 }

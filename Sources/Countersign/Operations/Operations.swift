@@ -103,7 +103,7 @@ public struct OutOfBandOperation: Sendable {
     private var payload: OutOfBandPayload?
     private var onRegistration: (@Sendable (OutOfBandRegistration) -> Void)?
     private var onAuthentication: (@Sendable (OutOfBandAuthentication) -> Void)?
-    private var onError: (@Sendable (OutOfBandOperationError) -> Void)?
+    private var onError: (@Sendable (OperationError) -> Void)?
 
     init(core: ClientCore) { self.core = core }
 
@@ -126,17 +126,17 @@ public struct OutOfBandOperation: Sendable {
         self.with { $0.onAuthentication = body }
     }
     /// Called with the error, for `execute()` without `await`.
-    public func onError(_ body: @escaping @Sendable (OutOfBandOperationError) -> Void) -> Self {
+    public func onError(_ body: @escaping @Sendable (OperationError) -> Void) -> Self {
         self.with { $0.onError = body }
     }
 
-    /// Redeems the token. Throws ``OutOfBandOperationError``.
+    /// Redeems the token. Throws ``OperationError``.
     ///
     /// The token goes to the configured hosts alone. A payload that came by a link, with a token that the server did
-    /// not make for one, ends here with ``OutOfBandOperationError/Code/codeCameByLink``; the server has heard of it.
+    /// not make for one, ends here with ``OperationError/Code/codeCameByLink``; the server has heard of it.
     public func execute() async throws -> Redeemed {
-        guard self.once.take() else { throw OutOfBandOperationError(.operationReused) }
-        guard let payload else { throw OutOfBandOperationError(.missingInteraction, "no payload") }
+        guard self.once.take() else { throw OperationError(.operationReused) }
+        guard let payload else { throw OperationError(.missingInteraction, "no payload") }
         do {
             let redeemData = payload.redeemData
             let recording = self.core.newRecording()
@@ -145,7 +145,7 @@ public struct OutOfBandOperation: Sendable {
             // Only the redeemed token says how it was meant to travel.
             guard !payload.isFromLink || answer.isForLinks else {
                 await exchange.decline(answer)
-                throw OutOfBandOperationError(.codeCameByLink, answer.message.dispatchChannel ?? "")
+                throw OperationError(.codeCameByLink, answer.message.dispatchChannel ?? "")
             }
             try Task.checkCancellation()
             switch answer.message.operation {
@@ -153,10 +153,10 @@ public struct OutOfBandOperation: Sendable {
                 return .registration(OutOfBandRegistration(core: self.core, answer: answer, recording: recording))
             case .authentication:
                 return .authentication(OutOfBandAuthentication(core: self.core, answer: answer, recording: recording))
-            default: throw OutOfBandOperationError(.protocolError, "the operation is neither Reg nor Auth")
+            default: throw OperationError.fido(.protocolError, "the operation is neither Reg nor Auth")
             }
         } catch {
-            throw OutOfBandOperationError(translating: error)
+            throw OperationError(translating: error)
         }
     }
 
@@ -167,17 +167,17 @@ public struct OutOfBandOperation: Sendable {
                 switch try await self.execute() as Redeemed {
                 case .registration(let operation):
                     guard let onRegistration else {
-                        throw OutOfBandOperationError(.missingInteraction, "onRegistration")
+                        throw OperationError(.missingInteraction, "onRegistration")
                     }
                     onRegistration(operation)
                 case .authentication(let operation):
                     guard let onAuthentication else {
-                        throw OutOfBandOperationError(.missingInteraction, "onAuthentication")
+                        throw OperationError(.missingInteraction, "onAuthentication")
                     }
                     onAuthentication(operation)
                 }
             } catch {
-                self.onError?(OutOfBandOperationError(translating: error))
+                self.onError?(OperationError(translating: error))
             }
         }
     }

@@ -83,14 +83,15 @@ struct ServerExchange: Sendable {
         }
     }
 
-    /// Redeems a token. Throws ``OutOfBandOperationError`` and what the transport throws.
+    /// Redeems a token. Throws ``OperationError`` and what the transport throws.
     func redeem(_ token: String, at url: URL) async throws -> ReceivedRequest {
         guard SecureChannel.isSecure(url) else {
-            throw OutOfBandOperationError(.insecureTransport, "the redeem address is not https")
+            throw OperationError.fido(
+                .insecureTransport, recovery: .warnPerson, "the redeem address is not https")
         }
         guard let authority = Configuration.authority(url), self.core.configuration.redeemHosts.contains(authority)
         else {
-            throw OutOfBandOperationError(.hostNotAllowed, "the redeem address is at another host")
+            throw OperationError(.hostNotAllowed, "the redeem address is at another host")
         }
         let response = try await self.core.channel.send(
             TransportRequest(
@@ -100,18 +101,18 @@ struct ServerExchange: Sendable {
             self.recording, noting: .tokenRedeemed)
         switch response.status {
         case 200: break
-        case 404: throw OutOfBandOperationError(.tokenUnknown)
-        case 409: throw OutOfBandOperationError(.tokenAlreadyRedeemed)
-        case 410: throw OutOfBandOperationError(.tokenExpired)
-        case 429, 500...: throw OutOfBandOperationError(.networkError, "status \(response.status)")
-        default: throw OutOfBandOperationError(.protocolError, "status \(response.status)")
+        case 404: throw OperationError(.tokenUnknown, httpStatus: 404)
+        case 409: throw OperationError(.tokenAlreadyRedeemed, httpStatus: 409)
+        case 410: throw OperationError(.tokenExpired, httpStatus: 410)
+        default: throw Self.refused(httpStatus: response.status)
         }
         guard Self.isMessage(response) else {
-            throw OutOfBandOperationError(.protocolError, "the answer's content type")
+            throw OperationError.fido(.protocolError, recovery: .updateApp, "the answer's content type")
         }
         let request = try ReturnUAFRequest(parsing: response.body)
         guard request.statusCode == .ok, request.uafRequest != nil else {
-            throw OutOfBandOperationError(.protocolError, "UAF status \(request.statusCode)")
+            throw OperationError.fido(
+                .protocolError, serverStatusCode: request.statusCode.rawValue, "UAF status \(request.statusCode)")
         }
         return ReceivedRequest(request, from: response)
     }
@@ -135,6 +136,14 @@ struct ServerExchange: Sendable {
         }
     }
 
+    /// An answer without a message, for a cause that no operation has a code of its own for.
+    private static func refused(httpStatus status: Int) -> OperationError {
+        switch status {
+        case 408, 429, 500...: OperationError(.networkError, httpStatus: status, "status \(status)")
+        default: .fido(.protocolError, httpStatus: status, "status \(status)")
+        }
+    }
+
     private var timeout: Duration { .seconds(self.core.configuration.networkTimeoutInSeconds) }
 
     private func post(
@@ -142,7 +151,7 @@ struct ServerExchange: Sendable {
         noting event: TraceEvent? = nil
     ) async throws -> TransportResponse {
         guard let url = self.core.configuration.address(path) else {
-            throw OperationError(.unknown, "the configured path is not one")
+            throw OperationError(.unknown, recovery: .correctApp, "the configured path is not one")
         }
         let headers = [("Content-Type", Self.messageType + ";charset=UTF-8"), ("Accept", Self.messageType)]
         let response = try await self.core.channel.send(
@@ -151,11 +160,13 @@ struct ServerExchange: Sendable {
                 timeout: self.timeout), self.recording, noting: event)
         switch response.status {
         case 200: break
-        case 401, 403: throw OperationError(.notAuthorized, "status \(response.status)")
-        case 408, 429, 500...: throw OperationError(.networkError, "status \(response.status)")
-        default: throw OperationError.fido(.protocolError, "status \(response.status)")
+        case 401, 403:
+            throw OperationError(.notAuthorized, httpStatus: response.status, "status \(response.status)")
+        default: throw Self.refused(httpStatus: response.status)
         }
-        guard Self.isMessage(response) else { throw OperationError.fido(.protocolError, "the answer's content type") }
+        guard Self.isMessage(response) else {
+            throw OperationError.fido(.protocolError, recovery: .updateApp, "the answer's content type")
+        }
         return response
     }
 

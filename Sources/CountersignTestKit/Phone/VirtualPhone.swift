@@ -52,7 +52,7 @@ public struct VirtualPhone: Sendable {
         self.client = try await initializer.execute()
     }
 
-    /// Redeems a payload, as after scanning it. Throws ``OutOfBandOperationError``.
+    /// Redeems a payload, as after scanning it. Throws ``OperationError``.
     public func redeem(_ payload: OutOfBandPayload) async throws -> OutOfBandOperation.Redeemed {
         try await self.client.operations.outOfBandOperation.payload(payload).execute()
     }
@@ -62,7 +62,7 @@ public struct VirtualPhone: Sendable {
         -> RegistrationResult
     {
         guard case .registration(let operation) = try await self.redeem(payload) else {
-            throw OutOfBandOperationError(.missingInteraction, "not a registration")
+            throw OperationError(.missingInteraction, "not a registration")
         }
         return try await self.ready(operation, deviceName: deviceName).execute()
     }
@@ -70,7 +70,7 @@ public struct VirtualPhone: Sendable {
     /// Redeems a payload and authenticates. Throws as the SDK does; `missingInteraction` where it is no authentication.
     public func authenticate(_ payload: OutOfBandPayload) async throws -> AuthenticationResult {
         guard case .authentication(let operation) = try await self.redeem(payload) else {
-            throw OutOfBandOperationError(.missingInteraction, "not an authentication")
+            throw OperationError(.missingInteraction, "not an authentication")
         }
         return try await self.ready(operation).execute()
     }

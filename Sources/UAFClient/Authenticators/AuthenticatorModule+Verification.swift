@@ -197,7 +197,8 @@ extension AuthenticatorModule {
                 case .cancelled:
                     throw OperationFailure(.userCancelled, of: command, "cancelled at the operating system")
                 case .lockedOut:
-                    throw OperationFailure(.userLockout, of: command, "the operating system has locked it")
+                    throw OperationFailure(
+                        .userLockout, of: command, isLockOfOperatingSystem: true, "the operating system has locked it")
                 }
             }
         }

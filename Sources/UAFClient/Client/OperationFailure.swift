@@ -10,6 +10,9 @@ public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertib
     public let asmStatus: ASMStatusCode?
     /// The authenticator that turned out to be gone, with ``UAF/ASMStatusCode/authenticatorDisconnected``.
     let disconnected: AuthenticatorModel?
+    /// With ``UAF/ErrorCode/userLockout``: whether the operating system has locked finger, face or passcode, and will
+    /// unlock them; a lock of this client's own stays.
+    public let isLockOfOperatingSystem: Bool
     /// For the log: never a secret, and nothing that a server has chosen.
     public let reason: String
 
@@ -18,15 +21,20 @@ public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertib
         self.code = code
         self.asmStatus = nil
         self.disconnected = nil
+        self.isLockOfOperatingSystem = false
         self.reason = reason
     }
 
     /// A failure that an authenticator reported.
-    init(_ status: CommandStatus, of command: CommandStatus.Command, _ reason: String) {
+    init(
+        _ status: CommandStatus, of command: CommandStatus.Command, isLockOfOperatingSystem: Bool = false,
+        _ reason: String
+    ) {
         let asmStatus = status.asmStatus(of: command)
         self.code = asmStatus.errorCode
         self.asmStatus = asmStatus
         self.disconnected = nil
+        self.isLockOfOperatingSystem = isLockOfOperatingSystem
         self.reason = reason
     }
 
@@ -35,6 +43,7 @@ public struct OperationFailure: Error, Hashable, Sendable, CustomStringConvertib
         self.code = ASMStatusCode.authenticatorDisconnected.errorCode
         self.asmStatus = .authenticatorDisconnected
         self.disconnected = model
+        self.isLockOfOperatingSystem = false
         self.reason = "the authenticator \(model.aaid) is gone"
     }
 

@@ -80,7 +80,7 @@ struct ConfigurationTests {
         let world = try await World { $0.baseUrl = url }
         let person = world.phone.person
         let operations = world.phone.client.operations
-        await #expect(throws: AuthenticationError(.fidoError, fidoErrorCode: .insecureTransport)) {
+        await #expect(throws: OperationError(.fidoError, fidoErrorCode: .insecureTransport)) {
             _ =
                 try await operations.authentication.username("alice").authenticatorSelector(person)
                 .pinUserVerifier(person).execute() as AuthenticationResult

@@ -102,19 +102,19 @@ struct AccountActivityTests {
     @Test(
         "What the server refuses has a code that says what to do",
         arguments: [
-            (401, AccountActivityError.Code.notAuthorized), (403, .accountLocked), (404, .protocolError),
-            (302, .protocolError), (408, .networkError), (429, .networkError), (500, .networkError),
-            (503, .networkError),
+            (401, OperationError(.notAuthorized)), (403, OperationError(.accountLocked)), (404, .fido(.protocolError)),
+            (302, .fido(.protocolError)), (408, OperationError(.networkError)), (429, OperationError(.networkError)),
+            (500, OperationError(.networkError)), (503, OperationError(.networkError)),
         ])
-    func refusals(status: Int, code: AccountActivityError.Code) async throws {
+    func refusals(status: Int, error: OperationError) async throws {
         let refused = Self.json("{}", status: status)
         for world in [try await Self.world(notices: refused), try await Self.world(sessions: refused)] {
-            await #expect(throws: AccountActivityError(code)) {
+            await #expect(throws: error) {
                 try await Self.activity(world).execute() as AccountActivityResult
             }
         }
         let world = try await Self.world(delete: refused)
-        await #expect(throws: AccountActivityError(status == 404 ? .sessionUnknown : code)) {
+        await #expect(throws: status == 404 ? OperationError(.sessionUnknown) : error) {
             try await Self.revocation(world).execute() as Void
         }
     }
@@ -136,7 +136,7 @@ struct AccountActivityTests {
         ])
     func malformedSessions(body: String) async throws {
         let world = try await Self.world(sessions: Self.json(body))
-        await #expect(throws: AccountActivityError(.protocolError)) {
+        await #expect(throws: OperationError.fido(.protocolError)) {
             try await Self.activity(world).execute() as AccountActivityResult
         }
     }
@@ -150,7 +150,7 @@ struct AccountActivityTests {
         ])
     func malformedNotices(answer: TransportResponse) async throws {
         let world = try await Self.world(notices: answer)
-        await #expect(throws: AccountActivityError(.protocolError)) {
+        await #expect(throws: OperationError.fido(.protocolError)) {
             try await Self.activity(world).execute() as AccountActivityResult
         }
     }
@@ -158,7 +158,7 @@ struct AccountActivityTests {
     @Test("An answer longer than any list is refused")
     func tooLong() async throws {
         let world = try await Self.world(notices: Self.json(String(repeating: " ", count: 262_145)))
-        await #expect(throws: AccountActivityError(.networkError)) {
+        await #expect(throws: OperationError(.networkError)) {
             try await Self.activity(world).execute() as AccountActivityResult
         }
     }
@@ -170,7 +170,7 @@ struct AccountActivityTests {
         ])
     func foreignIdentifiers(id: String) async throws {
         let world = try await Self.world()
-        await #expect(throws: AccountActivityError(.sessionUnknown)) {
+        await #expect(throws: OperationError(.sessionUnknown)) {
             try await Self.revocation(world, id).execute() as Void
         }
         #expect(await world.server.requests.isEmpty)
@@ -184,7 +184,7 @@ struct AccountActivityTests {
             operations.accountActivity.username("alice"),
             operations.accountActivity.authorizationProvider(Self.provider),
         ] {
-            await #expect(throws: AccountActivityError(.missingInteraction)) {
+            await #expect(throws: OperationError(.missingInteraction)) {
                 try await activity.execute() as AccountActivityResult
             }
         }
@@ -192,28 +192,28 @@ struct AccountActivityTests {
             operations.sessionRevocation.sessionId("s2"),
             operations.sessionRevocation.authorizationProvider(Self.provider),
         ] {
-            await #expect(throws: AccountActivityError(.missingInteraction)) { try await revocation.execute() as Void }
+            await #expect(throws: OperationError(.missingInteraction)) { try await revocation.execute() as Void }
         }
         #expect(await world.server.requests.isEmpty)
         let activity = Self.activity(world)
         _ = try await activity.execute() as AccountActivityResult
-        await #expect(throws: AccountActivityError(.operationReused)) {
+        await #expect(throws: OperationError(.operationReused)) {
             try await activity.execute() as AccountActivityResult
         }
         let revocation = Self.revocation(world)
         try await revocation.execute() as Void
-        await #expect(throws: AccountActivityError(.operationReused)) { try await revocation.execute() as Void }
+        await #expect(throws: OperationError(.operationReused)) { try await revocation.execute() as Void }
     }
 
     @Test("No network, an insecure address and a cancelled task are told apart")
     func transport() async throws {
         let unreachable = try await World()
         await unreachable.server.intercept { _ in throw TransportError(.unreachable, "no connection") }
-        await #expect(throws: AccountActivityError(.networkError)) {
+        await #expect(throws: OperationError(.networkError)) {
             try await Self.activity(unreachable).execute() as AccountActivityResult
         }
         let insecure = try await Self.world { $0.baseUrl = URL(string: "http://id.example.com")! }
-        await #expect(throws: AccountActivityError(.insecureTransport)) {
+        await #expect(throws: OperationError.fido(.insecureTransport)) {
             try await Self.revocation(insecure).execute() as Void
         }
         #expect(await insecure.server.requests.isEmpty)
@@ -222,7 +222,7 @@ struct AccountActivityTests {
             withUnsafeCurrentTask { $0?.cancel() }
             try await Self.revocation(world).execute() as Void
         }
-        await #expect(throws: AccountActivityError(.userCanceled)) { try await task.value }
+        await #expect(throws: OperationError.fido(.userCanceled)) { try await task.value }
     }
 
     @Test("Without await each ends in one call")
@@ -242,11 +242,11 @@ struct AccountActivityTests {
             Self.activity(world, username: "bob").onSuccess { _ in continuation.resume(returning: nil) }
                 .onError { continuation.resume(returning: $0) }.execute()
         }
-        #expect(error == AccountActivityError(.protocolError))
+        #expect(error == OperationError.fido(.protocolError))
         let unknown = await withCheckedContinuation { continuation in
             Self.revocation(world, "a/b").onSuccess { continuation.resume(returning: nil) }
                 .onError { continuation.resume(returning: $0) }.execute()
         }
-        #expect(unknown == AccountActivityError(.sessionUnknown))
+        #expect(unknown == OperationError(.sessionUnknown))
     }
 }

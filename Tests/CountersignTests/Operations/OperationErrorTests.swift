@@ -1,6 +1,9 @@
+import Ceremony
 import Countersign
 import CountersignTestKit
+import Foundation
 import Testing
+import UAFClient
 
 @Suite("Decision 10: an app's catch clauses around an operation")
 struct OperationErrorTests {
@@ -35,5 +38,105 @@ struct OperationErrorTests {
         let used = try await ready()
         _ = try await Self.confirm(used)
         await #expect(throws: OperationError(.operationReused)) { _ = try await Self.confirm(used) }
+    }
+}
+
+@Suite("Operations parity 32, 34, 54, 57: one error for every operation, with what the app does about it")
+struct ErrorRecoveryTests {
+    private static let codes: [OperationError.Code] = [
+        .networkError, .notAuthorized, .userNotRegisteredInServer, .userAlreadyRegisteredInAnotherServer, .tokenExpired,
+        .tokenAlreadyRedeemed, .tokenUnknown, .hostNotAllowed, .codeCameByLink, .accountLocked, .sessionUnknown,
+        .missingInteraction, .operationReused, .storageError, .unknown,
+    ]
+    private static let fidoCodes: [FidoErrorCode] = [
+        .insecureTransport, .userCanceled, .unsupportedVersion, .noSuitableAuthenticator, .protocolError,
+        .untrustedFacetId, .keyDisappearedPermanently, .authenticatorAccessDenied, .invalidTransactionContent,
+        .userNotResponsive, .insufficientAuthenticatorResources, .userLockout, .userNotEnrolled, .unknown,
+    ]
+    private static let errors =
+        Self.codes.map { OperationError($0, "secret-reason") } + Self.fidoCodes.map { .fido($0, "secret-reason") }
+
+    @Test("The errors' names of one operation alone are the same type")
+    func aliases() {
+        #expect(AuthenticationError(.networkError) == OperationError(.networkError))
+        #expect(OutOfBandOperationError(.tokenExpired) == OperationError(.tokenExpired))
+        #expect(AccountActivityError(.sessionUnknown) == OperationError(.sessionUnknown))
+    }
+
+    @Test("Each has a sentence of its own and advice for the person, without what is for the log")
+    func sentences() {
+        for error in Self.errors {
+            let sentence = error.localizedDescription
+            #expect(sentence.hasSuffix("."), "\(error)")
+            #expect(error.recoverySuggestion?.hasSuffix(".") == true, "\(error)")
+            #expect(!sentence.contains("secret-reason") && !sentence.contains("OperationError"))
+        }
+        let different = Set(Self.errors.map(\.localizedDescription))
+        // A code that says nothing has the sentence of the other one that says nothing.
+        #expect(different.count == Self.errors.count - 1)
+        #expect(InitializationError(.storageInUse).localizedDescription == "Another program uses this device's keys.")
+        #expect(
+            DeleteAuthenticatorError(.unknownUsername, "x").localizedDescription
+                == "This device has no account of that name.")
+        #expect(
+            OutOfBandPayloadError(.malformedPayload, "x").localizedDescription == "That is not a code of this product.")
+    }
+
+    @Test("Every recovery is one that some error asks for, and a caller's own choice stands")
+    func recoveries() {
+        var all = Set(Self.errors.map(\.recovery))
+        all.insert(OperationError.fido(.userLockout, recovery: .unlockDevice).recovery)
+        #expect(all == Set(OperationError.Recovery.allCases))
+        #expect(OperationError.fido(.protocolError).recovery == .tryAgain)
+        #expect(OperationError.fido(.protocolError, serverStatusCode: 1403).recovery == .contactService)
+    }
+
+    /// Types the wrong PIN again as soon as one is taken.
+    private struct WrongPins: PinUserVerifier {
+        let clock: FakeClock
+
+        func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler) {
+            if case .lastAttemptFailed(_, let seconds) = context.authenticatorProtectionStatus {
+                self.clock.advance(by: .seconds(seconds))
+            }
+            handler.verifyPin("000000")
+        }
+    }
+
+    @Test("A lock of the SDK and a lock of the operating system have different ways out")
+    func locks() async throws {
+        let world = try await World()
+        try await world.enroll()
+        let operation = try await world.operation(try await world.server.authentication())
+        let error = await operationError {
+            _ =
+                try await world.phone.ready(operation).pinUserVerifier(WrongPins(clock: world.phone.clock)).execute()
+                as AuthenticationResult
+        }
+        #expect(error == .fido(.userLockout) && error?.recovery == .replaceLockedKey)
+
+        let other = try await World()
+        try await other.enroll("alice", [World.face])
+        other.phone.camera.feel(.lockedOut)
+        let payload = try await other.server.authentication()
+        let locked = await operationError { _ = try await other.phone.authenticate(payload) }
+        #expect(locked == .fido(.userLockout) && locked?.recovery == .unlockDevice)
+    }
+
+    @Test("The HTTP status of the answer is told, and whoever asked in the app gets it by the same type")
+    func httpStatus() async throws {
+        let world = try await World()
+        try await world.enroll()
+        let used = try await world.server.authentication()
+        _ = try await world.phone.redeem(used)
+        let twice = await operationError { _ = try await world.phone.redeem(used) }
+        #expect(twice?.httpStatus == 409 && twice?.recovery == .warnPerson)
+        for (status, code) in [(503, OperationError.Code.networkError), (403, .notAuthorized)] {
+            await world.server.stopIntercepting()
+            await world.server.intercept { _ in TransportResponse(status: status, headers: [], body: []) }
+            let error = await operationError { _ = try await world.phone.authenticate(username: "alice") }
+            #expect(error?.code == code && error?.httpStatus == status)
+            #expect(error.map { "\($0)" }?.contains("HTTP \(status)") == true)
+        }
     }
 }

@@ -8,12 +8,12 @@ import UAFClient
 
 @Suite("Operations parity 7, 26, 34, 35: reading a payload and redeeming its token")
 struct OutOfBandOperationTests {
-    private func redeemError(_ world: World, _ payload: OutOfBandPayload) async -> OutOfBandOperationError.Code? {
+    private func redeemError(_ world: World, _ payload: OutOfBandPayload) async -> OperationError? {
         do {
             _ = try await world.phone.redeem(payload)
             return nil
         } catch {
-            return (error as? OutOfBandOperationError)?.code
+            return error as? OperationError
         }
     }
 
@@ -27,24 +27,24 @@ struct OutOfBandOperationTests {
         let world = try await World()
         let used = try await world.server.authentication()
         _ = try await world.phone.redeem(used)
-        #expect(await self.redeemError(world, used) == .tokenAlreadyRedeemed)
+        #expect(await self.redeemError(world, used) == OperationError(.tokenAlreadyRedeemed))
         let old = try await world.server.authentication()
         await world.server.expire(old)
-        #expect(await self.redeemError(world, old) == .tokenExpired)
+        #expect(await self.redeemError(world, old) == OperationError(.tokenExpired))
         let unknown = try self.payload("https://id.example.com/token/redeem/authentication")
-        #expect(await self.redeemError(world, unknown) == .tokenUnknown)
+        #expect(await self.redeemError(world, unknown) == OperationError(.tokenUnknown))
     }
 
     @Test("Of many that redeem one token at once exactly one wins")
     func oneWinner() async throws {
         let world = try await World()
         let payload = try await world.server.authentication()
-        let codes = await withTaskGroup(of: OutOfBandOperationError.Code?.self) { group in
+        let codes = await withTaskGroup(of: OperationError?.self) { group in
             for _ in 0..<50 { group.addTask { await self.redeemError(world, payload) } }
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(codes.filter { $0 == nil }.count == 1)
-        #expect(codes.filter { $0 == .tokenAlreadyRedeemed }.count == 49)
+        #expect(codes.filter { $0 == OperationError(.tokenAlreadyRedeemed) }.count == 49)
     }
 
     @Test(
@@ -55,7 +55,7 @@ struct OutOfBandOperationTests {
         ])
     func foreignHost(address: String) async throws {
         let world = try await World()
-        #expect(await self.redeemError(world, try self.payload(address)) == .hostNotAllowed)
+        #expect(await self.redeemError(world, try self.payload(address)) == OperationError(.hostNotAllowed))
         #expect(await world.server.requests.isEmpty)
     }
 
@@ -66,7 +66,7 @@ struct OutOfBandOperationTests {
         ])
     func insecure(address: String) async throws {
         let world = try await World()
-        #expect(await self.redeemError(world, try self.payload(address)) == .insecureTransport)
+        #expect(await self.redeemError(world, try self.payload(address)) == .fido(.insecureTransport))
         #expect(await world.server.requests.isEmpty)
     }
 
@@ -74,7 +74,7 @@ struct OutOfBandOperationTests {
     func configuredHosts() async throws {
         let world = try await World { $0.redeemHosts.insert("backup.example.com") }
         let payload = try self.payload("https://BACKUP.example.com:443/token/redeem/authentication")
-        #expect(await self.redeemError(world, payload) == .tokenUnknown)
+        #expect(await self.redeemError(world, payload) == OperationError(.tokenUnknown))
         #expect(await world.server.requests.count == 1)
     }
 
@@ -93,15 +93,20 @@ struct OutOfBandOperationTests {
     @Test(
         "An answer that is not a UAF request is a typed error",
         arguments: [
-            (200, "application/json", "{}", OutOfBandOperationError.Code.protocolError),
-            (200, "application/fido+uaf", "", .protocolError), (200, "application/fido+uaf", "{}", .protocolError),
-            (200, "application/fido+uaf", #"{"statusCode":1200,"op":"Auth"}"#, .protocolError),
-            (200, "application/fido+uaf", #"{"statusCode":1500,"op":"Auth","uafRequest":"[]"}"#, .protocolError),
-            (200, "application/fido+uaf", #"{"statusCode":1200,"op":"Dereg","uafRequest":"[]"}"#, .protocolError),
-            (301, "", "", .protocolError), (400, "", "", .protocolError), (429, "", "", .networkError),
-            (500, "", "", .networkError), (503, "", "", .networkError),
+            (200, "application/json", "{}", OperationError.fido(.protocolError)),
+            (200, "application/fido+uaf", "", .fido(.protocolError)),
+            (200, "application/fido+uaf", "{}", .fido(.protocolError)),
+            (200, "application/fido+uaf", #"{"statusCode":1200,"op":"Auth"}"#, .fido(.protocolError)),
+            (200, "application/fido+uaf", #"{"statusCode":1500,"op":"Auth","uafRequest":"[]"}"#, .fido(.protocolError)),
+            (
+                200, "application/fido+uaf", #"{"statusCode":1200,"op":"Dereg","uafRequest":"[]"}"#,
+                .fido(.protocolError)
+            ),
+            (301, "", "", .fido(.protocolError)), (400, "", "", .fido(.protocolError)),
+            (429, "", "", OperationError(.networkError)),
+            (500, "", "", OperationError(.networkError)), (503, "", "", OperationError(.networkError)),
         ])
-    func strangeAnswers(status: Int, type: String, body: String, expected: OutOfBandOperationError.Code) async throws {
+    func strangeAnswers(status: Int, type: String, body: String, expected: OperationError) async throws {
         let world = try await World()
         await world.server.intercept { _ in
             TransportResponse(status: status, headers: [("Content-Type", type)], body: Array(body.utf8))
@@ -114,8 +119,9 @@ struct OutOfBandOperationTests {
     func network() async throws {
         let world = try await World()
         for (error, expected) in [
-            (TransportError(.unreachable, ""), OutOfBandOperationError.Code.networkError),
-            (TransportError(.timedOut, ""), .networkError), (TransportError(.untrustedServer, ""), .networkError),
+            (TransportError(.unreachable, ""), OperationError(.networkError)),
+            (TransportError(.timedOut, ""), OperationError(.networkError)),
+            (TransportError(.untrustedServer, ""), OperationError(.networkError)),
         ] {
             await world.server.stopIntercepting()
             await world.server.intercept { _ in throw error }
@@ -126,10 +132,10 @@ struct OutOfBandOperationTests {
             TransportResponse(
                 status: 200, headers: [], body: [UInt8](repeating: 32, count: request.maximumResponseLength + 1))
         }
-        #expect(await self.redeemError(world, try await world.server.authentication()) == .networkError)
+        #expect(await self.redeemError(world, try await world.server.authentication()) == OperationError(.networkError))
         await world.server.stopIntercepting()
         await world.server.intercept { _ in throw CancellationError() }
-        #expect(await self.redeemError(world, try await world.server.authentication()) == .userCanceled)
+        #expect(await self.redeemError(world, try await world.server.authentication()) == .fido(.userCanceled))
     }
 
     @Test(
@@ -141,16 +147,16 @@ struct OutOfBandOperationTests {
         let asked = world.phone.person.asked.count
         let payload = try await world.server.authentication(channel: channel)
         let link = try OutOfBandPayload(link: payload.link(base: "https://id.example.com"))
-        #expect(await self.redeemError(world, link) == .codeCameByLink)
+        #expect(await self.redeemError(world, link) == OperationError(.codeCameByLink))
         #expect(await world.server.clientErrorCodes == [6])
         #expect(await world.server.requests.last?.url.path() == "/uaf/1.1/authentication/")
         #expect(world.phone.person.asked.count == asked)
-        #expect(await self.redeemError(world, payload) == .tokenAlreadyRedeemed, "the token is spent")
+        #expect(await self.redeemError(world, payload) == OperationError(.tokenAlreadyRedeemed), "the token is spent")
 
         let registration = try await world.server.registration(
             for: "bob", policy: World.policy([[World.pin]]), channel: channel)
         let other = try OutOfBandPayload(scanned: registration.link(base: "https://id.example.com"))
-        #expect(await self.redeemError(world, other) == .codeCameByLink)
+        #expect(await self.redeemError(world, other) == OperationError(.codeCameByLink))
         #expect(await world.server.clientErrorCodes == [6, 6])
         #expect(await world.server.requests.last?.url.path() == "/uaf/1.1/registration/")
     }
@@ -173,10 +179,10 @@ struct OutOfBandOperationTests {
     func usage() async throws {
         let world = try await World()
         let operation = world.phone.client.operations.outOfBandOperation
-        await #expect(throws: OutOfBandOperationError(.missingInteraction)) {
+        await #expect(throws: OperationError(.missingInteraction)) {
             _ = try await operation.execute() as OutOfBandOperation.Redeemed
         }
-        await #expect(throws: OutOfBandOperationError(.operationReused)) {
+        await #expect(throws: OperationError(.operationReused)) {
             _ = try await operation.execute() as OutOfBandOperation.Redeemed
         }
     }

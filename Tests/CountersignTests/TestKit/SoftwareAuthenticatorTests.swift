@@ -162,7 +162,7 @@ struct VirtualPhoneTests {
         let authentication = try await world.server.authentication()
         try await world.phone.scan(authentication.link(base: "https://id.example.com"))
         #expect(await world.server.accepted.map(\.username) == ["alice"])
-        await #expect(throws: OutOfBandOperationError(.tokenAlreadyRedeemed)) {
+        await #expect(throws: OperationError(.tokenAlreadyRedeemed)) {
             try await world.phone.scan(authentication.link(base: "https://id.example.com"))
         }
     }
@@ -170,10 +170,10 @@ struct VirtualPhoneTests {
     @Test("A payload for the other operation is a mistake that is told")
     func wrongOperation() async throws {
         let world = try await World()
-        await #expect(throws: OutOfBandOperationError(.missingInteraction)) {
+        await #expect(throws: OperationError(.missingInteraction)) {
             _ = try await world.phone.enroll(try await world.server.authentication())
         }
-        await #expect(throws: OutOfBandOperationError(.missingInteraction)) {
+        await #expect(throws: OperationError(.missingInteraction)) {
             _ = try await world.phone.authenticate(
                 try await world.server.registration(for: "alice", policy: VirtualServer.anything))
         }

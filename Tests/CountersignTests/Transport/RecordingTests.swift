@@ -89,7 +89,7 @@ struct RecordingTests {
         let payload = try OutOfBandPayload(
             redeemData: OutOfBandPayload.RedeemData(
                 token: "token", redeemUrl: try #require(URL(string: "https://elsewhere.example/token/redeem"))))
-        await #expect(throws: OutOfBandOperationError(.hostNotAllowed)) {
+        await #expect(throws: OperationError(.hostNotAllowed)) {
             _ = try await recorded.world.phone.redeem(payload)
         }
         #expect(try recorded.events().isEmpty)

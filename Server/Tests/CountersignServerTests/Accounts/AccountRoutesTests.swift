@@ -82,7 +82,7 @@ struct AccountRoutesTests {
             #expect(try await self.userinfo(kept, client).status == .ok)
             #expect(try await other.get(party.authorizeAddress()).redirectParameters["code"] != nil)
             #expect(try await self.activity(phone).sessions.map(\.browser) == ["Firefox on Windows"])
-            await #expect(throws: AccountActivityError(.sessionUnknown)) {
+            await #expect(throws: OperationError(.sessionUnknown)) {
                 try await phone.client.operations.sessionRevocation.sessionId(session.id)
                     .authorizationProvider(try await self.authorization(phone)).execute() as Void
             }
@@ -186,7 +186,7 @@ struct AccountRoutesTests {
             let locked = try await client.send(method, path, headers: try self.header(provider))
             #expect(locked.response.status == .forbidden)
             #expect(locked.object["type"] == .string("urn:countersign:error:locked"))
-            await #expect(throws: AccountActivityError(.accountLocked)) {
+            await #expect(throws: OperationError(.accountLocked)) {
                 try await phone.client.operations.accountActivity.username("alice").authorizationProvider(provider)
                     .execute() as AccountActivityResult
             }

@@ -113,14 +113,14 @@ struct SignInFlowTests {
             let (request, page) = try await server.signInPage(attacker, try await server.relyingParty())
             // The attacker makes a link of a code that may cross devices.
             let link = try server.typedPayload(page).link(base: "http://localhost:8080")
-            await #expect(throws: OutOfBandOperationError(.codeCameByLink)) {
+            await #expect(throws: OperationError(.codeCameByLink)) {
                 _ = try await phone.authenticate(try OutOfBandPayload(link: link))
             }
             #expect(phone.person.asked.allSatisfy { $0.requester == nil }, "nobody is asked")
 
             let waiting = try await attacker.get("/sign-in/wait?request=\(request)")
             #expect(try waiting.attribute("data-state", of: "state") == "failed")
-            await #expect(throws: OutOfBandOperationError(.tokenAlreadyRedeemed)) {
+            await #expect(throws: OperationError(.tokenAlreadyRedeemed)) {
                 _ = try await phone.authenticate(try server.typedPayload(page))
             }
             let completed = try await attacker.get("/sign-in/complete?request=\(request)")
@@ -304,7 +304,7 @@ struct SignInFlowTests {
             let renewed = try await browser.get("/sign-in/wait?request=\(request)")
             #expect(try renewed.attribute("data-state", of: "state") == "waiting")
             #expect(try renewed.words(of: "typed-code") != page.words(of: "typed-code"))
-            await #expect(throws: OutOfBandOperationError.self) {
+            await #expect(throws: OperationError.self) {
                 try await phone.authenticate(try server.typedPayload(page))
             }
             _ = try await phone.authenticate(try server.typedPayload(renewed))
@@ -333,7 +333,7 @@ struct SignInFlowTests {
             #expect(cancelled.status == .seeOther)
             #expect(cancelled.redirectParameters["error"] == "access_denied")
             #expect(cancelled.redirectParameters["state"] == "st-1")
-            await #expect(throws: OutOfBandOperationError.self) {
+            await #expect(throws: OperationError.self) {
                 try await phone.authenticate(try server.typedPayload(page))
             }
             #expect(try await browser.get("/sign-in?request=\(request)").status == .notFound)

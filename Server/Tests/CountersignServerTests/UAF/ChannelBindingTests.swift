@@ -29,7 +29,7 @@ struct ChannelBindingTests {
         do {
             _ = try await Self.authenticate(phone)
             return nil
-        } catch let error as AuthenticationError {
+        } catch let error as OperationError {
             guard let code = error.serverStatusCode else { throw error }
             return code
         }

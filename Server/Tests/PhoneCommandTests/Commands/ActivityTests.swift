@@ -21,12 +21,14 @@ struct ActivityTests {
     @Test(
         "Each refusal has its ending",
         arguments: [
-            (AccountActivityError.Code.sessionUnknown, Ending.notFound, "session-unknown"),
-            (.accountLocked, .refused, "account-locked"), (.notAuthorized, .refused, "not-authorized"),
-            (.networkError, .unreachable, "unreachable"), (.protocolError, .refused, "protocol-error"),
+            (OperationError(.sessionUnknown), Ending.notFound, "session-unknown"),
+            (OperationError(.accountLocked), .refused, "account-locked"),
+            (OperationError(.notAuthorized), .refused, "not-authorized"),
+            (OperationError(.networkError), .unreachable, "unreachable"),
+            (.fido(.protocolError), .refused, "protocol-error"),
         ])
-    func endings(code: AccountActivityError.Code, ending: Ending, reason: String) {
-        let refusal = Refusal(AccountActivityError(code))
+    func endings(error: OperationError, ending: Ending, reason: String) {
+        let refusal = Refusal(error)
         #expect(refusal.status == ending)
         #expect(refusal.reason == reason)
     }

@@ -31,7 +31,7 @@ struct PhoneTerminalTests {
         { $0.list([(name: $1, value: $1)]) }, { $0.box(title: $1, text: $1) },
         { $0.table(title: $1, rows: [(name: $1, value: $1)]) },
         { $0.failure(Refusal(OperationError(.unknown, $1)).sentence) },
-        { $0.failure(Refusal(OutOfBandOperationError(.protocolError, $1)).sentence) },
+        { $0.failure(Refusal(OperationError.fido(.protocolError, $1)).sentence) },
         { $0.failure(Refusal(TransportError(.unreachable, $1)).sentence) },
     ]
 

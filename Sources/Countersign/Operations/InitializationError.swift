@@ -1,0 +1,67 @@
+import UAFClient
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Why the client could not be initialised. Two are equal when their codes are.
+public struct InitializationError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What the app should do.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        fileprivate enum Base: String {
+            case invalidConfiguration, storageInUse, storageCorrupt, storageUnavailable, operationReused
+        }
+        fileprivate let base: Base
+        /// The configuration is missing, incomplete or wrong. A mistake in the app.
+        public static let invalidConfiguration = Self(base: .invalidConfiguration)
+        /// Another process uses the storage. Wait for it to end.
+        public static let storageInUse = Self(base: .storageInUse)
+        /// What is stored cannot be opened. The enrolments are lost; the app wipes the storage and enrols again.
+        public static let storageCorrupt = Self(base: .storageCorrupt)
+        /// The storage failed. Transient; try again later.
+        public static let storageUnavailable = Self(base: .storageUnavailable)
+        /// The initializer was executed before. A mistake in the app's code.
+        public static let operationReused = Self(base: .operationReused)
+        public var description: String { self.base.rawValue }
+    }
+
+    /// What happened, and what to do about it.
+    public let code: Code
+    /// For the log: never a secret.
+    public let reason: String
+
+    /// An error of that code; `reason` goes to the log alone.
+    public init(_ code: Code, _ reason: String = "") {
+        self.code = code
+        self.reason = reason
+    }
+
+    init(_ error: StorageError) {
+        let code: Code =
+            switch error.code {
+            case .inUse: .storageInUse
+            case .corrupt: .storageCorrupt
+            default: .storageUnavailable
+            }
+        self.init(code, error.reason)
+    }
+
+    public var description: String { "InitializationError.\(self.code): \(self.reason)" }
+    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
+}
+
+extension InitializationError: LocalizedError {
+    /// What happened, in English and fit to be shown.
+    public var errorDescription: String? {
+        switch self.code.base {
+        case .invalidConfiguration: "This app is not configured rightly."
+        case .storageInUse: "Another program uses this device's keys."
+        case .storageCorrupt: "What is stored on this device cannot be opened."
+        case .storageUnavailable: "This device's storage failed."
+        case .operationReused: "This was done before."
+        }
+    }
+}

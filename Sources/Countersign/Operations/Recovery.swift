@@ -1,0 +1,150 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+extension OperationError {
+    /// What an app does about an error: one `switch` over all of them is the whole of its error handling.
+    public enum Recovery: Hashable, Sendable, CaseIterable {
+        /// Nothing: the person gave up.
+        case nothing
+        /// Transient: let the person try again.
+        case tryAgain
+        /// The code is of no use any more: ask the person to have a new one shown, where the first one was.
+        case haveCodeShownAgain
+        /// Somebody may be trying to sign in as this person: warn them, and let them start anew themselves.
+        case warnPerson
+        /// Authenticate the person in the app, and give the new authorization provider to a new operation.
+        case authenticate
+        /// Let the person choose another authenticator, or enrol one that the service accepts.
+        case chooseAnotherAuthenticator
+        /// The key is of no use any more: ask the person to enrol this device again.
+        case enrollAgain
+        /// Too many wrong tries have locked the key: only a new enrolment takes its place.
+        case replaceLockedKey
+        /// The operating system has locked finger, face or passcode: ask the person to unlock the device, and to try
+        /// again.
+        case unlockDevice
+        /// Nothing is enrolled with the operating system: ask the person to enrol a finger, a face or a passcode there.
+        case enrollWithOperatingSystem
+        /// There is no room, or the name is taken on this device: let the person delete an account or an authenticator
+        /// here, and try again.
+        case deleteAnother
+        /// Only the service can help: send the person there.
+        case contactService
+        /// App and server do not understand each other: ask the person to update the app.
+        case updateApp
+        /// A mistake in the app's code or in its configuration, or in the server's: nothing for the person to do.
+        case correctApp
+        /// Not known. Report it to the app's developers, with the error's description.
+        case report
+    }
+}
+
+extension OperationError.Recovery {
+    init(of code: OperationError.Code, _ fidoErrorCode: FidoErrorCode?, serverStatusCode: Int?) {
+        self =
+            switch code.base {
+            case .fidoError: Self(of: fidoErrorCode ?? .unknown, serverStatusCode: serverStatusCode)
+            case .networkError, .storageError, .sessionUnknown: .tryAgain
+            case .notAuthorized: .authenticate
+            case .userNotRegisteredInServer: .enrollAgain
+            case .userAlreadyRegisteredInAnotherServer: .deleteAnother
+            case .tokenExpired, .tokenUnknown: .haveCodeShownAgain
+            case .tokenAlreadyRedeemed, .hostNotAllowed, .codeCameByLink: .warnPerson
+            case .accountLocked: .contactService
+            case .missingInteraction, .operationReused: .correctApp
+            case .unknown: .report
+            }
+    }
+
+    private init(of code: FidoErrorCode, serverStatusCode: Int?) {
+        self =
+            switch code {
+            case .userCanceled: .nothing
+            case .userNotResponsive: .tryAgain
+            // The server has judged: a further try would be judged alike.
+            case .protocolError: serverStatusCode == nil ? .tryAgain : .contactService
+            case .unsupportedVersion: .updateApp
+            case .noSuitableAuthenticator, .authenticatorAccessDenied: .chooseAnotherAuthenticator
+            case .keyDisappearedPermanently: .enrollAgain
+            case .userLockout: .replaceLockedKey
+            case .userNotEnrolled: .enrollWithOperatingSystem
+            case .insufficientAuthenticatorResources: .deleteAnother
+            case .invalidTransactionContent: .contactService
+            case .insecureTransport, .untrustedFacetId: .correctApp
+            default: .report
+            }
+    }
+
+    /// What a person does, in a sentence.
+    var suggestion: String {
+        switch self {
+        case .nothing: "There is nothing to do."
+        case .tryAgain: "Try again."
+        case .haveCodeShownAgain: "Have a new code shown where you started."
+        case .warnPerson:
+            "Somebody may be trying to sign in as you. Only scan codes from pages that you have opened yourself."
+        case .authenticate: "Confirm first that it is you."
+        case .chooseAnotherAuthenticator: "Choose another way to confirm that it is you."
+        case .enrollAgain: "Enrol this device again."
+        case .replaceLockedKey: "Enrol this device again: the new key takes the place of the locked one."
+        case .unlockDevice: "Lock this device, unlock it, and try again."
+        case .enrollWithOperatingSystem: "Set up a finger, a face or a passcode in this device's settings first."
+        case .deleteAnother: "Delete an account or an authenticator in this app first."
+        case .contactService: "Ask the service that you wanted to use."
+        case .updateApp: "Update this app."
+        case .correctApp, .report: "Tell the makers of this app."
+        }
+    }
+}
+
+extension OperationError: LocalizedError {
+    /// What happened, in English and fit to be shown: nothing of it comes from the server.
+    public var errorDescription: String? {
+        switch self.code.base {
+        case .fidoError: self.fidoErrorCode?.sentence ?? FidoErrorCode.unknown.sentence
+        case .networkError: "The server does not answer."
+        case .notAuthorized: "The server wants to know first who you are."
+        case .userNotRegisteredInServer: "The server does not know this device any more."
+        case .userAlreadyRegisteredInAnotherServer: "This device has an account of that name at another server."
+        case .tokenExpired: "The code has expired."
+        case .tokenAlreadyRedeemed: "The code was used before, perhaps by somebody else."
+        case .tokenUnknown: "The server does not know this code."
+        case .hostNotAllowed: "The code points to a server that this app does not trust."
+        case .codeCameByLink: "This code is for scanning, and came in a link. Nobody was signed in."
+        case .accountLocked: "The account is locked."
+        case .sessionUnknown: "There is no such session, or it has ended."
+        case .missingInteraction: "This app did not ask what it had to ask. Nothing was signed."
+        case .operationReused: "This was done before."
+        case .storageError: "This device's storage failed."
+        case .unknown: FidoErrorCode.unknown.sentence
+        }
+    }
+
+    /// What a person does about it, in English and fit to be shown.
+    public var recoverySuggestion: String? { self.recovery.suggestion }
+}
+
+extension FidoErrorCode {
+    fileprivate var sentence: String {
+        switch self {
+        case .insecureTransport: "The server's address is not secure. Nothing was sent."
+        case .userCanceled: "You said no."
+        case .unsupportedVersion: "The server speaks another version of the protocol."
+        case .noSuitableAuthenticator: "Nothing on this device can answer that."
+        case .protocolError: "The server refused, or its answer makes no sense."
+        case .untrustedFacetId: "The server does not trust this app."
+        case .keyDisappearedPermanently:
+            "The key is gone, because the enrolled fingers, faces or passcode have changed."
+        case .authenticatorAccessDenied: "The authenticator refused."
+        case .invalidTransactionContent: "What is to be confirmed cannot be shown safely. Nothing was signed."
+        case .userNotResponsive: "Nobody answered in time."
+        case .insufficientAuthenticatorResources: "There is no room for another key."
+        case .userLockout: "Too many wrong tries."
+        case .userNotEnrolled: "No finger, face or passcode is set up on this device."
+        default: "Something went wrong."
+        }
+    }
+}
