@@ -9,6 +9,7 @@ let protocols: Target.Dependency = .product(name: "CountersignProtocols", packag
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let relyingParty: Target.Dependency = .product(name: "UAFRelyingParty", package: "countersign-server")
+let secp256k1TestKeys: Target.Dependency = .product(name: "Secp256k1TestKeys", package: "countersign-server")
 
 let package = Package(
     name: "countersign-benchmarks",
@@ -22,7 +23,7 @@ let package = Package(
         .target(name: "ServerClients", dependencies: [protocols, crypto]),
         .executableTarget(name: "LoadGenerator", dependencies: ["ServerClients", protocols, crypto]),
         .executableTarget(
-            name: "VerificationCost", dependencies: [relyingParty, protocols, crypto, cryptoExtras]),
+            name: "VerificationCost", dependencies: [relyingParty, secp256k1TestKeys, protocols, crypto, cryptoExtras]),
         .executableTarget(name: "CrashTest", dependencies: ["ServerClients", protocols]),
     ],
     swiftLanguageModes: [.v6]

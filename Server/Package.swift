@@ -36,6 +36,7 @@ let package = Package(
         .executable(name: "bank", targets: ["BankCommand"]),
         // For the benchmarks, which are a package of their own.
         .library(name: "UAFRelyingParty", targets: ["UAFRelyingParty"]),
+        .library(name: "Secp256k1TestKeys", targets: ["Secp256k1TestKeys"]),
     ],
     dependencies: [
         .package(name: "countersign", path: ".."),
@@ -60,9 +61,10 @@ let package = Package(
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
+        .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
         // Floor 5
         .target(
-            name: "UAFRelyingParty", dependencies: [protocols, crypto, cryptoExtras, x509, asn1],
+            name: "UAFRelyingParty", dependencies: [protocols, crypto, cryptoExtras, x509, asn1, "CSecp256k1"],
             resources: [.embedInCode("Metadata")]),
         .target(name: "Store", dependencies: [protocols, crypto]),
         .target(name: "StoreConformance", dependencies: ["Store", protocols, crypto]),
@@ -101,10 +103,15 @@ let package = Package(
                 crypto,
             ]),
 
+        // Private keys on secp256k1, which no program of this product makes.
+        .target(
+            name: "Secp256k1TestKeys", dependencies: [protocols, crypto, "CSecp256k1"], path: "Tests/Secp256k1TestKeys"),
         .testTarget(
             name: "UAFRelyingPartyTests",
             dependencies: [
-                "UAFRelyingParty", protocols, sdk("CountersignTestKit"), crypto, cryptoExtras, x509, asn1,
+                "UAFRelyingParty", "Secp256k1TestKeys", protocols, sdk("CountersignTestKit"), crypto, cryptoExtras,
+                x509,
+                asn1,
             ]),
         .testTarget(
             name: "SQLiteStoreTests",

@@ -198,20 +198,24 @@ def aaid(data):
 
 # MARK: - Keys and signatures
 
-ECDSA, PSS, PKCS1 = {1, 2}, {3, 4}, {8, 9}
+ECDSA, PSS, PKCS1 = {1, 2, 5, 6}, {3, 4}, {8, 9}
 FORMATS = {**{algorithm: {0x100, 0x101} for algorithm in ECDSA}, **{algorithm: {0x102, 0x103} for algorithm in PSS | PKCS1}}
 
 
-def public_key(data, key_format):
-    """A key of the registry's format, or a refusal."""
+def curve(algorithm):
+    return ec.SECP256K1 if algorithm in (5, 6) else ec.SECP256R1
+
+
+def public_key(data, key_format, algorithm):
+    """A key of the registry's format and of the algorithm's curve, or a refusal."""
     try:
         if key_format in (0x100, 0x101):
             if key_format == 0x101:
                 key = load_der_public_key(data)
-                need(isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, ec.SECP256R1), "publicKey", "curve")
+                need(isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, curve(algorithm)), "publicKey", "curve")
                 return key
             need(len(data) == 65 and data[0] == 4, "publicKey", "no uncompressed point")
-            return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), data)
+            return ec.EllipticCurvePublicKey.from_encoded_point(curve(algorithm)(), data)
         if key_format == 0x102:
             numbers = rsa.RSAPublicNumbers(int.from_bytes(data[256:], "big"), int.from_bytes(data[:256], "big"))
         elif key_format == 0x103:
@@ -231,9 +235,9 @@ def verifies(key, algorithm, signature, data):
     """Whether a signature in the encoding of `algorithm` is the key's."""
     try:
         if algorithm in ECDSA:
-            if not isinstance(key, ec.EllipticCurvePublicKey):
+            if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, curve(algorithm)):
                 return False
-            if algorithm == 1:
+            if algorithm in (1, 5):
                 if len(signature) != 64:
                     return False
                 numbers = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
@@ -528,7 +532,7 @@ def judge_registration(assertion, statement, server, revocations):
     need(
         algorithm == statement["authenticationAlgorithm"] and algorithm in FORMATS, "signatureAlgorithm", algorithm)
     need(assertion["format"] in FORMATS[algorithm], "publicKey", "format")
-    key = public_key(assertion["publicKey"], assertion["format"])
+    key = public_key(assertion["publicKey"], assertion["format"], algorithm)
     need(fingerprint(key) not in revocations["keys"], "revocation", "the new key")
     kind = assertion["attestation"]
     need(kind in statement["attestationTypes"] and kind != ECDAA, "attestation", "type")
@@ -558,7 +562,7 @@ def judge_authentication(assertion, statement, key, request, revocations):
         need(assertion["contentHash"] in contents, "transaction", "content")
     algorithm = key["signatureAlgorithm"]
     need(assertion["algorithm"] == algorithm, "signatureAlgorithm", "not the key's")
-    stored = public_key(decode(key["publicKey"], "publicKey", "key"), key["publicKeyFormat"])
+    stored = public_key(decode(key["publicKey"], "publicKey", "key"), key["publicKeyFormat"], algorithm)
     need(verifies(stored, algorithm, assertion["signature"], assertion["signed"]), "signature", "not the key's")
     need(fingerprint(stored) not in revocations["keys"], "revocation", "the key")
     old, new = key["signCounter"], assertion["counter"]

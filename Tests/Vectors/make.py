@@ -21,6 +21,8 @@ from cryptography.x509.oid import NameOID
 OUT = Path(sys.argv[1])
 APP_ID, FACET, MODEL = "https://bank.example/facets.json", "android:apk-key-hash:Zm9yIHRlc3RzIG9ubHk", "FFFF#E701"
 ORDER_OF_P256 = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+ORDER_OF_SECP256K1 = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+P256, SECP256K1 = {1, 2}, {5, 6}
 NOW = datetime.datetime(2026, 6, 1, tzinfo=datetime.timezone.utc)
 
 
@@ -36,12 +38,17 @@ def little(number, size):
     return number.to_bytes(size, "little")
 
 
-def sign(key, algorithm, data):
-    if algorithm in (1, 2):
+def ecdsa(algorithm, r, s):
+    """The two numbers as the algorithm writes them."""
+    return r.to_bytes(32, "big") + s.to_bytes(32, "big") if algorithm in (1, 5) else utils.encode_dss_signature(r, s)
+
+
+def sign(key, algorithm, data, choose=max):
+    """`choose` takes one of the two valid values of s. By default the higher: a verifier must take both."""
+    if algorithm in P256 | SECP256K1:
         r, s = utils.decode_dss_signature(key.sign(data, ec.ECDSA(hashes.SHA256())))
-        # The higher of the two valid values: a verifier must take both.
-        s = max(s, ORDER_OF_P256 - s)
-        return r.to_bytes(32, "big") + s.to_bytes(32, "big") if algorithm == 1 else utils.encode_dss_signature(r, s)
+        order = ORDER_OF_P256 if algorithm in P256 else ORDER_OF_SECP256K1
+        return ecdsa(algorithm, r, choose(s, order - s))
     scheme = padding.PSS(padding.MGF1(hashes.SHA256()), 32) if algorithm in (3, 4) else padding.PKCS1v15()
     signature = key.sign(data, scheme, hashes.SHA256())
     return signature if algorithm in (3, 8) else b"\x04\x82\x01\x00" + signature
@@ -88,7 +95,9 @@ def der(*certificates):
 
 
 def new_key(algorithm):
-    return ec.generate_private_key(ec.SECP256R1()) if algorithm < 3 else rsa.generate_private_key(65537, 2048)
+    if algorithm in SECP256K1:
+        return ec.generate_private_key(ec.SECP256K1())
+    return ec.generate_private_key(ec.SECP256R1()) if algorithm in P256 else rsa.generate_private_key(65537, 2048)
 
 
 def statement(algorithm, key_format, attestations, roots=()):
@@ -134,8 +143,12 @@ def request(operation, criteria, transaction=None):
     return made
 
 
-def registration(key, algorithm, writing, *, attest=None, certificates=(), extra=b"", surrogate=True):
-    key_format, public = public_bytes(key, writing)
+def registration(
+        key, algorithm, writing, *, attest=None, certificates=(), extra=b"", surrogate=True, public=None,
+        signature_of=None):
+    """`public` and `signature_of` make the key's bytes and the signature in the place of the right ones."""
+    key_format, right = public_bytes(key, writing)
+    public = public(right) if public else right
     key_id = secrets.token_bytes(40)
 
     def make(parameters_hash):
@@ -145,7 +158,7 @@ def registration(key, algorithm, writing, *, attest=None, certificates=(), extra
             + item(0x2E0D, little(0, 4) + little(4711, 4)) + extra + item(0x2E09, key_id)
             + item(0x2E0E, little(3, 2) + b"\x01" + little(algorithm, 2) + little(key_format, 2))
             + item(0x0106, secrets.token_bytes(16)) + item(0x2E0B, MODEL.lower().encode())))
-        signature = item(0x2E06, sign(attest or key, algorithm, krd))
+        signature = item(0x2E06, (signature_of or sign)(attest or key, algorithm, krd))
         proof = item(0x3E08, signature) if surrogate else item(
             0x3E07, b"".join(item(0x2E05, one) for one in certificates) + signature)
         return item(0x3E01, krd + proof)
@@ -153,14 +166,14 @@ def registration(key, algorithm, writing, *, attest=None, certificates=(), extra
     return key_format, key_id, make
 
 
-def authentication(key, algorithm, key_id, *, content=b"", counter=2**31, signer=None):
+def authentication(key, algorithm, key_id, *, content=b"", counter=2**31, signer=None, signature_of=None):
     def make(parameters_hash):
         signed = item(0x3E04, (
             item(0x2E09, key_id) + item(0x2E0D, little(counter, 4)) + item(0x0F01, b"a tag that may be skipped")
             + item(0x2E10, hashlib.sha256(content).digest() if content else b"") + item(0x2E0A, parameters_hash)
             + item(0x2E0F, secrets.token_bytes(8)) + item(0x2E0B, MODEL.encode())
             + item(0x2E0E, little(3, 2) + (b"\x02" if content else b"\x01") + little(algorithm, 2))))
-        return item(0x3E02, signed + item(0x2E06, sign(signer or key, algorithm, signed)))
+        return item(0x3E02, signed + item(0x2E06, (signature_of or sign)(signer or key, algorithm, signed)))
 
     return make
 
@@ -171,9 +184,85 @@ def registered(key, algorithm, writing, key_id, counter=0):
             "signatureAlgorithm": algorithm, "signCounter": counter, "account": "alice"}
 
 
-ANYTHING = [[{"userVerification": 1023, "authenticationAlgorithms": [1, 2, 3, 4, 8, 9], "assertionSchemes": ["UAFV1TLV"]}]]
-NAMES = {1: "p256-raw", 2: "p256-der", 3: "pss-raw", 4: "pss-der", 8: "pkcs1-raw", 9: "pkcs1-der"}
-WRITINGS = {1: "x962-der", 2: "x962-raw", 3: "rsa-spki", 4: "rsa-raw", 8: "rsa-pkcs1", 9: "rsa-spki"}
+ANYTHING = [[{"userVerification": 1023, "authenticationAlgorithms": [1, 2, 3, 4, 5, 6, 8, 9], "assertionSchemes": ["UAFV1TLV"]}]]
+NAMES = {1: "p256-raw", 2: "p256-der", 3: "pss-raw", 4: "pss-der", 5: "secp256k1-raw", 6: "secp256k1-der",
+         8: "pkcs1-raw", 9: "pkcs1-der"}
+WRITINGS = {1: "x962-der", 2: "x962-raw", 3: "rsa-spki", 4: "rsa-raw", 5: "x962-der", 6: "x962-raw", 8: "rsa-pkcs1",
+            9: "rsa-spki"}
+
+
+def changed(data, place):
+    """`data` with a bit of one byte changed."""
+    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1:] if place >= 0 else changed(data, len(data) + place)
+
+
+def numbers_in_place(choose):
+    """A signature with the two numbers that `choose` makes of the right ones and the group's order."""
+    def signature(key, algorithm, data):
+        pair = utils.decode_dss_signature(key.sign(data, ec.ECDSA(hashes.SHA256())))
+        return ecdsa(algorithm, *choose(*pair, ORDER_OF_SECP256K1))
+    return signature
+
+
+# Signatures on secp256k1 that are not right, each by what makes it.
+BAD_SIGNATURES = {
+    "broken": ("a changed bit", lambda key, algorithm, data: changed(sign(key, algorithm, data), -1)),
+    "zero-r": ("0 for r", numbers_in_place(lambda r, s, n: (0, s))),
+    "zero-s": ("0 for s", numbers_in_place(lambda r, s, n: (r, 0))),
+    "order-r": ("the group's order for r", numbers_in_place(lambda r, s, n: (n, s))),
+    "order-s": ("the group's order for s", numbers_in_place(lambda r, s, n: (r, n))),
+    "over-s": ("s and the group's order, as far as 32 bytes hold it",
+               numbers_in_place(lambda r, s, n: (r, min(s + n, 2**256 - 1)))),
+    "long": ("a byte behind", lambda key, algorithm, data: sign(key, algorithm, data) + b"\0"),
+    "short": ("without its last byte", lambda key, algorithm, data: sign(key, algorithm, data)[:-1]),
+    "other-encoding": ("in the sibling's encoding", lambda key, algorithm, data: sign(key, 11 - algorithm, data)),
+    "other-bytes": ("over other bytes", lambda key, algorithm, data: sign(key, algorithm, data + b"\0")),
+    "other-curve": ("by a key on P-256", lambda key, algorithm, data: sign(new_key(1), 1 if algorithm == 5 else 2, data)),
+}
+# Keys on secp256k1 that are none, by their bytes as X9.62 has them.
+BAD_KEYS = {
+    "off-curve": ("a point that is not on the curve", lambda point: changed(point, -1)),
+    "infinity": ("the point at infinity", lambda point: b"\0"),
+    "zeros": ("zeros for both numbers", lambda point: b"\4" + bytes(64)),
+    "hybrid": ("a point in the hybrid form", lambda point: bytes([6 + point[-1] % 2]) + point[1:]),
+    "compressed": ("a compressed point", lambda point: bytes([2 + point[-1] % 2]) + point[1:33]),
+    "other-curve": ("a key on P-256", lambda point: public_bytes(new_key(1), "x962-raw")[1]),
+}
+
+
+def secp256k1():
+    """What is wrong with keys and signatures on secp256k1, and what is not: our own vectors have no such keys."""
+    for algorithm in sorted(SECP256K1):
+        key, name = new_key(algorithm), NAMES[algorithm]
+        for writing in ("x962-raw", "x962-der"):
+            for choose in (min, max):
+                def chosen(key, algorithm, data, choose=choose):
+                    return sign(key, algorithm, data, choose)
+
+                end = f"{name}-{writing}-{'low' if choose is min else 'high'}-s"
+                title = f"{name}, key {writing}: the {'lower' if choose is min else 'higher'} s"
+                key_format, key_id, make = registration(key, algorithm, writing, signature_of=chosen)
+                write(f"reg-{end}", f"{title}, registration", "Reg", statement(algorithm, key_format, [0x3E08]),
+                      request("Reg", ANYTHING), make)
+                write(f"auth-{end}", f"{title}, authentication", "Auth", statement(algorithm, key_format, [0x3E08]),
+                      request("Auth", [[{"aaid": [MODEL], "keyIDs": [text(key_id)]}]]),
+                      authentication(key, algorithm, key_id, signature_of=chosen),
+                      registered=[registered(key, algorithm, writing, key_id)])
+        key_format, key_id, _ = registration(key, algorithm, "x962-raw")
+        for kind, (title, bad) in BAD_SIGNATURES.items():
+            write(f"auth-{name}-{kind}", f"{name}: a signature, {title}", "Auth",
+                  statement(algorithm, key_format, [0x3E08]),
+                  request("Auth", [[{"aaid": [MODEL], "keyIDs": [text(key_id)]}]]),
+                  authentication(key, algorithm, key_id, signature_of=bad),
+                  registered=[registered(key, algorithm, "x962-raw", key_id)], status=1498, step="signature")
+            _, _, make = registration(key, algorithm, "x962-raw", signature_of=bad)
+            write(f"reg-{name}-{kind}", f"{name}: a surrogate attestation, {title}", "Reg",
+                  statement(algorithm, key_format, [0x3E08]), request("Reg", ANYTHING), make, status=1496,
+                  step="attestation")
+        for kind, (title, bad) in BAD_KEYS.items():
+            _, _, make = registration(key, algorithm, "x962-raw", public=bad)
+            write(f"reg-{name}-key-{kind}", f"{name}: {title}", "Reg", statement(algorithm, key_format, [0x3E08]),
+                  request("Reg", ANYTHING), make, status=1494, step="publicKey")
 
 
 def main():
@@ -197,10 +286,14 @@ def main():
               authentication(key, algorithm, key_id, signer=new_key(algorithm)), registered=[stored],
               status=1498, step="signature")
 
-    # Attestation: three certificates with key identifiers, the leaf as its own anchor, and what must be refused.
-    for algorithm in (1, 9):
+    secp256k1()
+
+    # Attestation: three certificates with key identifiers, the leaf as its own anchor, and what must be refused. The
+    # authorities of a model with keys on secp256k1 have such keys too.
+    for algorithm in (1, 6, 9):
         name, writing = NAMES[algorithm], WRITINGS[algorithm]
-        root_key, middle_key, lower_key, leaf_key = (new_key(1) for _ in range(3)), None, None, new_key(algorithm)
+        of_authorities = 6 if algorithm in SECP256K1 else 1
+        root_key, middle_key, lower_key, leaf_key = (new_key(of_authorities) for _ in range(3)), None, None, new_key(algorithm)
         root_key, middle_key, lower_key = root_key
         root = certificate("Root", "Root", root_key, root_key, authority=True)
         middle = certificate("Middle", "Root", middle_key, root_key, authority=True)
@@ -220,6 +313,8 @@ def main():
         full("gap", "an authority is missing", der(leaf, middle), der(root), status=1496)
         full("signed-by-user-key", "signed by the new key", der(leaf, lower, middle), der(root), attest=key, status=1496)
         old = certificate("Leaf", "Lower", leaf_key, lower_key, authority=False, until=datetime.timedelta(days=-1))
+        forged = certificate("Leaf", "Lower", leaf_key, new_key(of_authorities), authority=False, aaid=MODEL)
+        full("forged-leaf", "a leaf that another key signed", der(forged, lower, middle), der(root), status=1496)
         full("expired", "an expired leaf", der(old, lower, middle), der(root), status=1496)
         full("critical-extension", "an unknown critical extension", der(leaf, lower, middle), der(root),
              extra=item(0x3E11, item(0x2E13, b"com.example.must") + item(0x2E14, b"")), status=1498,

@@ -1,6 +1,7 @@
 import Crypto
 import CryptoExtras
 import Foundation
+import Secp256k1TestKeys
 import UAF
 import UAFRelyingParty
 import _Primitives
@@ -12,7 +13,8 @@ import _Primitives
 struct VerificationCost {
     private static let names: [SignatureAlgorithm: String] = [
         .p256Raw: "1, ECDSA P-256, raw", .p256DER: "2, ECDSA P-256, DER", .rsaPSSRaw: "3, RSASSA-PSS, raw",
-        .rsaPSSDER: "4, RSASSA-PSS, DER", .rsaPKCS1Raw: "8, RSA PKCS#1 v1.5, raw",
+        .rsaPSSDER: "4, RSASSA-PSS, DER", .secp256k1Raw: "5, ECDSA secp256k1, raw",
+        .secp256k1DER: "6, ECDSA secp256k1, DER", .rsaPKCS1Raw: "8, RSA PKCS#1 v1.5, raw",
         .rsaPKCS1DER: "9, RSA PKCS#1 v1.5, DER",
     ]
 
@@ -131,18 +133,22 @@ private struct Operations {
 /// A key of the algorithm's kind.
 private enum Key {
     case p256(P256.Signing.PrivateKey, SignatureAlgorithm)
+    case secp256k1(Secp256k1TestKey, SignatureAlgorithm)
     case rsa(_RSA.Signing.PrivateKey, SignatureAlgorithm)
 
     init(_ algorithm: SignatureAlgorithm) throws {
         self =
-            [.p256Raw, .p256DER].contains(algorithm)
-            ? .p256(P256.Signing.PrivateKey(), algorithm)
-            : .rsa(try _RSA.Signing.PrivateKey(keySize: .bits2048), algorithm)
+            switch algorithm.keyKind {
+            case .p256: .p256(P256.Signing.PrivateKey(), algorithm)
+            case .secp256k1: .secp256k1(Secp256k1TestKey(), algorithm)
+            case .rsa: .rsa(try _RSA.Signing.PrivateKey(keySize: .bits2048), algorithm)
+            case nil: throw UAFError(.unsupportedAlgorithm, "\(algorithm)")
+            }
     }
 
     var format: PublicKeyFormat {
         switch self {
-        case .p256: .eccX962Raw
+        case .p256, .secp256k1: .eccX962Raw
         case .rsa: .rsa2048DER
         }
     }
@@ -150,6 +156,7 @@ private enum Key {
     var publicKey: [UInt8] {
         switch self {
         case .p256(let key, _): Array(key.publicKey.x963Representation)
+        case .secp256k1(let key, _): key.point
         case .rsa(let key, _): Array(key.publicKey.pkcs1DERRepresentation)
         }
     }
@@ -167,6 +174,7 @@ private enum Key {
         switch self {
         case .p256(let key, let algorithm):
             try P256Encoding.bytes(of: key.signature(for: bytes), algorithm: algorithm)
+        case .secp256k1(let key, let algorithm): key.signature(bytes, algorithm)
         case .rsa(let key, let algorithm):
             Self.head(algorithm)
                 + Array(try key.signature(for: bytes, padding: Self.padding(algorithm)).rawRepresentation)
@@ -180,6 +188,8 @@ private enum Key {
             let publicKey = key.publicKey
             let signature = try P256Encoding.signature(signature, algorithm: algorithm)
             return { publicKey.isValidSignature(signature, for: bytes) }
+        case .secp256k1(let key, let algorithm):
+            return try key.bareVerification(signature, algorithm, over: bytes)
         case .rsa(let key, let algorithm):
             let publicKey = key.publicKey
             let raw = _RSA.Signing.RSASignature(

@@ -247,6 +247,11 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             guard let key = try? P256Encoding.publicKey(bytes, format: format) else { continue }
             guard (try? P256Encoding.bytes(of: key, format: format)) == bytes else { return false }
         }
+        for format in [PublicKeyFormat.eccX962Raw, .eccX962DER] {
+            guard let point = try? ECDSAEncoding.point(bytes, format: format, kind: .secp256k1) else { continue }
+            let written = try? ECDSAEncoding.bytes(ofPoint: point, format: format, kind: .secp256k1)
+            guard written == bytes else { return false }
+        }
         for algorithm in [UAF.SignatureAlgorithm.p256Raw, .p256DER] {
             guard let signature = try? P256Encoding.signature(bytes, algorithm: algorithm) else { continue }
             // A number of zero has no one DER form at the cryptographic library; what can be written must be the same.

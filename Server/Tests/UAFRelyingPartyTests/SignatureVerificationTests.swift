@@ -152,7 +152,7 @@ struct SignatureVerificationTests {
     func algorithms(algorithm: SignatureAlgorithm) throws {
         let key = SigningKey(for: algorithm)
         let signature = try key.signature(Self.message, algorithm)
-        for other in SignatureAlgorithm.all where other.isRSA == algorithm.isRSA {
+        for other in SignatureAlgorithm.all where other.keyKind == algorithm.keyKind {
             let verification = try SignatureVerification(
                 publicKey: key.publicKey(other.formats[0]), format: other.formats[0], algorithm: other)
             #expect(verification.isValid(signature, over: Self.message) == (other == algorithm))
@@ -161,26 +161,109 @@ struct SignatureVerificationTests {
         }
     }
 
-    @Test("A high s verifies too (§18, row 7)", arguments: [SignatureAlgorithm.p256Raw, .p256DER])
+    @Test("A high s verifies too, on both curves (§18, row 7)", arguments: SignatureAlgorithm.ecdsa)
     func highS(algorithm: SignatureAlgorithm) throws {
-        let key = P256.Signing.PrivateKey()
-        let raw = Array(try key.signature(for: Self.message).rawRepresentation)
-        // n - s is as good as s.
-        let order = ECDSANumbers.order
-        var negated = bytes(32, 0)
-        var borrow = 0
-        for index in (0..<32).reversed() {
-            let difference = Int(order[index]) - Int(raw[32 + index]) - borrow
-            borrow = difference < 0 ? 1 : 0
-            negated[index] = UInt8(difference + 256 * borrow)
-        }
+        let key = SigningKey(for: algorithm)
+        let raw = try ECDSAEncoding.numbers(key.signature(Self.message, algorithm), algorithm: algorithm)
+        let (r, s) = (Array(raw[..<32]), Array(raw[32...]))
+        let negated = ECDSANumbers.negated(s, algorithm)
+        // One of the two is the higher: both are tried, whichever the signer took.
+        #expect(s.lexicographicallyPrecedes(negated) || negated.lexicographicallyPrecedes(s))
         let verification = try SignatureVerification(
-            publicKey: Array(key.publicKey.x963Representation), format: .eccX962Raw, algorithm: algorithm)
-        for s in [Array(raw[32...]), negated] {
-            let signature = try P256.Signing.ECDSASignature(rawRepresentation: raw[..<32] + s)
-            #expect(
-                verification.isValid(try P256Encoding.bytes(of: signature, algorithm: algorithm), over: Self.message))
+            publicKey: key.publicKey(.eccX962Raw), format: .eccX962Raw, algorithm: algorithm)
+        for s in [s, negated] {
+            #expect(verification.isValid(ECDSANumbers.written([r, s], algorithm), over: Self.message))
+            #expect(!verification.isValid(ECDSANumbers.written([r, s], algorithm), over: Self.message + [0]))
         }
+    }
+
+    @Test(
+        "A key on secp256k1 is read from both formats, and nothing else is one",
+        arguments: [
+            SignatureAlgorithm.secp256k1Raw, .secp256k1DER,
+        ])
+    func secp256k1Keys(algorithm: SignatureAlgorithm) throws {
+        let key = SigningKey(for: algorithm)
+        let (raw, der) = (try key.publicKey(.eccX962Raw), try key.publicKey(.eccX962DER))
+        #expect(raw.count == 65 && der.count == 88 && der.suffix(65) == raw[...])
+        for (bytes, format) in [(raw, PublicKeyFormat.eccX962Raw), (der, .eccX962DER)] {
+            let verification = try SignatureVerification(publicKey: bytes, format: format, algorithm: algorithm)
+            #expect(verification.isValid(try key.signature(Self.message, algorithm), over: Self.message))
+        }
+        let p256 = P256.Signing.PrivateKey().publicKey
+        // p, of secp256k1: not below itself.
+        let prime = bytes(27, 0xFF) + [0xFE, 0xFF, 0xFF, 0xFC, 0x2F]
+        let bad: [(String, [UInt8], PublicKeyFormat)] = [
+            ("nothing", [], .eccX962Raw), ("infinity", [0], .eccX962Raw), ("zeros", [4] + bytes(64, 0), .eccX962Raw),
+            ("x of p", [4] + prime + raw[33...], .eccX962Raw), ("y of p", raw[..<33] + prime, .eccX962Raw),
+            ("off the curve", raw.dropLast() + [raw[64] ^ 1], .eccX962Raw),
+            ("compressed", [2 + raw[64] % 2] + raw[1..<33], .eccX962Raw),
+            // Which the library itself would read: 6 or 7, by whether y is odd.
+            ("hybrid", [6 + raw[64] % 2] + raw[1...], .eccX962Raw),
+            ("a byte behind", raw + [0], .eccX962Raw), ("a byte less", Array(raw.dropLast()), .eccX962Raw),
+            ("of P-256", Array(p256.x963Representation), .eccX962Raw),
+            ("of P-256, DER", Array(p256.derRepresentation), .eccX962DER), ("DER as raw", der, .eccX962Raw),
+            ("raw as DER", raw, .eccX962DER), ("DER with a byte behind", der + [0], .eccX962DER),
+            ("DER of another form", [0x30, 0x81] + der[1...], .eccX962DER),
+        ]
+        for (name, bytes, format) in bad { Self.expectBadKey(name, bytes, format, algorithm) }
+    }
+
+    @Test(
+        "An ECDSA signature in DER has one form, on both curves (§18, row 6)",
+        arguments: [
+            SignatureAlgorithm.p256DER, .secp256k1DER,
+        ])
+    func strictDER(algorithm: SignatureAlgorithm) throws {
+        let key = SigningKey(for: algorithm)
+        let verification = try SignatureVerification(
+            publicKey: key.publicKey(.eccX962Raw), format: .eccX962Raw, algorithm: algorithm)
+        let signature = try key.signature(Self.message, algorithm)
+        #expect(verification.isValid(signature, over: Self.message))
+        let body = Array(signature[2...])
+        let (r, s) = (Array(body[..<(2 + Int(body[1]))]), Array(body[(2 + Int(body[1]))...]))
+        func sequence(_ content: [UInt8]) -> [UInt8] { [0x30, UInt8(content.count)] + content }
+        let numbers = try ECDSAEncoding.numbers(signature, algorithm: algorithm)
+        for bad in [
+            [], numbers, signature + [0], Array(signature.dropLast()), sequence(body + [0]), sequence(r),
+            [0x30, 0x81, UInt8(body.count)] + body, [0x31] + signature[1...], sequence(r + s + s),
+            // A zero more before the number, a long form of its length, none, and a number of 34 bytes.
+            sequence([0x02, r[1] + 1, 0] + r[2...] + s), sequence([0x02, 0x81, r[1]] + r[2...] + s),
+            sequence([0x02, 0] + s), sequence([0x02, 34] + bytes(34, 1) + s), sequence([0x03] + r[1...] + s),
+        ] { #expect(!verification.isValid(bad, over: Self.message)) }
+    }
+
+    @Test("Keys and signatures of the two curves are not taken for one another")
+    func otherCurve() throws {
+        for (algorithm, other) in [
+            (SignatureAlgorithm.p256Raw, SignatureAlgorithm.secp256k1Raw), (.p256DER, .secp256k1DER),
+        ] {
+            let (key, foreign) = (SigningKey(for: algorithm), SigningKey(for: other))
+            for (signer, verifier, own) in [(key, foreign, other), (foreign, key, algorithm)] {
+                let verification = try SignatureVerification(
+                    publicKey: verifier.publicKey(.eccX962Raw), format: .eccX962Raw, algorithm: own)
+                #expect(!verification.isValid(try signer.signature(Self.message, algorithm), over: Self.message))
+                #expect(!verification.isValid(try signer.signature(Self.message, other), over: Self.message))
+            }
+        }
+    }
+
+    @Test("One key on secp256k1 verifies for many at once, with the library's one constant context")
+    func manyAtOnce() async throws {
+        let key = SigningKey(for: .secp256k1DER)
+        let verification = try SignatureVerification(
+            publicKey: key.publicKey(.eccX962DER), format: .eccX962DER, algorithm: .secp256k1DER)
+        let verdicts = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<64 {
+                let message = Self.message + [UInt8(number)]
+                let signature = try key.signature(message, .secp256k1DER)
+                group.addTask {
+                    verification.isValid(signature, over: message) && !verification.isValid(signature, over: [0])
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(verdicts == [Bool](repeating: true, count: 64))
     }
 
     @Test("An RSA signature in DER has one form", arguments: [SignatureAlgorithm.rsaPSSDER, .rsaPKCS1DER])
@@ -196,11 +279,15 @@ struct SignatureVerificationTests {
         ] { #expect(!verification.isValid(bad, over: Self.message)) }
     }
 
-    @Test("Algorithms that are not there are refused with 1495 whatever the key is", arguments: [0, 5, 6, 7, 10, 0x13])
+    @Test("Algorithms that are not there are refused with 1495 whatever the key is", arguments: [0, 7, 10, 0x13])
     func unknownAlgorithm(number: UInt16) {
         #expect {
             _ = try SignatureVerification(
                 publicKey: bytes(65), format: .eccX962Raw, algorithm: SignatureAlgorithm(rawValue: number))
-        } throws: { error in (error as? UAFRefusal)?.statusCode == .unacceptableAlgorithm }
+        } throws: { error in
+            guard let refusal = error as? UAFRefusal else { return false }
+            return refusal.statusCode == .unacceptableAlgorithm && refusal.step == .signatureAlgorithm
+                && refusal.reason.contains("SM2") == (number == 7)
+        }
     }
 }

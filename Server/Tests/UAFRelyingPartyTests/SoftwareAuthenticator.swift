@@ -1,5 +1,6 @@
 import Crypto
 import CryptoExtras
+import Secp256k1TestKeys
 import UAF
 import UAFRelyingParty
 import _Primitives
@@ -27,26 +28,36 @@ enum RSAKeys {
 /// What a signature of the registry may be made with.
 enum SigningKey {
     case p256(P256.Signing.PrivateKey)
+    case secp256k1(Secp256k1TestKey)
     case rsa(_RSA.Signing.PrivateKey)
 
     /// A key that can make signatures of that algorithm, P-256 where the algorithm is unknown.
     init(for algorithm: SignatureAlgorithm) {
-        self = algorithm.isRSA ? .rsa(RSAKeys.one) : .p256(P256.Signing.PrivateKey())
+        self =
+            switch algorithm.keyKind {
+            case .p256, nil: .p256(P256.Signing.PrivateKey())
+            case .secp256k1: .secp256k1(Secp256k1TestKey())
+            case .rsa: .rsa(RSAKeys.one)
+            }
     }
 
     /// Another key of the same kind.
     var other: SigningKey {
         switch self {
         case .p256: .p256(P256.Signing.PrivateKey())
+        case .secp256k1: .secp256k1(Secp256k1TestKey())
         case .rsa: .rsa(RSAKeys.other)
         }
     }
 
     /// The public key as DER SubjectPublicKeyInfo.
     var subjectPublicKeyInfo: [UInt8] {
-        switch self {
-        case .p256(let key): Array(key.publicKey.derRepresentation)
-        case .rsa(let key): Array(key.publicKey.derRepresentation)
+        get throws {
+            switch self {
+            case .p256(let key): Array(key.publicKey.derRepresentation)
+            case .secp256k1(let key): try key.publicKey(.eccX962DER)
+            case .rsa(let key): Array(key.publicKey.derRepresentation)
+            }
         }
     }
 
@@ -56,6 +67,7 @@ enum SigningKey {
         case .p256(let key):
             return try P256Encoding.bytes(
                 of: key.publicKey, format: format == .eccX962DER ? .eccX962DER : .eccX962Raw)
+        case .secp256k1(let key): return try key.publicKey(format == .eccX962DER ? .eccX962DER : .eccX962Raw)
         case .rsa(let key):
             if format == .rsa2048DER { return Array(key.publicKey.pkcs1DERRepresentation) }
             let numbers = try key.publicKey.getKeyPrimitives()
@@ -69,6 +81,7 @@ enum SigningKey {
         case .p256(let key):
             return try P256Encoding.bytes(
                 of: try key.signature(for: bytes), algorithm: algorithm == .p256DER ? .p256DER : .p256Raw)
+        case .secp256k1(let key): return key.signature(bytes, algorithm)
         case .rsa(let key):
             let padding: _RSA.Signing.Padding =
                 [.rsaPKCS1Raw, .rsaPKCS1DER].contains(algorithm) ? .insecurePKCS1v1_5 : .PSS
@@ -82,9 +95,10 @@ extension SignatureAlgorithm {
     /// All that the server works with, in the order of their numbers.
     static let all = SignatureVerification.algorithms.sorted { $0.rawValue < $1.rawValue }
 
-    var isRSA: Bool { [.rsaPSSRaw, .rsaPSSDER, .rsaPKCS1Raw, .rsaPKCS1DER].contains(self) }
-    /// Whether a signature stands in DER.
-    var isDER: Bool { [.p256DER, .rsaPSSDER, .rsaPKCS1DER].contains(self) }
+    /// Those of elliptic curves.
+    static let ecdsa = Self.all.filter { !$0.isRSA }
+
+    var isRSA: Bool { self.keyKind == .rsa }
     /// The same algorithm, written otherwise.
     var otherEncoding: SignatureAlgorithm {
         SignatureAlgorithm(rawValue: self.isDER ? self.rawValue - 1 : self.rawValue + 1)
@@ -92,8 +106,8 @@ extension SignatureAlgorithm {
     /// Zeros alone, in the form of its signatures.
     var signatureOfZeros: [UInt8] {
         switch self {
-        case .p256Raw: bytes(64, 0)
-        case .p256DER: [0x30, 0x06, 0x02, 0x01, 0x00, 0x02, 0x01, 0x00]
+        case .p256Raw, .secp256k1Raw: bytes(64, 0)
+        case .p256DER, .secp256k1DER: [0x30, 0x06, 0x02, 0x01, 0x00, 0x02, 0x01, 0x00]
         default: (self.isDER ? [0x04, 0x82, 0x01, 0x00] : []) + bytes(256, 0)
         }
     }
@@ -106,16 +120,43 @@ extension SignatureAlgorithm {
 enum ECDSANumbers: CaseIterable {
     case zeroAndZero, zeroAndN, nAndZero, nAndN, zeroAndS, rAndZero, nAndS, rAndN
 
-    /// n, of P-256.
-    static let order: [UInt8] =
-        bytes(4, 0xFF) + bytes(4, 0) + bytes(8, 0xFF) + [
-            0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
+    /// n, of the algorithm's curve.
+    static func order(_ algorithm: SignatureAlgorithm) -> [UInt8] {
+        guard algorithm.keyKind == .secp256k1 else {
+            return bytes(4, 0xFF) + bytes(4, 0) + bytes(8, 0xFF) + [
+                0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
+            ]
+        }
+        return bytes(15, 0xFF) + [
+            0xFE, 0xBA, 0xAE, 0xDC, 0xE6, 0xAF, 0x48, 0xA0, 0x3B, 0xBF, 0xD2, 0x5E, 0x8C, 0xD0, 0x36, 0x41, 0x41,
         ]
+    }
+
+    /// n - s, which is as good as s.
+    static func negated(_ s: some Collection<UInt8>, _ algorithm: SignatureAlgorithm) -> [UInt8] {
+        var borrow = 0
+        return zip(Self.order(algorithm), s).reversed().map { n, s in
+            let difference = Int(n) - Int(s) - borrow
+            borrow = difference < 0 ? 1 : 0
+            return UInt8(difference + 256 * borrow)
+        }.reversed()
+    }
+
+    /// Two numbers of 32 bytes, written as the algorithm wants it.
+    static func written(_ numbers: [[UInt8]], _ algorithm: SignatureAlgorithm) -> [UInt8] {
+        guard algorithm.isDER else { return Array(numbers.joined()) }
+        let content = numbers.flatMap { number -> [UInt8] in
+            var short = Array(number.drop { $0 == 0 })
+            if short.first ?? 0xFF >= 0x80 { short.insert(0, at: 0) }
+            return [0x02, UInt8(short.count)] + short
+        }
+        return [0x30, UInt8(content.count)] + content
+    }
 
     /// Written as the algorithm wants it; what is in range is that of a right signature.
     func signature(_ algorithm: SignatureAlgorithm, besides right: [UInt8]) throws -> [UInt8] {
-        let raw = Array(try P256Encoding.signature(right, algorithm: algorithm).rawRepresentation)
-        let (zero, n, r, s) = (bytes(32, 0), Self.order, Array(raw[..<32]), Array(raw[32...]))
+        let raw = try ECDSAEncoding.numbers(right, algorithm: algorithm)
+        let (zero, n, r, s) = (bytes(32, 0), Self.order(algorithm), Array(raw[..<32]), Array(raw[32...]))
         let numbers =
             switch self {
             case .zeroAndZero: [zero, zero]
@@ -127,13 +168,7 @@ enum ECDSANumbers: CaseIterable {
             case .nAndS: [n, s]
             case .rAndN: [r, n]
             }
-        guard algorithm == .p256DER else { return Array(numbers.joined()) }
-        let content = numbers.flatMap { number -> [UInt8] in
-            var short = Array(number.drop { $0 == 0 })
-            if short.first ?? 0xFF >= 0x80 { short.insert(0, at: 0) }
-            return [0x02, UInt8(short.count)] + short
-        }
-        return [0x30, UInt8(content.count)] + content
+        return Self.written(numbers, algorithm)
     }
 }
 

@@ -27,7 +27,8 @@ public enum KeyEncoding: String, CaseIterable, Sendable {
     }
 }
 
-/// A key pair for tests, of any algorithm that a UAF server must know except secp256k1. Nothing of value may rest on it.
+/// A key pair for tests, of any algorithm that a UAF server must know except secp256k1, for which the
+/// SDK has no library. Nothing of value may rest on it.
 public struct TestKeyPair: Sendable {
     private enum Material: Sendable {
         case p256(P256.Signing.PrivateKey)

@@ -13,10 +13,39 @@ public struct SignatureAlgorithm: RawRepresentable, Hashable, Sendable, CustomSt
     public static let rsaPSSRaw = Self(rawValue: 0x0003)
     /// RSASSA-PSS with SHA-256, in a DER OCTET STRING.
     public static let rsaPSSDER = Self(rawValue: 0x0004)
+    /// ECDSA on secp256k1 with SHA-256, R‖S of 64 bytes.
+    public static let secp256k1Raw = Self(rawValue: 0x0005)
+    /// ECDSA on secp256k1 with SHA-256, DER SEQUENCE of two INTEGER.
+    public static let secp256k1DER = Self(rawValue: 0x0006)
+    /// SM2 with SM3, which this product refuses.
+    public static let sm2Raw = Self(rawValue: 0x0007)
     /// RSASSA-PKCS1-v1_5 with SHA-256, 256 bytes.
     public static let rsaPKCS1Raw = Self(rawValue: 0x0008)
     /// RSASSA-PKCS1-v1_5 with SHA-256, in a DER OCTET STRING.
     public static let rsaPKCS1DER = Self(rawValue: 0x0009)
+
+    /// What keys an algorithm needs.
+    public enum KeyKind: Hashable, Sendable, CaseIterable {
+        /// A point on P-256.
+        case p256
+        /// A point on secp256k1.
+        case secp256k1
+        /// RSA of 2048 bits.
+        case rsa
+    }
+
+    /// The keys that it needs; `nil` for an algorithm that this product does not work with.
+    public var keyKind: KeyKind? {
+        switch self {
+        case .p256Raw, .p256DER: .p256
+        case .secp256k1Raw, .secp256k1DER: .secp256k1
+        case .rsaPSSRaw, .rsaPSSDER, .rsaPKCS1Raw, .rsaPKCS1DER: .rsa
+        default: nil
+        }
+    }
+
+    /// Whether its signatures stand in DER, as far as this product works with it.
+    public var isDER: Bool { [.p256DER, .secp256k1DER, .rsaPSSDER, .rsaPKCS1DER].contains(self) }
 
     public var description: String { "ALG_SIGN \(self.rawValue)" }
 }
@@ -28,9 +57,9 @@ public struct PublicKeyFormat: RawRepresentable, Hashable, Sendable, CustomStrin
     /// Any number decodes.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// `04 ‖ X ‖ Y`, 65 bytes for P-256.
+    /// `04 ‖ X ‖ Y`, 65 bytes.
     public static let eccX962Raw = Self(rawValue: 0x0100)
-    /// DER SubjectPublicKeyInfo with a named curve, 91 bytes for P-256.
+    /// DER SubjectPublicKeyInfo with a named curve, 91 bytes for P-256 and 88 for secp256k1.
     public static let eccX962DER = Self(rawValue: 0x0101)
     /// Modulus of 256 bytes ‖ exponent.
     public static let rsa2048Raw = Self(rawValue: 0x0102)

@@ -9,6 +9,9 @@ struct RegistryTests {
         #expect(SignatureAlgorithm.p256DER.rawValue == 2)
         #expect(SignatureAlgorithm.rsaPSSRaw.rawValue == 3)
         #expect(SignatureAlgorithm.rsaPSSDER.rawValue == 4)
+        #expect(SignatureAlgorithm.secp256k1Raw.rawValue == 5)
+        #expect(SignatureAlgorithm.secp256k1DER.rawValue == 6)
+        #expect(SignatureAlgorithm.sm2Raw.rawValue == 7)
         #expect(SignatureAlgorithm.rsaPKCS1Raw.rawValue == 8)
         #expect(SignatureAlgorithm.rsaPKCS1DER.rawValue == 9)
         #expect(PublicKeyFormat.eccX962Raw.rawValue == 0x100)
@@ -20,6 +23,14 @@ struct RegistryTests {
         #expect(AttestationType.ecdaa.rawValue == 15881)
         #expect(AuthenticationMode.userVerified.rawValue == 1)
         #expect(AuthenticationMode.transactionConfirmed.rawValue == 2)
+    }
+
+    @Test("An algorithm says which keys it needs, and whether its signatures stand in DER")
+    func kinds() {
+        let known = (UInt16(0)...0x20).map(SignatureAlgorithm.init(rawValue:)).filter { $0.keyKind != nil }
+        #expect(known.map(\.rawValue) == [1, 2, 3, 4, 5, 6, 8, 9])
+        #expect(known.map(\.keyKind) == [.p256, .p256, .rsa, .rsa, .secp256k1, .secp256k1, .rsa, .rsa])
+        #expect(known.filter(\.isDER).map(\.rawValue) == [2, 4, 6, 9])
     }
 
     @Test("Wire names are those of the standard")

@@ -10,10 +10,14 @@ extension RegisteredCredential {
     public static func unheld(
         _ id: CredentialID, algorithm: SignatureAlgorithm, account: String, deviceRegistration: String
     ) -> RegisteredCredential {
-        let isP256 = [.p256Raw, .p256DER].contains(algorithm)
+        let (key, format): ([UInt8], PublicKeyFormat) =
+            switch algorithm.keyKind {
+            case .p256: (UnheldKey.p256, .eccX962Raw)
+            case .secp256k1: (UnheldKey.secp256k1, .eccX962Raw)
+            case .rsa, nil: (UnheldKey.rsa, .rsa2048Raw)
+            }
         return RegisteredCredential(
-            id: id, publicKey: isP256 ? UnheldKey.p256 : UnheldKey.rsa,
-            publicKeyFormat: isP256 ? .eccX962Raw : .rsa2048Raw, signatureAlgorithm: algorithm, signCounter: 0,
+            id: id, publicKey: key, publicKeyFormat: format, signatureAlgorithm: algorithm, signCounter: 0,
             account: account, deviceRegistration: deviceRegistration)
     }
 }
@@ -29,6 +33,10 @@ private enum UnheldKey {
         }
         return []
     }()
+
+    /// The same on the other curve.
+    static let secp256k1: [UInt8] =
+        (0..<UInt8.max).lazy.compactMap { Secp256k1Key(evenPointAt: Self.hash($0))?.point }.first ?? []
 
     /// An odd modulus of 2048 bits, with the usual exponent.
     static let rsa: [UInt8] = {

@@ -2,10 +2,11 @@ import Crypto
 import CryptoExtras
 public import UAF
 
-/// A public key with the algorithm that its signatures have: ECDSA on P-256 and RSA of 2048 bits (§4.1).
+/// A public key with the algorithm that its signatures have: ECDSA on P-256 and secp256k1, and RSA of 2048 bits (§4.1).
 public struct SignatureVerification: Sendable {
     private enum Key {
         case p256(P256.Signing.PublicKey)
+        case secp256k1(Secp256k1Key)
         case rsa(_RSA.Signing.PublicKey, _RSA.Signing.Padding)
     }
 
@@ -15,14 +16,20 @@ public struct SignatureVerification: Sendable {
     /// Throws ``UAFRefusal``: 1495 for an algorithm that this server does not work with, 1494 for a format that is not of
     /// the algorithm and for bytes that are no good key.
     public init(publicKey: [UInt8], format: PublicKeyFormat, algorithm: SignatureAlgorithm) throws(UAFRefusal) {
-        guard Self.algorithms.contains(algorithm) else {
-            throw UAFRefusal(.unacceptableAlgorithm, .signatureAlgorithm, "\(algorithm)")
+        guard let kind = algorithm.keyKind else {
+            throw UAFRefusal(
+                .unacceptableAlgorithm, .signatureAlgorithm,
+                algorithm == .sm2Raw
+                    ? "\(algorithm), SM2 with SM3: no library of this server has it" : "\(algorithm)")
         }
         do throws(UAFError) {
-            switch algorithm {
-            case .p256Raw, .p256DER: self.key = .p256(try P256Encoding.publicKey(publicKey, format: format))
-            case .rsaPSSRaw, .rsaPSSDER: self.key = .rsa(try RSAEncoding.publicKey(publicKey, format: format), .PSS)
-            default: self.key = .rsa(try RSAEncoding.publicKey(publicKey, format: format), .insecurePKCS1v1_5)
+            switch kind {
+            case .p256: self.key = .p256(try P256Encoding.publicKey(publicKey, format: format))
+            case .secp256k1: self.key = .secp256k1(try Secp256k1Key(publicKey, format: format))
+            case .rsa:
+                self.key = .rsa(
+                    try RSAEncoding.publicKey(publicKey, format: format),
+                    [.rsaPSSRaw, .rsaPSSDER].contains(algorithm) ? .PSS : .insecurePKCS1v1_5)
             }
         } catch { throw UAFRefusal(.unacceptableKey, .publicKey, error.description) }
         self.algorithm = algorithm
@@ -30,22 +37,23 @@ public struct SignatureVerification: Sendable {
 
     /// The key of an attestation certificate. Throws as the other initialiser.
     init(leafKey subjectPublicKeyInfo: [UInt8], _ algorithm: SignatureAlgorithm) throws(UAFRefusal) {
-        let isRSA = ![.p256Raw, .p256DER].contains(algorithm)
         try self.init(
-            publicKey: subjectPublicKeyInfo, format: isRSA ? .rsa2048DER : .eccX962DER, algorithm: algorithm)
+            publicKey: subjectPublicKeyInfo, format: algorithm.keyKind == .rsa ? .rsa2048DER : .eccX962DER,
+            algorithm: algorithm)
     }
 
     /// The key as DER SubjectPublicKeyInfo, whichever format it came in.
     var subjectPublicKeyInfo: [UInt8] {
         switch self.key {
         case .p256(let key): Array(key.derRepresentation)
+        case .secp256k1(let key): key.subjectPublicKeyInfo
         case .rsa(let key, _): Array(key.derRepresentation)
         }
     }
 
-    /// The algorithms that this server works with. secp256k1 (5 and 6) and SM2 (7) are not among them.
+    /// The algorithms that this server works with. SM2 (7) is not among them.
     public static let algorithms: Set<SignatureAlgorithm> = [
-        .p256Raw, .p256DER, .rsaPSSRaw, .rsaPSSDER, .rsaPKCS1Raw, .rsaPKCS1DER,
+        .p256Raw, .p256DER, .rsaPSSRaw, .rsaPSSDER, .secp256k1Raw, .secp256k1DER, .rsaPKCS1Raw, .rsaPKCS1DER,
     ]
 
     /// Whether `signature` over `bytes` is this key's. Malformed ones are not.
@@ -56,6 +64,7 @@ public struct SignatureVerification: Sendable {
                 return false
             }
             return key.isValidSignature(signature, for: bytes)
+        case .secp256k1(let key): return key.isValid(signature, algorithm: self.algorithm, over: bytes)
         case .rsa(let key, let padding):
             guard let signature = RSAEncoding.signature(signature, algorithm: self.algorithm) else { return false }
             return key.isValidSignature(signature, for: bytes, padding: padding)

@@ -7,8 +7,8 @@ import _Primitives
 /// A certificate of an attestation, with what the path rules of RFC 5280 §6.1 look at.
 ///
 /// swift-certificates refuses to read a certificate whose signature it cannot check, as one with SHA-1, which a
-/// metadata statement may still list as the very certificate to trust (§13). What is needed of such a one is read here;
-/// signatures are checked by swift-certificates.
+/// metadata statement may still list as the very certificate to trust (§13), and one of a key on secp256k1. What is
+/// needed of such a one is read here; signatures are checked by swift-certificates, those of secp256k1 by libsecp256k1.
 struct AttestationCertificate: Sendable {
     /// The certificate, DER.
     let der: [UInt8]
@@ -24,6 +24,11 @@ struct AttestationCertificate: Sendable {
     /// DER.
     let subjectPublicKeyInfo: [UInt8]
     let extensions: Certificate.Extensions
+    /// What is signed, DER.
+    private let signedBytes: [UInt8]
+    /// `nil` for one by which no certificate is held to be issued, as with SHA-1.
+    private let signatureAlgorithm: Certificate.SignatureAlgorithm?
+    private let signature: [UInt8]
 
     /// id-fido-gen-ce-aaid: the model that a certificate attests (§8.2 step 14).
     static let aaidExtension: ASN1ObjectIdentifier = [1, 3, 6, 1, 4, 1, 45724, 1, 1, 1]
@@ -35,14 +40,16 @@ struct AttestationCertificate: Sendable {
 
     private init(reading der: [UInt8]) throws {
         self = try DER.sequence(try DER.parse(der), identifier: .sequence) { parts in
-            guard let body = parts.next(), let algorithm = parts.next(), parts.next() != nil else {
+            guard let body = parts.next(), let algorithm = parts.next(), let signature = parts.next() else {
                 throw UAFError(.invalidValue, "too few parts")
             }
-            return try Self(der: der, body: body, algorithm: algorithm)
+            return try Self(
+                der: der, body: body, algorithm: algorithm, signature: try ASN1BitString(derEncoded: signature))
         }
     }
 
-    private init(der: [UInt8], body: ASN1Node, algorithm: ASN1Node) throws {
+    private init(der: [UInt8], body: ASN1Node, algorithm: ASN1Node, signature: ASN1BitString) throws {
+        guard signature.paddingBits == 0 else { throw UAFError(.invalidValue, "a signature of no whole bytes") }
         self = try DER.sequence(body, identifier: .sequence) { fields in
             let version = try DER.decodeDefaultExplicitlyTagged(
                 &fields, tagNumber: 0, tagClass: .contextSpecific, defaultValue: 0
@@ -74,13 +81,16 @@ struct AttestationCertificate: Sendable {
                 der: der, version: version + 1, serialNumber: Array(serialNumber),
                 issuer: Array(issuer.encodedBytes), subject: Array(subject.encodedBytes),
                 notBefore: notBefore, notAfter: notAfter, subjectPublicKeyInfo: Array(key.encodedBytes),
-                extensions: try Certificate.Extensions(extensions ?? []))
+                extensions: try Certificate.Extensions(extensions ?? []), signedBytes: Array(body.encodedBytes),
+                signatureAlgorithm: Self.signatureAlgorithms[Array(algorithm.encodedBytes)],
+                signature: Array(signature.bytes))
         }
     }
 
     private init(
         der: [UInt8], version: Int, serialNumber: [UInt8], issuer: [UInt8], subject: [UInt8],
-        notBefore: Timestamp, notAfter: Timestamp, subjectPublicKeyInfo: [UInt8], extensions: Certificate.Extensions
+        notBefore: Timestamp, notAfter: Timestamp, subjectPublicKeyInfo: [UInt8], extensions: Certificate.Extensions,
+        signedBytes: [UInt8], signatureAlgorithm: Certificate.SignatureAlgorithm?, signature: [UInt8]
     ) {
         self.der = der
         self.version = version
@@ -91,6 +101,9 @@ struct AttestationCertificate: Sendable {
         self.notAfter = notAfter
         self.subjectPublicKeyInfo = subjectPublicKeyInfo
         self.extensions = extensions
+        self.signedBytes = signedBytes
+        self.signatureAlgorithm = signatureAlgorithm
+        self.signature = signature
     }
 
     /// A UTCTime or GeneralizedTime.
@@ -113,12 +126,38 @@ struct AttestationCertificate: Sendable {
 
     // MARK: - Rules
 
+    /// The algorithms of signatures that count, by their DER. Those with SHA-1 do not.
+    private static let signatureAlgorithms: [[UInt8]: Certificate.SignatureAlgorithm] = {
+        // 1.3.101.112
+        var algorithms: [[UInt8]: Certificate.SignatureAlgorithm] = [
+            [0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70]: .ed25519
+        ]
+        // Under 1.2.840.10045.4.3.
+        for (last, algorithm) in [
+            (2, .ecdsaWithSHA256), (3, .ecdsaWithSHA384), (4, .ecdsaWithSHA512),
+        ] as [(UInt8, Certificate.SignatureAlgorithm)] {
+            algorithms[[0x30, 0x0A, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, last]] = algorithm
+        }
+        // Under 1.2.840.113549.1.1, with a NULL behind, which some leave out.
+        for (last, algorithm) in [
+            (11, .sha256WithRSAEncryption), (12, .sha384WithRSAEncryption), (13, .sha512WithRSAEncryption),
+        ] as [(UInt8, Certificate.SignatureAlgorithm)] {
+            let identifier: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, last]
+            algorithms[[0x30, 0x0D] + identifier + [0x05, 0x00]] = algorithm
+            algorithms[[0x30, 0x0B] + identifier] = algorithm
+        }
+        return algorithms
+    }()
+
     /// Whether the other one's name and key issued this one. Signatures with SHA-1 do not count.
     func isIssued(by other: AttestationCertificate) -> Bool {
-        guard self.issuer == other.subject, let own = try? Certificate(derEncoded: self.der),
-            own.signatureAlgorithm != .sha1WithRSAEncryption, let issuer = try? Certificate(derEncoded: other.der)
-        else { return false }
-        return issuer.publicKey.isValidSignature(own.signature, for: own)
+        guard self.issuer == other.subject, let algorithm = self.signatureAlgorithm else { return false }
+        if let key = try? Secp256k1Key(other.subjectPublicKeyInfo, format: .eccX962DER) {
+            return algorithm == .ecdsaWithSHA256
+                && key.isValid(self.signature, algorithm: .secp256k1DER, over: self.signedBytes)
+        }
+        guard let key = try? Certificate.PublicKey(derEncoded: other.subjectPublicKeyInfo) else { return false }
+        return key.isValidSignature(self.signature, for: self.signedBytes, signatureAlgorithm: algorithm)
     }
 
     /// Whether an extension must be understood that these rules do not know (RFC 5280 §4.2).

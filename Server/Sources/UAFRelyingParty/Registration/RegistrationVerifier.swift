@@ -170,7 +170,9 @@ public struct RegistrationVerifier: Sendable {
         // 9: an attestation that the model has and this server knows.
         let type = assertion.attestation.type
         guard [.basicFull, .basicSurrogate].contains(type), statement.attestationTypes.contains(type) else {
-            throw UAFRefusal(.unacceptableAttestation, .attestation, "\(type)")
+            throw UAFRefusal(
+                .unacceptableAttestation, .attestation,
+                type == .ecdaa ? "\(type), ECDAA: no library of this server has its pairings" : "\(type)")
         }
         // 11: the authenticator's version.
         try self.configuration.check(version: data.authenticatorVersion, of: statement)

@@ -137,7 +137,7 @@ struct AuthenticationVerifierTests {
 
     @Test(
         "An ECDSA signature whose numbers are out of range is refused",
-        arguments: [SignatureAlgorithm.p256Raw, .p256DER], ECDSANumbers.allCases)
+        arguments: SignatureAlgorithm.ecdsa, ECDSANumbers.allCases)
     func outOfRange(algorithm: SignatureAlgorithm, numbers: ECDSANumbers) throws {
         var scene = try Scene(.authentication, algorithm: algorithm)
         let made = try AuthenticationAssertion(parsing: try scene.keys[0].authentication(scene.hash).bytes)

@@ -32,7 +32,7 @@ struct FullAttestationTests {
         let (scene, chain) = try Scene.fullAttestation(algorithm: algorithm)
         let key = try scene.verifyRegistration().keys[0]
         #expect(key.attestationType == .basicFull)
-        #expect(try key.attestationCertificates == [chain[2].der, chain[1].der])
+        #expect(key.attestationCertificates == [chain[2].der, chain[1].der])
         // What may be revoked later: every certificate of the path, the root too, which was not sent.
         #expect(try key.attestation.stored == chain.reversed().flatMap { try [1, 77] + $0.keyDigest })
         #expect(try key.publicKey == scene.keys[0].privateKey.publicKey(algorithm.formats[0]))
@@ -43,12 +43,12 @@ struct FullAttestationTests {
     )
     func anchors() throws {
         var (scene, chain) = try Scene.fullAttestation()
-        scene.keys[0].certificates.append(try chain[0].der)
+        scene.keys[0].certificates.append(chain[0].der)
         #expect(throws: Never.self) { try scene.verifyRegistration() }
         // What stands behind the certificate that is listed is surplus.
-        for (index, listed) in [try chain[2].der, try chain[1].der].enumerated() {
+        for (index, listed) in [chain[2].der, chain[1].der].enumerated() {
             try scene.changeStatement { $0.attestationRootCertificates = [bytes(9), listed] }
-            scene.keys[0].certificates = try [chain[2].der, chain[1].der, chain[0].der]
+            scene.keys[0].certificates = [chain[2].der, chain[1].der, chain[0].der]
             Self.expectRefusal(scene)
             scene.keys[0].certificates.removeLast(2 - index)
             #expect(throws: Never.self) { try scene.verifyRegistration() }
@@ -62,7 +62,7 @@ struct FullAttestationTests {
         draft.leaf.usage = KeyUsage(digitalSignature: true, keyCertSign: true)
         var (scene, chain) = try Scene.fullAttestation(draft)
         Self.expectRefusal(scene)
-        let leaf = try chain[2].der
+        let leaf = chain[2].der
         try scene.changeStatement { $0.attestationRootCertificates = [leaf] }
         scene.keys[0].certificates = [leaf]
         #expect(throws: Never.self) { try scene.verifyRegistration() }
@@ -189,7 +189,7 @@ struct FullAttestationTests {
     @Test("Certificates in another order, missing, surplus or damaged are refused with 1496")
     func order() throws {
         let (scene, chain) = try Scene.fullAttestation()
-        let (root, intermediate, leaf) = (try chain[0].der, try chain[1].der, try chain[2].der)
+        let (root, intermediate, leaf) = (chain[0].der, chain[1].der, chain[2].der)
         var damaged = intermediate
         damaged[damaged.count - 1] ^= 1
         let other = try TestAuthority(.authority("Other")).der
@@ -208,8 +208,8 @@ struct FullAttestationTests {
     func count() throws {
         var (scene, chain) = try Scene.fullAttestation()
         // Every one issues itself, so that only the number is wrong.
-        let root = try chain[0].der
-        scene.keys[0].certificates = [try chain[2].der, try chain[1].der] + Array(repeating: root, count: 4)
+        let root = chain[0].der
+        scene.keys[0].certificates = [chain[2].der, chain[1].der] + Array(repeating: root, count: 4)
         #expect(throws: Never.self) { try scene.verifyRegistration() }
         scene.keys[0].certificates.append(root)
         Self.expectRefusal(scene)
@@ -230,10 +230,36 @@ struct FullAttestationTests {
         arguments: SignatureAlgorithm.all)
     func leafKey(algorithm: SignatureAlgorithm) throws {
         var (scene, chain) = try Scene.fullAttestation(algorithm: algorithm)
-        let key = SigningKey(for: algorithm.isRSA ? .p256Raw : .rsaPSSRaw)
-        scene.keys[0].signingKey = key
-        scene.keys[0].certificates[0] = try TestAuthority(.leaf(), issuer: chain[1], key: key.certificateKey).der
-        Self.expectRefusal(scene)
+        for other in [SignatureAlgorithm.p256Raw, .secp256k1Raw, .rsaPSSRaw] where other.keyKind != algorithm.keyKind {
+            let key = SigningKey(for: other)
+            scene.keys[0].signingKey = key
+            scene.keys[0].certificates[0] = try TestAuthority(.leaf(), issuer: chain[1], key: key).der
+            Self.expectRefusal(scene)
+        }
+    }
+
+    @Test(
+        "Authorities may have keys on secp256k1 too, whose signatures count as others' do",
+        arguments: [
+            SignatureAlgorithm.secp256k1DER, .p256Raw, .rsaPSSDER,
+        ])
+    func secp256k1Authorities(algorithm: SignatureAlgorithm) throws {
+        var draft = AttestationDraft()
+        draft.authorityKey = { SigningKey(for: .secp256k1Raw) }
+        let (scene, _) = try Scene.fullAttestation(draft, algorithm: algorithm)
+        #expect(throws: Never.self) { try scene.verifyRegistration() }
+        for number in 0..<2 {
+            var changed = scene
+            // The last byte of an issuer's signature.
+            changed.keys[0].certificates[number][changed.keys[0].certificates[number].count - 1] ^= 1
+            Self.expectRefusal(changed)
+        }
+        let stranger = try TestAuthority(.authority("Intermediate"), key: SigningKey(for: .secp256k1Raw))
+        var forged = scene
+        forged.keys[0].certificates[0] = try TestAuthority(
+            .leaf(), issuer: stranger, key: try #require(scene.keys[0].signingKey)
+        ).der
+        Self.expectRefusal(forged)
     }
 
     @Test("Full attestation of a model without roots is refused with 1496")
@@ -256,17 +282,17 @@ struct FullAttestationTests {
     @Test("Where models have a root in common, the leaf must name its own")
     func sharedRoot() throws {
         var (scene, chain) = try Scene.fullAttestation()
-        let root = try chain[0].der
+        let root = chain[0].der
         var other = try #require(scene.configuration.metadata[Names.fingerprint])
         other.attestationRootCertificates = [root]
         scene.configuration.metadata.add(other)
         Self.expectRefusal(scene)
         scene.keys[0].certificates[0] = try TestAuthority(
-            .leaf(Names.pin), issuer: chain[1], key: try #require(scene.keys[0].signingKey).certificateKey
+            .leaf(Names.pin), issuer: chain[1], key: try #require(scene.keys[0].signingKey)
         ).der
         #expect(throws: Never.self) { try scene.verifyRegistration() }
         // And no more, once the other model has another root.
-        scene.keys[0].certificates[0] = try chain[2].der
+        scene.keys[0].certificates[0] = chain[2].der
         other.attestationRootCertificates = [bytes(9)]
         scene.configuration.metadata.add(other)
         #expect(throws: Never.self) { try scene.verifyRegistration() }
@@ -275,7 +301,7 @@ struct FullAttestationTests {
     @Test("An authority is another model's too, whichever of its certificates that lists, and wherever it stands")
     func sharedAuthority() throws {
         var (scene, chain) = try Scene.fullAttestation()
-        let (root, intermediate) = (try chain[0].der, try chain[1].der)
+        let (root, intermediate) = (chain[0].der, chain[1].der)
         // Another certificate of the same key.
         func reissued(_ index: Int, as subject: String) throws -> [UInt8] {
             var draft = TestAuthority.Draft.authority(subject)
@@ -283,7 +309,7 @@ struct FullAttestationTests {
             return try TestAuthority(draft, key: chain[index].key).der
         }
         let leafOfModel = try TestAuthority(
-            .leaf(Names.pin), issuer: chain[1], key: try #require(scene.keys[0].signingKey).certificateKey
+            .leaf(Names.pin), issuer: chain[1], key: try #require(scene.keys[0].signingKey)
         ).der
         var other = try #require(scene.configuration.metadata[Names.fingerprint])
         for (own, listed) in [
@@ -293,7 +319,7 @@ struct FullAttestationTests {
             try scene.changeStatement { $0.attestationRootCertificates = [own] }
             other.attestationRootCertificates = [bytes(9), listed]
             scene.configuration.metadata.add(other)
-            scene.keys[0].certificates = own == root ? [try chain[2].der, intermediate] : [try chain[2].der]
+            scene.keys[0].certificates = own == root ? [chain[2].der, intermediate] : [chain[2].der]
             Self.expectRefusal(scene)
             scene.keys[0].certificates[0] = leafOfModel
             #expect(throws: Never.self) { try scene.verifyRegistration() }
@@ -309,7 +335,7 @@ struct FullAttestationTests {
         ]
         scene.configuration.metadata.add(other)
         #expect(throws: Never.self) { try scene.verifyRegistration() }
-        let intermediate = try chain[1].der
+        let intermediate = chain[1].der
         try scene.changeStatement { $0.attestationRootCertificates = [intermediate] }
         scene.keys[0].certificates.removeLast()
         #expect(throws: Never.self) { try scene.verifyRegistration() }
@@ -353,7 +379,7 @@ struct FullAttestationTests {
                     }
                 }
                 #expect(throws: Never.self) { try verify(scene) }
-                let digest = Array(SHA256.hash(data: scene.keys[0].privateKey.subjectPublicKeyInfo))
+                let digest = Array(SHA256.hash(data: try scene.keys[0].privateKey.subjectPublicKeyInfo))
                 scene.configuration.metadata.revoke(RevocationList(keys: [digest]))
                 Refused("key", .revokedAuthenticator, .revocation) { _ in }.expect { try verify(scene) }
             }
