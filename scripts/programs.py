@@ -155,11 +155,11 @@ class Server:
             raise Failed(f"countersign admin {' '.join(map(str, arguments))}: exit {code}\n{out}{err}")
         return json.loads(out) if out.strip() else {}
 
-    def add_client(self, name, redirect_uri, post_logout_redirect_uri=None):
-        """Registers a relying party: its client id and the file with its secret."""
+    def add_client(self, name, redirect_uri, post_logout_redirect_uri=None, options=()):
+        """Registers a relying party, with further options of the command: its client id and the file with its secret."""
         secret = self.folder / f"{re.sub('[^a-z0-9]+', '-', name.lower())}.secret"
         after = ["--post-logout-redirect-uri", post_logout_redirect_uri] if post_logout_redirect_uri else []
-        answer = self.admin("client", "add", name, "--redirect-uri", redirect_uri, *after, "--secret-file", secret)
+        answer = self.admin("client", "add", name, "--redirect-uri", redirect_uri, *after, "--secret-file", secret, *options)
         return answer["clientId"], secret
 
     def enroll(self, username, phone, *options, password=None):
@@ -184,7 +184,11 @@ class Bank:
         self.origin = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         self.trace = self.folder / "bank.ndjson"
         client_id, secret = server.add_client(
-            "Lantern Street Bank", f"{self.origin}/callback", f"{self.origin}/signed-out"
+            "Lantern Street Bank",
+            f"{self.origin}/callback",
+            f"{self.origin}/signed-out",
+            # What the bank verifies, as it does the provider's signed results.
+            ("--id-token-signed-response-alg", "ES256"),
         )
         self.arguments = [
             *("--issuer", issuer or server.issuer),

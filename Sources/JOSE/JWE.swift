@@ -89,7 +89,7 @@ public struct JWE: Sendable {
                 privateScalar: d, publicKey: Agreement.ephemeralKey(of: header.members))
         case .rsa(let n, let e, .some(let numbers)):
             contentKey = Self.decrypt(encryptedKey, n: n, e: e, numbers: numbers, algorithm: algorithm) ?? []
-        case .p256, .rsa, .octets: throw JOSEError(.invalidKey, "no private part")
+        case .p256, .ed25519, .rsa, .octets: throw JOSEError(.invalidKey, "no private part")
         }
         if contentKey.count != encryption.keyLength { contentKey = random.bytes(encryption.keyLength) }
 
@@ -145,7 +145,7 @@ public struct JWE: Sendable {
                     contentKey, padding: .PKCS1_OAEP_SHA256)
             else { throw JOSEError(.invalidKey, "the key did not encrypt") }
             encryptedKey = Array(encrypted)
-        case .octets: throw JOSEError(.invalidKey, "no public part")
+        case .ed25519, .octets: throw JOSEError(.invalidKey, "no public part to encrypt to")
         }
 
         let protected = Base64URL.encode(JSON.object(members).serialized)
@@ -233,7 +233,7 @@ extension JWK {
             switch self.material {
             case .p256: algorithm == .ecdhES
             case .rsa: algorithm != .ecdhES
-            case .octets: false
+            case .ed25519, .octets: false
             }
         guard fits else { throw JOSEError(.invalidKey, "the key does not fit \(algorithm.rawValue)") }
         if let own = self.algorithm, own != algorithm.rawValue { throw JOSEError(.invalidKey, "alg of the key") }

@@ -8,9 +8,9 @@ public import _Primitives
     import Foundation
 #endif
 
-/// A key as RFC 7517 and RFC 7518, section 6, write it: a P-256 key, an RSA key of 2048 to 8192 bits, or an octet
-/// sequence. A value of this type is a valid key: a point lies on its curve, and a private part belongs to its public
-/// part.
+/// A key as RFC 7517, RFC 7518, section 6, and RFC 8037, section 2, write it: a P-256 key, an Ed25519 key, an RSA key of
+/// 2048 to 8192 bits, or an octet sequence. A value of this type is a valid key: a point lies on its curve, and a private
+/// part belongs to its public part.
 ///
 /// The description shows the kind and the name alone.
 public struct JWK: Hashable, Sendable, CustomStringConvertible {
@@ -29,6 +29,8 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
     public enum Material: Hashable, Sendable {
         /// `EC` on `P-256`: two coordinates of 32 bytes and, in a private key, a scalar of 32 bytes.
         case p256(x: [UInt8], y: [UInt8], d: [UInt8]?)
+        /// `OKP` on `Ed25519`: a public key of 32 bytes and, in a private key, a seed of 32 bytes.
+        case ed25519(x: [UInt8], d: [UInt8]?)
         /// `RSA`: modulus and public exponent without leading zeros.
         case rsa(n: [UInt8], e: [UInt8], privateNumbers: RSAPrivateNumbers?)
         /// `oct`: the bytes of a symmetric key.
@@ -67,6 +69,10 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
                 guard curve == "P-256" else { throw JOSEError(.unsupportedKey, "curve \(curve.prefix(16))") }
                 material = .p256(
                     x: try Self.bytes(json, "x"), y: try Self.bytes(json, "y"), d: try Self.optionalBytes(json, "d"))
+            case "OKP":
+                let curve = try json.requiredString("crv")
+                guard curve == "Ed25519" else { throw JOSEError(.unsupportedKey, "curve \(curve.prefix(16))") }
+                material = .ed25519(x: try Self.bytes(json, "x"), d: try Self.optionalBytes(json, "d"))
             case "RSA":
                 var numbers: RSAPrivateNumbers?
                 if let d = try Self.optionalBytes(json, "d") {
@@ -93,7 +99,7 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
     /// Whether the key can sign or decrypt.
     public var isPrivate: Bool {
         switch self.material {
-        case .p256(_, _, let d): d != nil
+        case .p256(_, _, let d), .ed25519(_, let d): d != nil
         case .rsa(_, _, let numbers): numbers != nil
         case .octets: true
         }
@@ -104,6 +110,7 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
         var copy: JWK
         switch self.material {
         case .p256(let x, let y, _): copy = JWK(unchecked: .p256(x: x, y: y, d: nil))
+        case .ed25519(let x, _): copy = JWK(unchecked: .ed25519(x: x, d: nil))
         case .rsa(let n, let e, _): copy = JWK(unchecked: .rsa(n: n, e: e, privateNumbers: nil))
         case .octets: return nil
         }
@@ -134,6 +141,7 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
         let kind =
             switch self.material {
             case .p256: "P-256"
+            case .ed25519: "Ed25519"
             case .rsa: "RSA"
             case .octets: "octets"
             }
@@ -149,6 +157,8 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
                 "kty": .string("EC"), "crv": .string("P-256"), "x": .string(Base64URL.encode(x)),
                 "y": .string(Base64URL.encode(y)),
             ]
+        case .ed25519(let x, _):
+            ["kty": .string("OKP"), "crv": .string("Ed25519"), "x": .string(Base64URL.encode(x))]
         case .rsa(let n, let e, _):
             ["kty": .string("RSA"), "n": .string(Base64URL.encode(n)), "e": .string(Base64URL.encode(e))]
         case .octets(let k): ["kty": .string("oct"), "k": .string(Base64URL.encode(k))]
@@ -179,6 +189,14 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
             guard d.count == 32, let scalar = try? P256.Signing.PrivateKey(rawRepresentation: d),
                 scalar.publicKey.rawRepresentation == point.rawRepresentation
             else { throw JOSEError(.invalidKey, "d does not belong to x and y") }
+        case .ed25519(let x, let d):
+            guard x.count == 32, (try? Curve25519.Signing.PublicKey(rawRepresentation: x)) != nil else {
+                throw JOSEError(.invalidKey, "not an Ed25519 key")
+            }
+            guard let d else { return }
+            guard d.count == 32, let seed = try? Curve25519.Signing.PrivateKey(rawRepresentation: d),
+                Array(seed.publicKey.rawRepresentation) == x
+            else { throw JOSEError(.invalidKey, "d does not belong to x") }
         case .rsa(let n, let e, let numbers):
             guard n.first != 0, e.first != 0 else { throw JOSEError(.invalidKey, "a number with leading zeros") }
             guard (256...1024).contains(n.count), (1...4).contains(e.count) else {

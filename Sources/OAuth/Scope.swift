@@ -7,6 +7,8 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
     public static let openID = "openid"
     /// Asks for the person's names (section 5.4).
     public static let profile = "profile"
+    /// Asks for the person's e-mail address (section 5.4).
+    public static let email = "email"
 
     /// Reads names separated by one space. At most 16 names.
     ///

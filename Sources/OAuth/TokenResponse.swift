@@ -34,20 +34,23 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
 
 /// The discovery document (RFC 8414, section 2; OpenID Connect Discovery 1.0, section 3; RFC 9207, section 3).
 ///
-/// It says what this product can do, so most of it is not a choice: authorization codes with S256, ES256, pairwise
-/// subjects, client secrets.
+/// It says what this product can do, so most of it is not a choice: authorization codes with S256, pairwise subjects,
+/// client secrets.
 public struct ProviderMetadata: Hashable, Sendable {
     /// The issuer's address, without a slash at its end.
     public let issuer: String
     /// The scopes that can be asked for.
     public var scopes: [String]
+    /// What ID tokens can be signed with.
+    public var idTokenAlgorithms: [String]
     /// The claims that may be in an ID token or come from userinfo.
     public var claims: [String]
 
     /// Metadata of the issuer at that address, which all endpoints begin with.
-    public init(issuer: String, scopes: [String], claims: [String]) {
+    public init(issuer: String, scopes: [String], idTokenAlgorithms: [String], claims: [String]) {
         self.issuer = issuer
         self.scopes = scopes
+        self.idTokenAlgorithms = idTokenAlgorithms
         self.claims = claims
     }
 
@@ -77,7 +80,7 @@ public struct ProviderMetadata: Hashable, Sendable {
             "response_modes_supported": texts(["query"]),
             "grant_types_supported": texts(["authorization_code"]),
             "subject_types_supported": texts(["pairwise"]),
-            "id_token_signing_alg_values_supported": texts(["ES256"]),
+            "id_token_signing_alg_values_supported": texts(self.idTokenAlgorithms),
             "token_endpoint_auth_methods_supported": texts(ClientCredentials.Method.allCases.map(\.rawValue)),
             "code_challenge_methods_supported": texts([CodeChallenge.method]),
             "claims_supported": texts(self.claims),

@@ -15,7 +15,7 @@ struct JWKTests {
         #expect(set["2"] == nil)
     }
 
-    @Test("writes no private part", arguments: [Vectors.privateECKey, Vectors.privateRSAKey])
+    @Test("writes no private part", arguments: [Vectors.privateECKey, Vectors.privateRSAKey, Vectors.edwardsKey])
     func writesPublicParts(text: String) throws {
         let key = try JWSTests.key(text)
         #expect(key.isPrivate)
@@ -36,13 +36,15 @@ struct JWKTests {
     @Test func theDescriptionShowsNoNumbers() throws {
         let key = try JWSTests.key(Vectors.privateECKey)
         #expect(key.description == "JWK(P-256, 1)")
+        #expect(try JWSTests.key(Vectors.edwardsKey).description == "JWK(Ed25519, without name)")
         #expect(try JWSTests.key(Vectors.rsaKey).description == "JWK(RSA, without name)")
     }
 
-    @Test("computes thumbprints (RFC 7638, section 3.1)")
+    @Test("computes thumbprints (RFC 7638, section 3.1; RFC 8037, appendix A.3)")
     func thumbprints() throws {
         #expect(try JWSTests.key(Vectors.publicRSAKey).thumbprint == Vectors.rsaThumbprint)
         #expect(try JWSTests.key(Vectors.publicECKey).thumbprint == Vectors.ecThumbprint)
+        #expect(try JWSTests.key(Vectors.edwardsKey).thumbprint == Vectors.edwardsThumbprint)
         // Neither private parts nor names change it.
         #expect(try JWSTests.key(Vectors.privateRSAKey).thumbprint == Vectors.rsaThumbprint)
     }
@@ -63,7 +65,10 @@ struct JWKTests {
         "refuses",
         arguments: [
             (#"{}"#, JOSEError.Code.malformed), (#"{"kty":7}"#, .malformed),
-            (#"{"kty":"OKP","crv":"Ed25519","x":"AA"}"#, .unsupportedKey),
+            (#"{"kty":"OKP","crv":"X25519","x":"\#(x)"}"#, .unsupportedKey),
+            (#"{"kty":"OKP","crv":"Ed25519","x":"AA"}"#, .invalidKey), (#"{"kty":"OKP","crv":"Ed25519"}"#, .malformed),
+            (#"{"kty":"OKP","crv":"Ed25519","x":"\#(x)","d":"\#(y)"}"#, .invalidKey),
+            (#"{"kty":"OKP","crv":"Ed25519","x":"\#(x)","d":"AA"}"#, .invalidKey),
             (#"{"kty":"EC","crv":"P-521","x":"AA","y":"AA"}"#, .unsupportedKey),
             (#"{"kty":"EC","crv":"P-256","x":"\#(x)"}"#, .malformed),
             (#"{"kty":"EC","crv":"P-256","x":"\#(x)=","y":"\#(y)"}"#, .malformed),

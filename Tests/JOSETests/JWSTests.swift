@@ -15,6 +15,7 @@ struct JWSTests {
         (Vectors.rsaJWS, Vectors.rsaKey, .rs256),
         (Vectors.ecJWS, Vectors.ecKey, .es256),
     ]
+    static let allKeys = Self.keys + [(Vectors.edwardsJWS, Vectors.edwardsKey, .edDSA)]
 
     @Test("verifies the examples of appendices A.1 to A.3", arguments: JWSTests.keys)
     func verifiesExamples(compact: String, key: String, algorithm: SignatureAlgorithm) throws {
@@ -24,11 +25,12 @@ struct JWSTests {
     }
 
     @Test(
-        "verifies the examples of RFC 7520, section 4, and PS256 of an independent implementation",
+        "verifies the examples of RFC 7520, section 4, and RFC 8037, appendix A.4, and PS256 of another implementation",
         arguments: [
             (Vectors.cookbookRS256, Vectors.cookbookRSAKey, SignatureAlgorithm.rs256, "It\u{2019}s a dangerous"),
             (Vectors.cookbookHS256, Vectors.cookbookHMACKey, .hs256, "It\u{2019}s a dangerous"),
             (Vectors.foreignPS256, Vectors.rsaKey, .ps256, "made elsewhere"),
+            (Vectors.edwardsJWS, Vectors.edwardsKey, .edDSA, "Example of Ed25519 signing"),
         ])
     func verifiesMore(compact: String, key: String, algorithm: SignatureAlgorithm, start: String) throws {
         let key = try VerificationKey(Self.key(key), algorithm: algorithm)
@@ -47,7 +49,7 @@ struct JWSTests {
         #expect(hmac == Vectors.cookbookHS256)
     }
 
-    @Test("signs what it verifies", arguments: JWSTests.keys + [("", Vectors.rsaKey, .ps256)])
+    @Test("signs what it verifies", arguments: JWSTests.allKeys + [("", Vectors.rsaKey, .ps256)])
     func roundTrip(compact: String, key: String, algorithm: SignatureAlgorithm) throws {
         let key = try Self.key(key)
         let compact = try JWS.sign(
@@ -59,7 +61,7 @@ struct JWSTests {
         #expect(token.header.keyID == key.keyID)
     }
 
-    @Test("refuses one changed bit of the signature, the payload or the header", arguments: JWSTests.keys)
+    @Test("refuses one changed bit of the signature, the payload or the header", arguments: JWSTests.allKeys)
     func refusesChanges(compact: String, key: String, algorithm: SignatureAlgorithm) throws {
         let key = try VerificationKey(Self.key(key), algorithm: algorithm)
         var parts = compact.split(separator: ".").map { Base64URL.decode($0)! }
@@ -76,13 +78,45 @@ struct JWSTests {
         #expect(throws: JOSEError(.invalidSignature, "")) { try token.verified(by: key) }
     }
 
-    @Test("refuses a signature of another length or form", arguments: [0, 1, 63, 65, 71])
-    func refusesLengths(count: Int) throws {
-        let parts = Vectors.ecJWS.split(separator: ".")
+    @Test("refuses a signature of another length or form", arguments: [0, 1, 63, 64, 65, 71], JWSTests.allKeys)
+    func refusesLengths(count: Int, example: (compact: String, key: String, algorithm: SignatureAlgorithm)) throws {
+        let parts = example.compact.split(separator: ".")
         let token = try UnverifiedJWS(
             compact: "\(parts[0]).\(parts[1])." + Base64URL.encode([UInt8](repeating: 0x30, count: count)))
-        let key = try VerificationKey(Self.key(Vectors.ecKey), algorithm: .es256)
+        let key = try VerificationKey(Self.key(example.key), algorithm: example.algorithm)
         #expect(throws: JOSEError(.invalidSignature, "")) { try token.verified(by: key) }
+    }
+
+    @Test(
+        "a key that is made signs, is kept in its own form, and names itself",
+        arguments: [
+            (SignatureAlgorithm.es256, "EC"), (.edDSA, "OKP"), (.rs256, "RSA"), (.ps256, "RSA"),
+        ])
+    func keptKeys(algorithm: SignatureAlgorithm, type: String) throws {
+        let bytes = try SigningKey.make(algorithm, random: .system)
+        let key = try SigningKey(kept: bytes, algorithm: algorithm, keyID: nil)
+        let json = try #require(key.publicKey?.publicJSON)
+        #expect(json["kty"] == .string(type) && json["use"] == .string("sig"))
+        #expect(json["alg"] == .string(algorithm.rawValue))
+        let read = try JWK(json: json)
+        #expect(read.keyID == read.thumbprint && key.keyID == read.thumbprint)
+        let compact = try JWS.sign(Array("text".utf8), with: SigningKey(kept: bytes, algorithm: algorithm, keyID: "k"))
+        let token = try UnverifiedJWS(compact: compact)
+        #expect(token.header.keyID == "k" && token.header.algorithm == algorithm.rawValue)
+        #expect(try token.verified(by: VerificationKey(read, algorithm: algorithm)).payload == Array("text".utf8))
+        // Bytes of another kind, or too few, are no key.
+        for wrong in [SecretBytes([1, 2, 3]), SecretBytes([UInt8](repeating: 0, count: 33))] {
+            #expect(throws: JOSEError(.invalidKey, "")) {
+                try SigningKey(kept: wrong, algorithm: algorithm, keyID: nil)
+            }
+        }
+    }
+
+    @Test func noSharedSecretIsMade() {
+        #expect(throws: JOSEError(.unsupportedKey, "")) { try SigningKey.make(.hs256, random: .system) }
+        #expect(throws: JOSEError(.invalidKey, "")) {
+            try SigningKey(kept: SecretBytes([UInt8](repeating: 1, count: 32)), algorithm: .hs256, keyID: nil)
+        }
     }
 
     @Test(
@@ -183,7 +217,8 @@ struct JWSTests {
         "refuses keys that are for something else",
         arguments: [
             (Vectors.ecKey, SignatureAlgorithm.rs256), (Vectors.rsaKey, .es256), (Vectors.hmacKey, .es256),
-            (Vectors.ecKey, .hs256), (Vectors.privateECKey, .es256), (Vectors.privateRSAKey, .ps256),
+            (Vectors.ecKey, .hs256), (Vectors.ecKey, .edDSA), (Vectors.edwardsKey, .es256),
+            (Vectors.privateECKey, .es256), (Vectors.privateRSAKey, .ps256),
             (#"{"kty":"oct","k":"AAAAAAAAAAAAAAAAAAAAAA"}"#, .hs256),
         ])
     func refusesKeys(key: String, algorithm: SignatureAlgorithm) throws {

@@ -327,4 +327,17 @@ enum Vectors {
         yxY1gdjvF-Qu_JHTstOMFtJO2rQlPKYslJMqRSraXsxObsL6T-_u0bS6pn6bHzBSxsdEQSTL5zccPClIi_at66DybIU0oo-n1Or2\#
         db5I4rLS0VSUmW6ZbXg_y3HXDB-RLhDaoG9XZM6ffVzqo8iIRzsmFtk1OIAeTUMpZ-4ua_dgFN85li2xKHyyw
         """#
+    /// RFC 8037, appendix A.1.
+    static let edwardsKey = #"""
+        {"kty":"OKP","crv":"Ed25519",\#
+        "d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",\#
+        "x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}
+        """#
+    /// RFC 8037, appendix A.3.
+    static let edwardsThumbprint = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
+    /// RFC 8037, appendix A.4.
+    static let edwardsJWS = #"""
+        eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6\#
+        dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg
+        """#
 }

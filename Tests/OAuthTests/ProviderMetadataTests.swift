@@ -5,7 +5,8 @@ import _Primitives
 @Suite("RFC 8414, section 2, and RFC 6749, section 5.1: what the provider says")
 struct ProviderMetadataTests {
     private let json = ProviderMetadata(
-        issuer: "https://id.example", scopes: ["openid", "profile"], claims: ["sub"]
+        issuer: "https://id.example", scopes: ["openid", "profile"], idTokenAlgorithms: ["RS256", "ES256"],
+        claims: ["sub"]
     ).json
 
     @Test(
@@ -19,7 +20,7 @@ struct ProviderMetadataTests {
             ("end_session_endpoint", .string("https://id.example/oauth2/logout")),
             ("response_types_supported", .array([.string("code")])),
             ("subject_types_supported", .array([.string("pairwise")])),
-            ("id_token_signing_alg_values_supported", .array([.string("ES256")])),
+            ("id_token_signing_alg_values_supported", .array([.string("RS256"), .string("ES256")])),
             ("code_challenge_methods_supported", .array([.string("S256")])),
             (
                 "token_endpoint_auth_methods_supported",

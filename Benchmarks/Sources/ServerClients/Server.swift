@@ -65,8 +65,11 @@ package struct Server: Sendable {
     package func addClient(redirectURI: String) throws -> (id: String, basic: String) {
         var connection = try self.connectOperator()
         let client = try self.admin(
-            "/clients", ["name": .string("Load generator"), "redirectUris": .array([.string(redirectURI)])],
-            on: &connection)
+            "/clients",
+            [
+                "name": .string("Load generator"), "redirectUris": .array([.string(redirectURI)]),
+                "idTokenSignedResponseAlg": .string("ES256"),
+            ], on: &connection)
         let id = try client.requiredString("clientId")
         return (id, Self.base64("\(id):\(try client.requiredString("clientSecret"))"))
     }

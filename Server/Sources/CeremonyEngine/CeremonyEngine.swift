@@ -158,6 +158,7 @@ extension SealingPurpose {
 
 extension AuditEvent.Kind {
     static let accountCreated = Self(rawValue: "account-created")
+    static let accountEmailChanged = Self(rawValue: "account-email-changed")
     static let accountLocked = Self(rawValue: "account-locked")
     static let accountUnlocked = Self(rawValue: "account-unlocked")
     static let accountDeleted = Self(rawValue: "account-deleted")

@@ -1,3 +1,4 @@
+import JOSE
 public import Store
 public import _Primitives
 
@@ -16,11 +17,17 @@ public struct OpenIDProvider: Sendable {
         public var issuer: String
         /// The times, counts and sizes.
         public var limits: Limits
+        /// Is told what of a client's registration its requests do not fit; of a client once a minute at most, as anybody
+        /// can send requests in its name.
+        public var note: @Sendable (ClientMisfit) -> Void
 
         /// A provider of this issuer.
-        public init(issuer: String, limits: Limits = Limits()) {
+        public init(
+            issuer: String, limits: Limits = Limits(), note: @escaping @Sendable (ClientMisfit) -> Void = { _ in }
+        ) {
             self.issuer = issuer
             self.limits = limits
+            self.note = note
         }
     }
 
@@ -31,6 +38,8 @@ public struct OpenIDProvider: Sendable {
     let keys: SigningKeys
     /// What the sources of browsers may begin.
     let signIns: SourceBudget
+    /// How often the operator is told of a client.
+    let notes: SourceBudget
     let time: TimeSource
     let random: RandomSource
 
@@ -49,7 +58,7 @@ public struct OpenIDProvider: Sendable {
     ) async throws -> OpenIDProvider {
         let offered = ProviderKeys(
             subjectSecret: SecretBytes(random.bytes(32)),
-            signingKeys: [SigningKeys.newKey(random: random, at: time.now())])
+            signingKeys: [try await SigningKeys.newKey(.es256, random: random, at: time.now())])
         let keys = try SigningKeys(
             try await store.providerKeys(orFirst: offered), retention: configuration.limits.oauth.retiredKeyRetention)
         let limits = configuration.limits
@@ -57,7 +66,9 @@ public struct OpenIDProvider: Sendable {
             burst: limits.signInBurst, perSecond: Double(limits.signInsPerMinute) / 60, sources: limits.countedSources)
         return OpenIDProvider(
             configuration: configuration, store: store, outcomes: outcomes, people: people, keys: keys,
-            signIns: signIns, time: time, random: random)
+            signIns: signIns,
+            notes: SourceBudget(burst: 1, perSecond: 1.0 / 60, sources: limits.oauth.clients), time: time,
+            random: random)
     }
 
     /// Deletes what has ended: requests, grants and sessions. Says how many there were; call again while that is not zero.
@@ -73,6 +84,10 @@ public struct OpenIDProvider: Sendable {
 extension AuditEvent.Kind {
     /// A client was registered; the detail is its identifier.
     static let clientAdded = Self(rawValue: "client-added")
+    /// What a client's ID tokens are signed with has changed; the detail is its identifier and the algorithm.
+    static let clientAlgorithmChanged = Self(rawValue: "client-algorithm-changed")
+    /// What a client's codes are bound to has changed; the detail is its identifier and the setting.
+    static let clientPKCEChanged = Self(rawValue: "client-pkce-changed")
     /// A client may have people's keys deleted from now on; the detail is its identifier.
     static let clientMayDeregister = Self(rawValue: "client-may-deregister")
     /// A client may no longer; the detail is its identifier.
@@ -83,7 +98,9 @@ extension AuditEvent.Kind {
     static let codeReplayed = Self(rawValue: "code-replayed")
     /// A browser was signed out.
     static let signedOut = Self(rawValue: "signed-out")
-    /// There is a new signing key; the detail is its name.
+    /// There is the first signing key of an algorithm; the detail is its name.
+    static let signingKeyAdded = Self(rawValue: "signing-key-added")
+    /// There are new signing keys; the detail is their names.
     static let signingKeyRotated = Self(rawValue: "signing-key-rotated")
 }
 
@@ -128,17 +145,31 @@ public protocol AuthenticationOutcomes: Sendable {
     func consume(request: String, browser: BrowserSecret) async throws -> AuthenticationOutcome?
 }
 
+/// A request in a client's name that does not fit the client's registration: for the operator, who can change the one, or
+/// ask for the other to be changed.
+public struct ClientMisfit: Sendable, Equatable {
+    /// The client's identifier.
+    public let client: String
+    /// The setting, by the name that it has on the command line.
+    public let setting: String
+    /// What is wrong, and what can be done.
+    public let advice: String
+}
+
 /// What the provider tells clients about a person.
 public struct Person: Sendable, Equatable {
     /// The name that the person signs in with (`preferred_username`).
     public let username: String
     /// The name that people read (`name`).
     public let displayName: String?
+    /// Where the person gets e-mail (`email`, `email_verified`).
+    public let email: AccountEmail?
 
     /// A person.
-    public init(username: String, displayName: String?) {
+    public init(username: String, displayName: String?, email: AccountEmail? = nil) {
         self.username = username
         self.displayName = displayName
+        self.email = email
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import JOSE
 import Store
 import _Primitives
 
@@ -49,6 +50,14 @@ extension Row {
     func optionalInteger<Value: FixedWidthInteger>(_ index: Int, as type: Value.Type = Value.self) throws -> Value? {
         let value: DatabaseValue = self[index]
         return value.isNull ? nil : try self.integer(index, as: type)
+    }
+
+    /// The signature algorithm of a column.
+    func algorithm(_ index: Int) throws -> SignatureAlgorithm {
+        guard let algorithm = SignatureAlgorithm(rawValue: try self.text(index)) else {
+            throw StoreError(.corrupt, "column \(index) holds no algorithm")
+        }
+        return algorithm
     }
 
     /// The moment of a column.

@@ -33,6 +33,20 @@ public enum AccountConformance {
             try expect(try await store.accounts(after: nil, limit: 99).count == 1, "one account exists")
             try expect(try await store.auditEntries(after: 0, limit: 99).count == 1, "a refused step leaves no trail")
         },
+        ConformanceCheck("an account gets an e-mail address, another one, and none again") { store in
+            for name in ["alice", "bob"] {
+                try await store.createAccount(sampleAccount(name), audit: sampleAudit())
+            }
+            for email in [AccountEmail(address: "a@other.example", isVerified: false), nil] {
+                try expect(
+                    try await store.setAccountEmail(email, id: "account-alice", audit: sampleAudit()), "it exists")
+                try expect(try await store.account(username: "alice")?.email == email, "it is kept")
+            }
+            try expect(
+                try await store.setAccountEmail(nil, id: "other", audit: sampleAudit()) == false, "no such account")
+            try expect(try await store.account(username: "bob") == sampleAccount("bob"), "another stays as it is")
+            try expect(try await store.auditEntries(after: 0, limit: 99).count == 4, "an event for each change")
+        },
         ConformanceCheck("accounts are listed in the order of their creation, in pages") { store in
             for name in ["c", "a", "b"] {
                 try await store.createAccount(sampleAccount(name), audit: sampleAudit())

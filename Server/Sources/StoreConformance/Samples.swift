@@ -8,7 +8,9 @@ extension Timestamp {
 }
 
 func sampleAccount(_ name: String = "alice") -> AccountRecord {
-    AccountRecord(id: "account-\(name)", username: name, displayName: "\(name) Example", createdAt: .start)
+    AccountRecord(
+        id: "account-\(name)", username: name, displayName: "\(name) Example",
+        email: AccountEmail(address: "\(name)@post.example", isVerified: true), createdAt: .start)
 }
 
 func sampleAudit(_ kind: String = "sample", account: String? = nil) -> AuditEvent {

@@ -72,6 +72,18 @@ struct AdminCommandTests {
         #expect(try await place.call("GET", "/accounts/alice")["locked"] == .bool(true))
         try await place.run("account", "unlock", "alice")
         #expect(try await place.call("GET", "/accounts/alice")["locked"] == .bool(false))
+        try await place.run("account", "change", "alice", "--email", "alice@post.example", "--email-verified")
+        #expect(try await place.call("GET", "/accounts/alice")["emailVerified"] == .bool(true))
+        try await place.run("account", "change", "alice", "--no-email")
+        #expect(try await place.call("GET", "/accounts/alice")["email"] == nil)
+        try await place.run("account", "add", "bob", "--email", "bob@post.example")
+        #expect(try await place.call("GET", "/accounts/bob").string("email") == "bob@post.example")
+        await self.expect(.failed) { try await place.run("account", "change", "bob", "--email", "bob") }
+        for wrong in [
+            ["change", "bob"], ["change", "bob", "--no-email", "--email", "b@x"], ["add", "x", "--email-verified"],
+        ] {
+            #expect(throws: (any Error).self) { try Countersign.parseAsRoot(["admin", "account"] + wrong) }
+        }
         try await place.run("account", "list")
         try await place.run("account", "show", "alice", "--json")
         try await place.run("account", "delete", "alice")
@@ -104,6 +116,10 @@ struct AdminCommandTests {
             #expect(try await permission() == isPermitted)
         }
         await self.expect(.notFound) { try await place.run("client", "change", "never", "--may-deregister") }
+        try await place.run("client", "change", id, "--id-token-signed-response-alg", "EdDSA", "--pkce", "nonce")
+        let settings = try await place.call("GET", "/clients/\(id)")
+        #expect(settings["idTokenSignedResponseAlg"] == .string("EdDSA") && settings["pkce"] == .string("nonce"))
+        await self.expect(.failed) { try await place.run("client", "change", id, "--pkce", "off") }
         #expect(throws: (any Error).self) { try Countersign.parseAsRoot(["admin", "client", "change", id]) }
         try await place.run("client", "show", id)
         await self.expect(.notFound) { try await place.run("client", "show", "never") }

@@ -18,6 +18,10 @@ final class FailingStore: ServerAssembly.ServerStore {
     /// How often a ceremony was looked at.
     var ceremonyReads: Int { self.reads.withLock { $0 } }
 
+    func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.setAccountEmail(email, id: id, audit: audit)
+    }
+
     func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws {
         try await self.store.createAccount(account, audit: audit)
     }
@@ -221,8 +225,10 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.clients()
     }
 
-    func changeClient(_ id: String, mayDeregister: Bool, audit: AuditEvent) async throws -> ClientRecord? {
-        try await self.store.changeClient(id, mayDeregister: mayDeregister, audit: audit)
+    func changeClient(
+        _ id: String, change: @escaping @Sendable (inout ClientSettings) -> [AuditEvent]
+    ) async throws -> ClientRecord? {
+        try await self.store.changeClient(id, change: change)
     }
 
     func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool {
@@ -256,11 +262,15 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.providerKeys()
     }
 
-    func rotateSigningKey(
-        to key: SigningKeyRecord, from takeover: Timestamp, forgettingRetiredBefore moment: Timestamp,
+    func addSigningKey(_ key: SigningKeyRecord, audit: AuditEvent) async throws -> ProviderKeys {
+        try await self.store.addSigningKey(key, audit: audit)
+    }
+
+    func rotateSigningKeys(
+        to keys: [SigningKeyRecord], from takeover: Timestamp, forgettingRetiredBefore moment: Timestamp,
         audit: AuditEvent
     ) async throws -> ProviderKeys {
-        try await self.store.rotateSigningKey(
-            to: key, from: takeover, forgettingRetiredBefore: moment, audit: audit)
+        try await self.store.rotateSigningKeys(
+            to: keys, from: takeover, forgettingRetiredBefore: moment, audit: audit)
     }
 }

@@ -8,6 +8,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import JOSE
 import NIOCore
 import OAuthProvider
 import SQLiteStore
@@ -57,7 +58,9 @@ extension ServerFixture {
     func relyingParty(mayDeregister: Bool = false) async throws -> RelyingParty {
         let registered = try await self.assembly.provider.registerClient(
             name: "Demo Bank", redirectURIs: ["http://127.0.0.1:8081/callback"],
-            postLogoutRedirectURIs: ["http://127.0.0.1:8081/bye"], mayDeregister: mayDeregister)
+            postLogoutRedirectURIs: ["http://127.0.0.1:8081/bye"],
+            // A key for it is there already, where an RSA key would be made for each test.
+            settings: ClientSettings(idTokenAlgorithm: .es256, mayDeregister: mayDeregister))
         return RelyingParty(id: registered.client.id, secret: registered.secret)
     }
 

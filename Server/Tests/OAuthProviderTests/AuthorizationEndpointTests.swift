@@ -244,9 +244,66 @@ struct AuthorizationEndpointTests {
         }
     }
 
+    @Test("a hint of another person than the session's is login_required, whether or not a page could be shown")
+    func aHintOfAnotherPerson() async throws {
+        try await ProviderFixture.run { f in
+            let other = try await f.tokens(account: "account-b")
+            let own = try await f.tokens(account: "account-a")
+            #expect(try await self.answer(f, ["id_token_hint": other.id], own.session) == "login_required")
+            #expect(try await self.answer(f, ["id_token_hint": own.id], own.session) == "code")
+            // Nobody is signed in, or the person is to sign in anew: the page may be shown, and who comes is looked at.
+            #expect(try await self.answer(f, ["id_token_hint": other.id], nil) == "sign-in")
+            #expect(
+                try await self.answer(f, ["id_token_hint": other.id, "prompt": "login"], own.session) == "sign-in")
+        }
+    }
+
+    @Test("an ID token of another client names nobody")
+    func aHintOfAnotherClient() async throws {
+        try await ProviderFixture.run { f in
+            let own = try await f.tokens()
+            let shop = try await f.provider.registerClient(
+                name: "Shop", redirectURIs: [ProviderFixture.address],
+                settings: ClientSettings(idTokenAlgorithm: .es256))
+            for session in [own.session, nil] {
+                let answer = try await f.provider.authorize(
+                    f.query(["id_token_hint": own.id], client: shop), browser: f.browser, session: session, source: "a")
+                guard case .redirect(let address) = answer else {
+                    Issue.record("not a redirect: \(answer)")
+                    return
+                }
+                #expect(try ProviderFixture.parameter("error", of: address) == "login_required")
+            }
+        }
+    }
+
+    @Test("who signs in at the page and is not the person of the hint is not signed in, and the client is told")
+    func anotherPersonSignsIn() async throws {
+        try await ProviderFixture.run { f in
+            let hint = try await f.tokens(account: "account-a").id
+            let request = try await f.begin(["id_token_hint": hint])
+            f.authenticate(request, account: "account-b")
+            let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            guard case .redirect(let address) = answer else {
+                Issue.record("not a redirect: \(answer)")
+                return
+            }
+            #expect(try ProviderFixture.parameter("error", of: address) == "login_required")
+            #expect(try ProviderFixture.parameter("state", of: address) == "st&te")
+            #expect(try ProviderFixture.parameter("code", of: address) == nil)
+            #expect(try await f.provider.sessions(ofAccount: "account-b").isEmpty)
+            // The request has ended with it.
+            let again = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            #expect(again == .page(OAuthError(.invalidRequest)))
+            // The right person is.
+            let own = try await f.signIn(["id_token_hint": hint], account: "account-a")
+            #expect(try await f.token(own.code).status == 200)
+        }
+    }
+
     @Test func unknownScopesAreLeftOut() async throws {
         try await ProviderFixture.run { f in
-            let signedIn = try await f.signIn(["scope": "openid email"])
+            let signedIn = try await f.signIn(["scope": "openid address"])
             let body = try #require(try await f.token(signedIn.code).body)
             #expect(body["scope"] == .string("openid"))
         }

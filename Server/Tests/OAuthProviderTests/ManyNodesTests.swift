@@ -39,7 +39,7 @@ struct ManyNodesTests {
         try await ProviderFixture.run { f in
             let other = try await self.node(f)
             let third = try await self.node(f)
-            try await f.provider.rotateSigningKey()
+            try await f.provider.rotateSigningKeys()
             f.clock.advance(Limits().oauth.keyAnnouncement)
             let access = try await f.tokens().access
             // A key that a node does not know is looked up; what it publishes and signs with follows.
@@ -63,7 +63,7 @@ struct ManyNodesTests {
                 let foreign = try await stranger.tokens().access
                 #expect(try await other.userinfo(header: "Bearer \(foreign)").status == 401)
             }
-            try await f.provider.rotateSigningKey()
+            try await f.provider.rotateSigningKeys()
             let access = try await f.tokens().access
             #expect(try await other.userinfo(header: "Bearer \(access)").status == 401)
             f.clock.advance(.seconds(1))

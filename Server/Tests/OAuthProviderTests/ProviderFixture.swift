@@ -35,7 +35,10 @@ final class RecordedOutcomes: AuthenticationOutcomes {
 final class ListedPeople: PersonDirectory {
     private let people = Mutex([
         "account-a": Person(username: "alice", displayName: "Alice Example"),
-        "account-b": Person(username: "bob", displayName: nil),
+        "account-b": Person(
+            username: "bob", displayName: nil, email: AccountEmail(address: "bob@post.example", isVerified: false)),
+        "account-c": Person(
+            username: "carol", displayName: nil, email: AccountEmail(address: "carol@post.example", isVerified: true)),
     ])
     func lock(_ account: String) { self.people.withLock { $0[account] = nil } }
     func person(account: String) async throws -> Person? { self.people.withLock { $0[account] } }
@@ -71,7 +74,9 @@ struct ProviderFixture: Sendable {
             OpenIDProvider.Configuration(issuer: self.issuer, limits: limits), store: store, outcomes: outcomes,
             people: people, time: clock.source)
         let bank = try await provider.registerClient(
-            name: "Demo Bank", redirectURIs: [self.address], postLogoutRedirectURIs: [self.afterLogout])
+            name: "Demo Bank", redirectURIs: [self.address], postLogoutRedirectURIs: [self.afterLogout],
+            // A key for it is there already, where an RSA key would be made for each test.
+            settings: ClientSettings(idTokenAlgorithm: .es256))
         try await body(
             ProviderFixture(
                 provider: provider, store: store, clock: clock, outcomes: outcomes, people: people, bank: bank))
@@ -188,7 +193,7 @@ struct ProviderFixture: Sendable {
     /// Verifies a token with the published keys, as a client would.
     func claims(_ compact: String, type: String) throws -> JWTClaims {
         let keys = try JWKSet(parsing: JSON.object(self.provider.keySet).serialized)
-        let token = try UnverifiedJWS(compact: compact).verified(by: keys, allowing: [.es256])
+        let token = try UnverifiedJWS(compact: compact).verified(by: keys, allowing: [.rs256, .es256, .ps256, .edDSA])
         #expect(token.header.hasType(type))
         return try JWTClaims(token)
     }

@@ -26,7 +26,7 @@ struct SigningTests {
         try await ProviderFixture.run { f in
             let before = try await f.tokens()
             let first = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized).keys[0]
-            try await f.provider.rotateSigningKey()
+            try await f.provider.rotateSigningKeys()
             let keys = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized)
             #expect(keys.keys.count == 2 && keys.keys[1] == first)
             #expect(try await f.provider.userinfo(header: "Bearer \(before.access)").status == 200)
@@ -48,9 +48,9 @@ struct SigningTests {
                 try UnverifiedJWS(compact: f.provider.sign(["aud": .string("x")], type: "t")).header.keyID
             }
             let first = try await signer()
-            try await f.provider.rotateSigningKey()
+            try await f.provider.rotateSigningKeys()
             f.clock.advance(.seconds(60))
-            try await f.provider.rotateSigningKey()
+            try await f.provider.rotateSigningKeys()
             let announced = try JWKSet(parsing: JSON.object(f.provider.keySet).serialized).keys.map(\.keyID)
             #expect(announced.count == 3 && announced[2] == first)
             f.clock.advance(limits.oauth.keyAnnouncement - .seconds(60) - .milliseconds(1))
@@ -70,7 +70,7 @@ struct SigningTests {
         limits.oauth.retiredKeyRetention = .seconds(50)
         try await ProviderFixture.run(limits: limits) { f in
             let access = try await f.tokens().access
-            try await f.provider.rotateSigningKey()
+            try await f.provider.rotateSigningKeys()
             f.clock.advance(.seconds(59))
             #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
             f.clock.advance(.seconds(1))
@@ -81,7 +81,7 @@ struct SigningTests {
     @Test func retiredKeysAreForgottenAtTheNextRotation() async throws {
         try await ProviderFixture.run { f in
             for _ in 0..<4 {
-                try await f.provider.rotateSigningKey()
+                try await f.provider.rotateSigningKeys()
                 f.clock.advance(Limits().oauth.keyAnnouncement + Limits().oauth.retiredKeyRetention + .seconds(1))
             }
             let keys = try await f.store.providerKeys(
@@ -150,12 +150,13 @@ struct SigningTests {
     @Test func theAuditTrailNamesWhoDidWhat() async throws {
         try await ProviderFixture.run { f in
             let shop = try await f.provider.registerClient(
-                name: "Shop", redirectURIs: [ProviderFixture.address], by: "root")
+                name: "Shop", redirectURIs: [ProviderFixture.address],
+                settings: ClientSettings(idTokenAlgorithm: .es256), by: "root")
             let signedIn = try await f.signIn()
             _ = try await f.token(signedIn.code)
             _ = try await f.provider.token(header: f.basic(shop), body: f.form(signedIn.code))
             _ = try await f.provider.logout("", session: signedIn.session, confirmed: true)
-            try await f.provider.rotateSigningKey(by: "root")
+            try await f.provider.rotateSigningKeys(by: "root")
             #expect(try await f.provider.deleteClient("unknown", by: "root") == false)
             #expect(try await f.provider.deleteClient(shop.client.id, by: "root"))
             let trail = try await f.store.auditEntries(after: 0, limit: 100).map(\.event)
@@ -173,17 +174,19 @@ struct SigningTests {
     @Test func discoveryNamesThisIssuer() async throws {
         try await ProviderFixture.run { f in
             #expect(f.provider.discovery["issuer"] == .string(ProviderFixture.issuer))
-            #expect(f.provider.discovery["scopes_supported"] == .array([.string("openid"), .string("profile")]))
+            #expect(
+                f.provider.discovery["scopes_supported"]
+                    == .array([.string("openid"), .string("profile"), .string("email")]))
         }
     }
 
     @Test func aStoreWhoseKeysAreNoKeysIsRefused() async throws {
         try await ProviderFixture.run { f in
             let key = SigningKeyRecord(
-                id: "broken", privateKey: SecretBytes([UInt8](repeating: 0, count: 32)),
+                id: "broken", algorithm: .es256, privateKey: SecretBytes([UInt8](repeating: 0, count: 32)),
                 createdAt: f.clock.source.now(), retiredAt: nil)
-            _ = try await f.store.rotateSigningKey(
-                to: key, from: f.clock.source.now(), forgettingRetiredBefore: f.clock.source.now(),
+            _ = try await f.store.rotateSigningKeys(
+                to: [key], from: f.clock.source.now(), forgettingRetiredBefore: f.clock.source.now(),
                 audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: f.clock.source.now()))
             await #expect(throws: StoreError(.corrupt, "")) {
                 try await OpenIDProvider.open(

@@ -25,6 +25,29 @@ struct UserinfoTests {
         }
     }
 
+    @Test("the e-mail address is given where it was asked for and is there, and says whether anybody vouches for it")
+    func email() async throws {
+        try await ProviderFixture.run { f in
+            func answer(_ account: String, _ scope: String) async throws -> JSONObject {
+                let tokens = try await f.tokens(["scope": scope], account: account)
+                // OpenID Connect Core 1.0, section 5.4: beside an access token the claims come from here alone.
+                #expect(try f.claims(tokens.id, type: "JWT").members["email"] == nil)
+                return try #require(try await f.provider.userinfo(header: "Bearer \(tokens.access)").body)
+            }
+            let bob = try await answer("account-b", "openid email")
+            #expect(bob["email"] == .string("bob@post.example") && bob["email_verified"] == .bool(false))
+            #expect(bob["preferred_username"] == nil)
+            let carol = try await answer("account-c", "openid email profile")
+            #expect(carol["email"] == .string("carol@post.example") && carol["email_verified"] == .bool(true))
+            for (account, scope) in [("account-a", "openid email"), ("account-c", "openid profile")] {
+                let body = try await answer(account, scope)
+                #expect(body["email"] == nil && body["email_verified"] == nil)
+            }
+            let claims = try f.provider.discovery.strings("claims_supported") ?? []
+            #expect(Set(["email", "email_verified"]).isSubset(of: claims))
+        }
+    }
+
     private func expectRefusal(_ f: ProviderFixture, _ header: String?) async throws {
         let answer = try await f.provider.userinfo(header: header)
         #expect(answer.status == 401 && answer.error == "invalid_token")

@@ -17,7 +17,9 @@ struct SQLiteDatabaseTests {
     }
 
     private func account(_ name: String) -> AccountRecord {
-        AccountRecord(id: "id-\(name)", username: name, displayName: "Display \(name)", createdAt: self.now)
+        AccountRecord(
+            id: "id-\(name)", username: name, displayName: "Display \(name)",
+            email: AccountEmail(address: "secretmail@post.example", isVerified: false), createdAt: self.now)
     }
 
     private func event(_ kind: String = "test") -> AuditEvent {
@@ -112,7 +114,8 @@ struct SQLiteDatabaseTests {
         files = Data(
             String(decoding: files, as: UTF8.self).replacingOccurrences(of: "id-verysecretname", with: "").utf8)
         for secret in [
-            "verysecretname", "Display", "secretdevice", "secretbank", "secretservice", "192.0.2.77", "secrettransfer",
+            "verysecretname", "Display", "secretmail", "secretdevice", "secretbank", "secretservice", "192.0.2.77",
+            "secrettransfer",
             token, "PUBLIC-KEY", Base64URL.encode(Array("secrettransfer".utf8)),
         ] {
             #expect(files.range(of: Data(secret.utf8)) == nil, "\(secret)")

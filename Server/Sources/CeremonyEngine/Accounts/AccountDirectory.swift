@@ -19,17 +19,20 @@ public struct AccountDirectory: Sendable {
         self.limits = limits
     }
 
-    /// Adds an account. Throws `invalidRequest` for a name that cannot be shown on one line or is too long, `conflict`
-    /// where the user name is taken.
-    public func create(username: String, displayName: String?, by operator: String) async throws -> AccountRecord {
+    /// Adds an account. Throws `invalidRequest` for a name that cannot be shown on one line or is too long, or an e-mail
+    /// address that is none, `conflict` where the user name is taken.
+    public func create(
+        username: String, displayName: String?, email: AccountEmail? = nil, by operator: String
+    ) async throws -> AccountRecord {
         guard self.isName(username, limit: self.limits.usernameCharacters), !username.contains(" ") else {
             throw CeremonyError(.invalidRequest, "a user name that is empty, too long or cannot be shown")
         }
         if let displayName, !self.isName(displayName, limit: self.limits.nameCharacters) {
             throw CeremonyError(.invalidRequest, "a display name that is empty, too long or cannot be shown")
         }
+        try Self.check(email)
         let account = AccountRecord(
-            id: self.random.identifier(), username: username, displayName: displayName,
+            id: self.random.identifier(), username: username, displayName: displayName, email: email,
             createdAt: self.time.now())
         do {
             try await self.store.createAccount(
@@ -44,6 +47,24 @@ public struct AccountDirectory: Sendable {
     private func isName(_ text: String, limit: Int) -> Bool {
         (1...limit).contains(text.unicodeScalars.count) && !text.unicodeScalars.contains(where: DisplayText.isForbidden)
             && text.unicodeScalars.first != " " && text.unicodeScalars.last != " "
+    }
+
+    /// Gives an account an e-mail address, or none. Throws `notFound`, `invalidRequest` for what is no address.
+    public func setEmail(_ email: AccountEmail?, username: String, by operator: String) async throws -> AccountRecord {
+        try Self.check(email)
+        var account = try await self.account(username: username)
+        let event = AuditEvent(
+            .accountEmailChanged, at: self.time.now(), accountID: account.id, actor: `operator`)
+        guard try await self.store.setAccountEmail(email, id: account.id, audit: event) else {
+            throw CeremonyError(.notFound)
+        }
+        account.email = email
+        return account
+    }
+
+    private static func check(_ email: AccountEmail?) throws {
+        guard let email, !EmailAddress.isValid(email.address) else { return }
+        throw CeremonyError(.invalidRequest, "an e-mail address that is none: NAME@HOST in ASCII")
     }
 
     /// The account of that user name. Throws `notFound`.

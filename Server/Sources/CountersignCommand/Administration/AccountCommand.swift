@@ -6,14 +6,17 @@ struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account",
         abstract: "Who can sign in.",
-        subcommands: [Add.self, Show.self, List.self, Lock.self, Unlock.self, Delete.self]
+        subcommands: [Add.self, Show.self, List.self, Change.self, Lock.self, Unlock.self, Delete.self]
     )
 
     /// A person's row as text.
     static func text(_ account: JSONObject) throws -> String {
         let name = try account.string("displayName").map { " (\($0))" } ?? ""
+        let email = try account.string("email").map {
+            try account.bool("emailVerified") == true ? ", \($0)" : ", \($0) (not verified)"
+        }
         let lock = try account.bool("locked") ?? false ? ", locked" : ""
-        return Terminal.table([["\(try account.requiredString("username"))\(name)\(lock)"]])
+        return Terminal.table([["\(try account.requiredString("username"))\(name)\(email ?? "")\(lock)"]])
     }
 
     struct Add: AsyncParsableCommand {
@@ -25,11 +28,25 @@ struct AccountCommand: AsyncParsableCommand {
         @Option(name: .long, help: "The name to show.")
         var displayName: String?
 
+        @Option(name: .long, help: "An e-mail address, which services see that ask for the scope email.")
+        var email: String?
+
+        @Flag(name: .long, help: "You vouch that the address is the person's; services are told so.")
+        var emailVerified = false
+
         @OptionGroup var options: AdminOptions
+
+        func validate() throws {
+            guard self.email != nil || !self.emailVerified else {
+                throw ValidationError("--email-verified needs --email.")
+            }
+        }
 
         func run() async throws {
             var body: JSONObject = ["username": .string(self.username)]
             body["displayName"] = self.displayName.map(JSON.string)
+            body["email"] = self.email.map(JSON.string)
+            if self.email != nil { body["emailVerified"] = .bool(self.emailVerified) }
             let answer = try await self.options.call("POST", "/accounts", body)
             try self.options.show(answer) { "Added \(try AccountCommand.text($0))." }
         }
@@ -81,6 +98,51 @@ struct AccountCommand: AsyncParsableCommand {
                 query = "?after=" + (try last.requiredString("username")).pathSegment
             }
             return accounts
+        }
+    }
+
+    struct Change: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Give a person an e-mail address, or take it away.",
+            discussion: """
+                  countersign admin account change alice --email alice@example.org --email-verified
+                  countersign admin account change alice --no-email
+                """
+        )
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @Option(name: .long, help: "An e-mail address, which services see that ask for the scope email.")
+        var email: String?
+
+        @Flag(name: .long, help: "You vouch that the address is the person's; services are told so.")
+        var emailVerified = false
+
+        @Flag(name: .long, help: "Take the address away.")
+        var noEmail = false
+
+        @OptionGroup var options: AdminOptions
+
+        func validate() throws {
+            guard (self.email != nil) != self.noEmail else {
+                throw ValidationError("Name one: --email ADDRESS or --no-email.")
+            }
+            guard self.email != nil || !self.emailVerified else {
+                throw ValidationError("--email-verified needs --email.")
+            }
+        }
+
+        func run() async throws {
+            let path = "/accounts/\(self.username.pathSegment)/email"
+            let answer =
+                if let email = self.email {
+                    try await self.options.call(
+                        "PUT", path, ["email": .string(email), "emailVerified": .bool(self.emailVerified)])
+                } else {
+                    try await self.options.call("DELETE", path)
+                }
+            try self.options.show(answer) { try AccountCommand.text($0) }
         }
     }
 

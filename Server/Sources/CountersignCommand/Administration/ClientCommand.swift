@@ -10,6 +10,26 @@ struct ClientCommand: AsyncParsableCommand {
         subcommands: [Add.self, List.self, Show.self, Change.self, Delete.self]
     )
 
+    /// What a service's OpenID library asks for.
+    struct Settings: ParsableArguments {
+        @Option(name: .customLong("id-token-signed-response-alg"), help: "RS256, ES256, PS256 or EdDSA.")
+        var idTokenSignedResponseAlg: String?
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "required: every sign-in has a code_challenge; or nonce: one without it is taken too, where it has a nonce.",
+                valueName: "required|nonce"))
+        var pkce: String?
+
+        var isGiven: Bool { self.idTokenSignedResponseAlg != nil || self.pkce != nil }
+
+        func write(to body: inout JSONObject) {
+            body["idTokenSignedResponseAlg"] = self.idTokenSignedResponseAlg.map(JSON.string)
+            body["pkce"] = self.pkce.map(JSON.string)
+        }
+    }
+
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Register a service; its secret is shown this once.",
@@ -18,6 +38,10 @@ struct ClientCommand: AsyncParsableCommand {
 
                   countersign admin client add "Demo Bank" --redirect-uri http://127.0.0.1:8081/callback \\
                     --secret-file bank.secret
+
+                ID tokens are signed with RS256, which every OpenID library takes; --id-token-signed-response-alg names \
+                another algorithm where the service wants one. A service whose library sends no code_challenge is \
+                registered with --pkce nonce.
                 """
         )
 
@@ -33,17 +57,20 @@ struct ClientCommand: AsyncParsableCommand {
         @Flag(name: .long, help: "Let it have the keys of people whom it knows deleted, for every service.")
         var mayDeregister = false
 
+        @OptionGroup var settings: Settings
+
         @Option(name: .long, help: "A new file for the secret.")
         var secretFile: String?
 
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let body: JSONObject = [
+            var body: JSONObject = [
                 "name": .string(self.name), "redirectUris": .array(self.redirectURI.map(JSON.string)),
                 "postLogoutRedirectUris": .array(self.postLogoutRedirectURI.map(JSON.string)),
                 "mayDeregister": .bool(self.mayDeregister),
             ]
+            self.settings.write(to: &body)
             let file = try self.secretFile.map { try SecretFile(path: $0) }
             let answer = try await self.options.call("POST", "/clients", body)
             guard case .object(var object) = answer else { return }
@@ -77,6 +104,8 @@ struct ClientCommand: AsyncParsableCommand {
                         return [
                             try client.requiredString("clientId"), try client.requiredString("name"),
                             (try client.strings("redirectUris") ?? []).joined(separator: " "),
+                            try client.requiredString("idTokenSignedResponseAlg"),
+                            "pkce \(try client.requiredString("pkce"))",
                             try client.bool("mayDeregister") == true ? "may deregister" : "",
                         ]
                     })
@@ -100,8 +129,12 @@ struct ClientCommand: AsyncParsableCommand {
 
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say what a service may do.",
+            abstract: "Change settings of a service; those that are not named stay as they are.",
             discussion: """
+                A service whose OpenID library sends no code_challenge, but a nonce that it checks:
+
+                  countersign admin client change CLIENT-ID --pkce nonce
+
                 A service that may deregister can have all keys of the people whom it knows deleted. They can sign in \
                 nowhere then, until they are enrolled again:
 
@@ -115,13 +148,24 @@ struct ClientCommand: AsyncParsableCommand {
         @Flag(
             name: .long, inversion: .prefixedNo,
             help: "Whether it may have the keys of people whom it knows deleted, for every service.")
-        var mayDeregister: Bool
+        var mayDeregister: Bool?
+
+        @OptionGroup var settings: Settings
 
         @OptionGroup var options: AdminOptions
 
+        func validate() throws {
+            guard self.mayDeregister != nil || self.settings.isGiven else {
+                throw ValidationError(
+                    "Name what to change: --id-token-signed-response-alg, --pkce or --[no-]may-deregister.")
+            }
+        }
+
         func run() async throws {
-            let answer = try await self.options.call(
-                "PATCH", "/clients/\(self.id.pathSegment)", ["mayDeregister": .bool(self.mayDeregister)])
+            var body: JSONObject = [:]
+            body["mayDeregister"] = self.mayDeregister.map(JSON.bool)
+            self.settings.write(to: &body)
+            let answer = try await self.options.call("PATCH", "/clients/\(self.id.pathSegment)", body)
             try self.options.show(answer) { try ClientCommand.text($0) }
         }
     }
@@ -132,6 +176,8 @@ struct ClientCommand: AsyncParsableCommand {
             "name            \(try client.requiredString("name"))",
             "redirect to     \((try client.strings("redirectUris") ?? []).joined(separator: " "))",
             "sign out to     \((try client.strings("postLogoutRedirectUris") ?? []).joined(separator: " "))",
+            "ID tokens       \(try client.requiredString("idTokenSignedResponseAlg"))",
+            "PKCE            \(try client.requiredString("pkce"))",
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
         ].joined(separator: "\n")
     }

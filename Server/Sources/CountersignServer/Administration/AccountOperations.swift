@@ -11,7 +11,9 @@ struct AccountOperations: Sendable {
 
     private static let account: [AdminOperation.Field] = [
         .required("username", "The name that the person is known by."),
-        .optional("displayName", "The name to show."), .required("locked", .boolean, "Whether they are kept out."),
+        .optional("displayName", "The name to show."), .optional("email", "Where they get e-mail."),
+        .optional("emailVerified", .boolean, "Whether an operator vouches for the address."),
+        .required("locked", .boolean, "Whether they are kept out."),
         .required("createdAt", "RFC 3339."),
     ]
 
@@ -27,6 +29,8 @@ struct AccountOperations: Sendable {
                 body: [
                     .required("username", "1 to 128 characters, unique."),
                     .optional("displayName", "The name to show."),
+                    .optional("email", "An address, which services see that ask for the scope email."),
+                    .optional("emailVerified", .boolean, Self.verified),
                 ],
                 answer: Self.account, status: .created, refusals: [(409, "There is an account of that name.")],
                 handler: self.add),
@@ -38,6 +42,15 @@ struct AccountOperations: Sendable {
             AdminOperation(
                 method: .get, path: "/accounts/{username}", id: "showAccount", summary: "Show a person.",
                 answer: Self.account, refusals: Self.notFound, handler: self.show),
+            AdminOperation(
+                method: .put, path: "/accounts/{username}/email", id: "setEmail",
+                summary: "Give a person an e-mail address.",
+                body: [.required("email", "An address."), .optional("emailVerified", .boolean, Self.verified)],
+                answer: Self.account, refusals: Self.notFound, handler: self.setEmail),
+            AdminOperation(
+                method: .delete, path: "/accounts/{username}/email", id: "deleteEmail",
+                summary: "Take a person's e-mail address away.", answer: Self.account, refusals: Self.notFound,
+                handler: self.deleteEmail),
             AdminOperation(
                 method: .delete, path: "/accounts/{username}", id: "deleteAccount",
                 summary: "Delete a person with their devices and sessions.", status: .noContent,
@@ -62,11 +75,15 @@ struct AccountOperations: Sendable {
         ]
     }
 
+    private static let verified =
+        "Whether you vouch that the address is the person's; services are told so. Default: false."
     private static let notFound = [(status: 404, meaning: "There is no such account.")]
 
     private static func json(_ account: AccountRecord) -> JSONObject {
         var object: JSONObject = ["username": .string(account.username)]
         object["displayName"] = account.displayName.map(JSON.string)
+        object["email"] = account.email.map { .string($0.address) }
+        object["emailVerified"] = account.email.map { .bool($0.isVerified) }
         object["locked"] = .bool(account.isLocked)
         object["createdAt"] = .string(account.createdAt.description)
         return object
@@ -75,8 +92,27 @@ struct AccountOperations: Sendable {
     @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {
         let account = try await self.directory.create(
             username: call.body.requiredString("username"), displayName: call.body.string("displayName"),
-            by: call.actor)
+            email: Self.email(call.body), by: call.actor)
         return Self.json(account)
+    }
+
+    private static func email(_ body: JSONObject) throws -> AccountEmail? {
+        let isVerified = try body.bool("emailVerified")
+        guard let address = try body.string("email") else {
+            guard isVerified == nil else { throw JSONError(.missing, "email") }
+            return nil
+        }
+        return AccountEmail(address: address, isVerified: isVerified ?? false)
+    }
+
+    @Sendable private func setEmail(_ call: AdminOperation.Call) async throws -> JSONObject {
+        guard let email = try Self.email(call.body) else { throw JSONError(.missing, "email") }
+        return Self.json(
+            try await self.directory.setEmail(email, username: self.account(call).username, by: call.actor))
+    }
+
+    @Sendable private func deleteEmail(_ call: AdminOperation.Call) async throws -> JSONObject {
+        Self.json(try await self.directory.setEmail(nil, username: self.account(call).username, by: call.actor))
     }
 
     @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -38,8 +38,8 @@ struct AuditOperations: Sendable {
             AdminOperation(
                 method: .post, path: "/keys/rotate", id: "rotateSigningKey",
                 summary:
-                    "Publish a new key, which signs once every client has had the time to read it; what the old one "
-                    + "signed stays valid until it expires.",
+                    "Publish a new key for each algorithm in use, which signs once every client has had the time to read "
+                    + "it; what the old ones signed stays valid until it expires.",
                 status: .noContent, handler: self.rotate),
         ]
     }
@@ -71,7 +71,7 @@ struct AuditOperations: Sendable {
     }
 
     @Sendable private func rotate(_ call: AdminOperation.Call) async throws -> JSONObject {
-        try await self.provider.rotateSigningKey(by: call.actor)
+        try await self.provider.rotateSigningKeys(by: call.actor)
         return [:]
     }
 }

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import JOSE
 import OAuth
 import OAuthProvider
 import Store
@@ -14,7 +15,21 @@ struct ClientOperations: Sendable {
         .required("name", "What people see on their phones."),
         .required("redirectUris", .strings, "Where a sign-in may return to."),
         .required("postLogoutRedirectUris", .strings, "Where a sign-out may return to."),
+        .required("idTokenSignedResponseAlg", "What its ID tokens are signed with."),
+        .required("pkce", "What its authorization codes are bound to: required or nonce."),
         .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
+    ]
+
+    private static let settings: [AdminOperation.Field] = [
+        .optional("idTokenSignedResponseAlg", "RS256, ES256, PS256 or EdDSA. A new service has RS256."),
+        .optional(
+            "pkce",
+            "required: every sign-in has a code_challenge; a new service has this. nonce: one without it is taken too, where it has a nonce, for services whose library sends no challenge."
+        ),
+        .optional(
+            "mayDeregister", .boolean,
+            "Whether it may have the keys of people whom it knows deleted, with which they sign in to every service. A new service may not."
+        ),
     ]
 
     var operations: [AdminOperation] {
@@ -25,8 +40,7 @@ struct ClientOperations: Sendable {
                     .required("name", "1 to 128 characters."),
                     .required("redirectUris", .strings, "Absolute addresses, compared letter by letter."),
                     .optional("postLogoutRedirectUris", .strings, "Absolute addresses."),
-                    .optional("mayDeregister", .boolean, Self.permission),
-                ],
+                ] + Self.settings,
                 answer: Self.client + [.required("clientSecret", "Shown this once.")], status: .created,
                 refusals: [(409, "There are as many services as one server takes.")], handler: self.add),
             AdminOperation(
@@ -37,8 +51,9 @@ struct ClientOperations: Sendable {
                 method: .get, path: "/clients/{id}", id: "showClient", summary: "Show a service.",
                 answer: Self.client, refusals: Self.notFound, handler: self.show),
             AdminOperation(
-                method: .patch, path: "/clients/{id}", id: "changeClient", summary: "Say what a service may do.",
-                body: [.required("mayDeregister", .boolean, Self.permission)], answer: Self.client,
+                method: .patch, path: "/clients/{id}", id: "changeClient",
+                summary: "Change settings of a service; those that are missing stay as they are.",
+                body: Self.settings, answer: Self.client,
                 refusals: Self.notFound, handler: self.change),
             AdminOperation(
                 method: .delete, path: "/clients/{id}", id: "deleteClient",
@@ -47,8 +62,6 @@ struct ClientOperations: Sendable {
         ]
     }
 
-    private static let permission =
-        "Whether it may have the keys of people whom it knows deleted, with which they sign in to every service. Default: false."
     private static let notFound = [(status: 404, meaning: "There is no such client.")]
 
     private static func json(_ client: ClientRecord) -> JSONObject {
@@ -56,8 +69,29 @@ struct ClientOperations: Sendable {
             "clientId": .string(client.id), "name": .string(client.name),
             "redirectUris": .array(client.redirectURIs.map(JSON.string)),
             "postLogoutRedirectUris": .array(client.postLogoutRedirectURIs.map(JSON.string)),
-            "mayDeregister": .bool(client.mayDeregister),
+            "idTokenSignedResponseAlg": .string(client.settings.idTokenAlgorithm.rawValue),
+            "pkce": .string(client.settings.codeBinding.rawValue),
+            "mayDeregister": .bool(client.settings.mayDeregister),
         ]
+    }
+
+    /// The settings that a body names.
+    private static func change(_ body: JSONObject) throws -> ClientChange {
+        ClientChange(
+            idTokenAlgorithm: try body.string("idTokenSignedResponseAlg").map { name in
+                guard let algorithm = SignatureAlgorithm(rawValue: name) else {
+                    throw Problem(
+                        .badRequest, "invalid-client-metadata",
+                        "idTokenSignedResponseAlg is RS256, ES256, PS256 or EdDSA.")
+                }
+                return algorithm
+            },
+            codeBinding: try body.string("pkce").map { name in
+                guard let binding = ClientSettings.CodeBinding(rawValue: name) else {
+                    throw Problem(.badRequest, "invalid-client-metadata", "pkce is required or nonce.")
+                }
+                return binding
+            }, mayDeregister: try body.bool("mayDeregister"))
     }
 
     @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {
@@ -67,7 +101,7 @@ struct ClientOperations: Sendable {
             let registered = try await self.provider.registerClient(
                 name: try call.body.requiredString("name"), redirectURIs: redirects,
                 postLogoutRedirectURIs: try call.body.strings("postLogoutRedirectUris") ?? [],
-                mayDeregister: try call.body.bool("mayDeregister") ?? false, by: call.actor)
+                settings: try Self.change(call.body).applied(to: ClientSettings()), by: call.actor)
             var object = Self.json(registered.client)
             object["clientSecret"] = .string(registered.secret)
             return object
@@ -90,14 +124,17 @@ struct ClientOperations: Sendable {
     }
 
     @Sendable private func change(_ call: AdminOperation.Call) async throws -> JSONObject {
-        guard let mayDeregister = try call.body.bool("mayDeregister") else {
-            throw JSONError(.missing, "mayDeregister")
+        let change = try Self.change(call.body)
+        guard change != ClientChange() else { throw JSONError(.missing, "a setting") }
+        do {
+            let id = call.parameters["id"] ?? ""
+            guard let client = try await self.provider.changeClient(id, change, by: call.actor) else {
+                throw Self.noClient
+            }
+            return Self.json(client)
+        } catch let error as OAuthError {
+            throw Problem(.badRequest, "invalid-client-metadata", error.message)
         }
-        guard
-            let client = try await self.provider.changeClient(
-                call.parameters["id"] ?? "", mayDeregister: mayDeregister, by: call.actor)
-        else { throw Self.noClient }
-        return Self.json(client)
     }
 
     private static var noClient: Problem { Problem(.notFound, "not-found", "There is no such client.") }

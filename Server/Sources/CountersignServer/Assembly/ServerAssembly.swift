@@ -90,7 +90,7 @@ public struct ServerAssembly: Sendable {
         let rules = try configuration.rules()
         let outcomes = CeremonyOutcomes()
         let provider = try await OpenIDProvider.open(
-            .init(issuer: configuration.issuer, limits: limits), store: store, outcomes: outcomes,
+            .init(issuer: configuration.issuer, limits: limits, note: Self.log), store: store, outcomes: outcomes,
             people: People(directory: directory), time: time, random: random)
         var engine = CeremonyEngine.Configuration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,
@@ -112,6 +112,15 @@ public struct ServerAssembly: Sendable {
             configuration: configuration, ceremonies: ceremonies, provider: provider, directory: directory,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
             trail: store, time: time, random: random)
+    }
+
+    /// Tells the operator what a service's registration and its requests do not have in common.
+    @Sendable private static func log(_ misfit: ClientMisfit) {
+        Logger(label: "countersign").notice(
+            "A service's request does not fit its registration",
+            metadata: [
+                "client": "\(misfit.client)", "setting": "\(misfit.setting)", "advice": "\(misfit.advice)",
+            ])
     }
 
     /// What everybody reaches: pages, OpenID, phones, back ends, and the admin API behind its tokens.
@@ -264,6 +273,6 @@ private struct People: PersonDirectory {
 
     func person(account: String) async throws -> Person? {
         guard let record = try await self.directory.account(id: account), !record.isLocked else { return nil }
-        return Person(username: record.username, displayName: record.displayName)
+        return Person(username: record.username, displayName: record.displayName, email: record.email)
     }
 }

@@ -46,7 +46,7 @@ extension OpenIDProvider {
     ///   - source: Where the browser is. It has a budget of sign-ins that begin.
     ///
     /// Cost: one query (client), one store step, three hashes. With a session two more queries; with `id_token_hint` one
-    /// ES256 verification.
+    /// verification.
     public func authorize(
         _ text: String, browser: BrowserSecret, session: SessionSecret?, source: String
     ) async throws -> AuthorizationAnswer {
@@ -61,8 +61,13 @@ extension OpenIDProvider {
             return .page(error)
         }
         do {
-            let checked = try AuthorizationParameters(parameters, limits: self.limits)
-            if let code = try await self.codeOfSession(session, for: checked, client: client, reply: reply) {
+            self.noteMissingChallenge(parameters, client: client)
+            let checked = try AuthorizationParameters(
+                parameters, codeBinding: client.settings.codeBinding, limits: self.limits)
+            let expected = try await self.expectedSubject(checked.idTokenHint, client: client)
+            if let code = try await self.codeOfSession(
+                session, for: checked, expected: expected, client: client, reply: reply)
+            {
                 return .redirect(reply.address(code: code))
             }
             guard !checked.isSilent else { throw OAuthError(.loginRequired, "The person has to sign in.") }
@@ -71,7 +76,7 @@ extension OpenIDProvider {
             let request = AuthorizationRequestRecord(
                 id: self.random.identifier(), browserDigest: browser.digest, client: client.id,
                 redirectURI: reply.redirectURI.text, scope: checked.scope.description, state: reply.state,
-                nonce: checked.nonce, codeChallenge: checked.challenge.digest,
+                nonce: checked.nonce, codeChallenge: checked.challenge?.digest, expectedSubject: expected,
                 expiresAt: now + self.limits.authorizationRequestLifetime)
             try await self.store.addRequest(request)
             return .signIn(request: request.id)
@@ -87,6 +92,10 @@ extension OpenIDProvider {
         }
         let address = try parameters.required("redirect_uri")
         guard client.redirectURIs.contains(address) else {
+            self.note(
+                client, "--redirect-uri",
+                "A sign-in was asked for with an address that is not registered. Addresses are compared letter by letter."
+            )
             throw OAuthError(.invalidRequest, "The redirect address is not registered for this client.")
         }
         let state = parameters["state"]
@@ -97,21 +106,46 @@ extension OpenIDProvider {
         return (client, AuthorizationReply(redirectURI: try RedirectURI(address), state: state, issuer: self.issuer))
     }
 
+    /// Tells the operator of a client without PKCE, whose developer reads the same.
+    private func noteMissingChallenge(_ parameters: Parameters, client: ClientRecord) {
+        guard client.settings.codeBinding == .pkce, parameters["code_challenge"] == nil else { return }
+        self.note(client, "--pkce", AuthorizationParameters.challengeAdvice)
+    }
+
+    private func note(_ client: ClientRecord, _ setting: String, _ advice: String) {
+        guard self.notes.spend(client.id, at: self.time.now()) == nil else { return }
+        self.configuration.note(ClientMisfit(client: client.id, setting: setting, advice: advice))
+    }
+
+    /// What a request is told whose hint names another person than the browser's: not that there is one.
+    private static let anotherPerson = OAuthError(
+        .loginRequired, "The person of the id_token_hint has to sign in.", detail: "somebody else is signed in")
+
+    /// The subject that a hint names: nobody else may be signed in for the request (OpenID Connect Core 1.0, section
+    /// 3.1.2.1). An ID token of another client names nobody whom this one may know.
+    private func expectedSubject(_ idTokenHint: String?, client: ClientRecord) async throws -> String? {
+        guard let hint = try await self.hint(idTokenHint) else { return nil }
+        guard hint.client == client.id else { throw Self.anotherPerson }
+        return hint.subject
+    }
+
     /// A code of the session that the browser has, where that is enough for what is asked.
+    ///
+    /// Throws `OAuthError` `login_required` where the session is another person's than the expected one's.
     private func codeOfSession(
-        _ secret: SessionSecret?, for checked: AuthorizationParameters, client: ClientRecord, reply: AuthorizationReply
+        _ secret: SessionSecret?, for checked: AuthorizationParameters, expected: String?, client: ClientRecord,
+        reply: AuthorizationReply
     ) async throws -> String? {
-        let hint = try await self.hint(checked.idTokenHint)
         guard !checked.isFresh, let secret, let session = try await self.liveSession(secret) else { return nil }
         let now = self.time.now()
         if let age = checked.maximumAge, now - session.authenticatedAt > age { return nil }
         let subject = self.subject(ofAccount: session.account, client: client.id)
-        if let hint, hint.client != client.id || hint.subject != subject { return nil }
+        if let expected, expected != subject { throw Self.anotherPerson }
         guard try await self.people.person(account: session.account) != nil else { return nil }
         let code = self.random.token(byteCount: 32)
         let grant = self.grant(
             code: code, session: session, client: client.id, redirectURI: reply.redirectURI.text,
-            scope: checked.scope.description, nonce: checked.nonce, challenge: checked.challenge.digest, at: now)
+            scope: checked.scope.description, nonce: checked.nonce, challenge: checked.challenge?.digest, at: now)
         do {
             try await self.store.addGrant(grant, usedAt: now)
         } catch let error as StoreError where error.code == .notFound {
@@ -122,7 +156,7 @@ extension OpenIDProvider {
 
     private func grant(
         code: String, session: SessionRecord, client: String, redirectURI: String, scope: String, nonce: String?,
-        challenge: [UInt8], at now: Timestamp
+        challenge: [UInt8]?, at now: Timestamp
     ) -> GrantRecord {
         let codeExpiresAt = now + self.limits.authorizationCodeLifetime
         return GrantRecord(
@@ -169,6 +203,12 @@ extension OpenIDProvider {
         let reply = try self.reply(to: request)
         guard try await self.people.person(account: outcome.account) != nil else {
             return try await self.store.removeRequest(id) ? .redirect(reply.address(error: denied)) : .page(ended)
+        }
+        if let expected = request.expectedSubject,
+            expected != self.subject(ofAccount: outcome.account, client: request.client)
+        {
+            return try await self.store.removeRequest(id)
+                ? .redirect(reply.address(error: Self.anotherPerson)) : .page(ended)
         }
         let now = self.time.now()
         let secret = SessionSecret(random: self.random)

@@ -5,9 +5,15 @@ import _Primitives
 /// The parameters of an authorization request after every check that needs no session (RFC 6749, section 4.1.1; OpenID
 /// Connect Core 1.0, section 3.1.2.1; RFC 7636, section 4.3).
 struct AuthorizationParameters {
+    /// What a request without a challenge is told, and so is the operator.
+    static let challengeAdvice =
+        "A code_challenge with the code_challenge_method S256 is needed (PKCE). For a confidential client that "
+        + "cannot send one and checks its nonce, the operator can set --pkce nonce."
+
     let scope: Scope
     let nonce: String?
-    let challenge: CodeChallenge
+    /// `nil` where the code is bound to the nonce instead.
+    let challenge: CodeChallenge?
     /// The person must not be asked anything.
     let isSilent: Bool
     /// The person must authenticate anew.
@@ -17,7 +23,7 @@ struct AuthorizationParameters {
     let idTokenHint: String?
 
     /// Checks in the order of the standard. Throws `OAuthError`, for the client to be told.
-    init(_ parameters: Parameters, limits: Limits) throws(OAuthError) {
+    init(_ parameters: Parameters, codeBinding: ClientSettings.CodeBinding, limits: Limits) throws(OAuthError) {
         // What would change the meaning of everything else first.
         guard parameters["request"] == nil else { throw OAuthError(.requestNotSupported, "Do not use request.") }
         guard parameters["request_uri"] == nil else {
@@ -36,13 +42,28 @@ struct AuthorizationParameters {
         guard (self.nonce?.utf8.count ?? 0) <= limits.oauth.nonceCharacters else {
             throw OAuthError(.invalidRequest, "The nonce is too long.")
         }
-        guard parameters["code_challenge_method"] == CodeChallenge.method else {
-            throw OAuthError(.invalidRequest, "The code_challenge_method must be S256.")
-        }
-        self.challenge = try CodeChallenge(parameters.required("code_challenge"))
+        self.challenge = try Self.challenge(parameters, codeBinding: codeBinding)
         (self.isSilent, self.isFresh) = try Self.prompt(parameters["prompt"])
         self.maximumAge = try Self.maximumAge(parameters["max_age"])
         self.idTokenHint = parameters["id_token_hint"]
+    }
+
+    /// The challenge. A client that need not send one is held to the one that it sends.
+    private static func challenge(_ parameters: Parameters, codeBinding: ClientSettings.CodeBinding)
+        throws(OAuthError) -> CodeChallenge?
+    {
+        if parameters["code_challenge"] == nil, parameters["code_challenge_method"] == nil {
+            guard codeBinding == .nonce else { throw OAuthError(.invalidRequest, Self.challengeAdvice) }
+            guard parameters["nonce"]?.isEmpty == false else {
+                throw OAuthError(
+                    .invalidRequest, "A client with --pkce nonce has to send a nonce where it sends no code_challenge.")
+            }
+            return nil
+        }
+        guard parameters["code_challenge_method"] == CodeChallenge.method else {
+            throw OAuthError(.invalidRequest, "The code_challenge_method must be S256.")
+        }
+        return try CodeChallenge(parameters.required("code_challenge"))
     }
 
     /// `none` alone, or wishes that a new authentication on the person's phone fulfils: it shows who asks.

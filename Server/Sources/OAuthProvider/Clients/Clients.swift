@@ -1,3 +1,4 @@
+public import JOSE
 import OAuth
 public import Store
 import _Primitives
@@ -21,6 +22,55 @@ public struct AuthenticatedClient: Sendable, Equatable {
     public let mayDeregister: Bool
 }
 
+/// Settings of a client that an operator changes; what is `nil` stays as it is.
+public struct ClientChange: Sendable, Equatable {
+    /// What ID tokens are signed with from now on.
+    public var idTokenAlgorithm: SignatureAlgorithm?
+    /// What codes are bound to.
+    public var codeBinding: ClientSettings.CodeBinding?
+    /// Whether it may have the keys of people whom it knows deleted.
+    public var mayDeregister: Bool?
+
+    /// These changes and no others.
+    public init(
+        idTokenAlgorithm: SignatureAlgorithm? = nil, codeBinding: ClientSettings.CodeBinding? = nil,
+        mayDeregister: Bool? = nil
+    ) {
+        self.idTokenAlgorithm = idTokenAlgorithm
+        self.codeBinding = codeBinding
+        self.mayDeregister = mayDeregister
+    }
+
+    /// The settings after the change.
+    public func applied(to settings: ClientSettings) -> ClientSettings {
+        ClientSettings(
+            idTokenAlgorithm: self.idTokenAlgorithm ?? settings.idTokenAlgorithm,
+            codeBinding: self.codeBinding ?? settings.codeBinding,
+            mayDeregister: self.mayDeregister ?? settings.mayDeregister)
+    }
+}
+
+extension ClientSettings {
+    /// What the audit trail says of a change; nothing where there is none.
+    fileprivate func events(after old: Self, client: String, at moment: Timestamp, by operator: String?) -> [AuditEvent]
+    {
+        func event(_ kind: AuditEvent.Kind, _ detail: String) -> AuditEvent {
+            AuditEvent(kind, at: moment, actor: `operator`, detail: detail)
+        }
+        var events: [AuditEvent] = []
+        if self.idTokenAlgorithm != old.idTokenAlgorithm {
+            events.append(event(.clientAlgorithmChanged, "\(client) \(self.idTokenAlgorithm.rawValue)"))
+        }
+        if self.codeBinding != old.codeBinding {
+            events.append(event(.clientPKCEChanged, "\(client) \(self.codeBinding.rawValue)"))
+        }
+        if self.mayDeregister != old.mayDeregister {
+            events.append(event(self.mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, client))
+        }
+        return events
+    }
+}
+
 extension OpenIDProvider {
     /// Registers a relying party.
     ///
@@ -28,12 +78,13 @@ extension OpenIDProvider {
     ///   - name: What people will see: 1 to ``Limits/nameCharacters`` characters without control characters.
     ///   - redirectURIs: At least one; see `RedirectURI` for the rules.
     ///   - postLogoutRedirectURIs: By the same rules.
-    ///   - mayDeregister: Whether it may have the keys of people whom it knows deleted.
+    ///   - settings: What the operator decides about it. Its ID tokens can be signed with RS256, ES256, PS256 or EdDSA.
     ///   - operator: Who does it, for the audit trail.
     /// - Throws: `OAuthError` `invalid_request` with a sentence for the administrator; ``StoreError`` `conflict` where there
     ///   are too many clients.
     public func registerClient(
-        name: String, redirectURIs: [String], postLogoutRedirectURIs: [String] = [], mayDeregister: Bool = false,
+        name: String, redirectURIs: [String], postLogoutRedirectURIs: [String] = [],
+        settings: ClientSettings = ClientSettings(),
         by operator: String? = nil
     ) async throws -> RegisteredClient {
         guard (1...self.limits.nameCharacters).contains(name.count), name.first != " ", name.last != " ",
@@ -45,11 +96,13 @@ extension OpenIDProvider {
             else { throw OAuthError(.invalidRequest, "There are too many redirect addresses, or one twice.") }
             for address in addresses { _ = try RedirectURI(address) }
         }
+        try Self.check(settings.idTokenAlgorithm)
+        try await self.provideSigningKey(settings.idTokenAlgorithm, by: `operator`)
         let secret = self.random.token(byteCount: 32)
         let client = ClientRecord(
             id: self.random.identifier(), name: name, redirectURIs: redirectURIs,
             postLogoutRedirectURIs: postLogoutRedirectURIs, secretDigest: Sealing.digest(ofSecret: secret),
-            createdAt: self.time.now(), mayDeregister: mayDeregister)
+            createdAt: self.time.now(), settings: settings)
         try await self.store.addClient(
             client, limit: self.limits.oauth.clients,
             audit: AuditEvent(.clientAdded, at: client.createdAt, actor: `operator`, detail: client.id))
@@ -69,17 +122,33 @@ extension OpenIDProvider {
     /// The client of that identifier.
     public func client(_ id: String) async throws -> ClientRecord? { try await self.store.client(id) }
 
-    /// Says whether a client may have the keys of people whom it knows deleted. Answers with the client; `nil` where there
-    /// is none.
+    /// Changes a client's settings, those that are given. Answers with the client; `nil` where there is none.
     ///
-    /// - Parameter operator: Who does it, for the audit trail.
-    public func changeClient(_ id: String, mayDeregister: Bool, by operator: String? = nil) async throws
+    /// - Parameters:
+    ///   - settings: What to change.
+    ///   - operator: Who does it, for the audit trail.
+    /// - Throws: `OAuthError` `invalid_request` for an algorithm that no ID token is signed with.
+    public func changeClient(_ id: String, _ settings: ClientChange, by operator: String? = nil) async throws
         -> ClientRecord?
     {
-        let event = AuditEvent(
-            mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, at: self.time.now(), actor: `operator`,
-            detail: id)
-        return try await self.store.changeClient(id, mayDeregister: mayDeregister, audit: event)
+        if let algorithm = settings.idTokenAlgorithm {
+            try Self.check(algorithm)
+            guard try await self.store.client(id) != nil else { return nil }
+            try await self.provideSigningKey(algorithm, by: `operator`)
+        }
+        let now = self.time.now()
+        return try await self.store.changeClient(id) { current in
+            let before = current
+            current = settings.applied(to: before)
+            return current.events(after: before, client: id, at: now, by: `operator`)
+        }
+    }
+
+    private static func check(_ algorithm: SignatureAlgorithm) throws {
+        guard SigningKeys.algorithms.contains(algorithm) else {
+            let names = SigningKeys.algorithms.map(\.rawValue).joined(separator: ", ")
+            throw OAuthError(.invalidRequest, "ID tokens are signed with one of these: \(names).")
+        }
     }
 
     /// Deletes a client with everything that it was given. Says whether there was one.
@@ -98,7 +167,8 @@ extension OpenIDProvider {
     public func authenticate(header: String?) async throws -> AuthenticatedClient {
         let client = try await self.authenticate(ClientCredentials(header: header, parameters: [:]))
         return AuthenticatedClient(
-            id: client.id, name: client.name, origin: try Self.origin(of: client), mayDeregister: client.mayDeregister)
+            id: client.id, name: client.name, origin: try Self.origin(of: client),
+            mayDeregister: client.settings.mayDeregister)
     }
 
     /// Checks the secret, in constant time. An unknown client takes as long as a wrong secret.

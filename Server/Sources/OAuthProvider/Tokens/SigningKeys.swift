@@ -1,4 +1,5 @@
 import Crypto
+import Dispatch
 import JOSE
 import Store
 import Synchronization
@@ -12,6 +13,10 @@ final class SigningKeys: Sendable {
         let verification: VerificationKey
         let retiredAt: Timestamp?
     }
+
+    /// What clients can have their ID tokens signed with (`id_token_signing_alg_values_supported`), the one of a client
+    /// that names none first.
+    static let algorithms: [SignatureAlgorithm] = [.rs256, .es256, .ps256, .edDSA]
 
     /// The newest first.
     private let state: Mutex<[Known]>
@@ -51,35 +56,38 @@ final class SigningKeys: Sendable {
 
     private static func state(of keys: ProviderKeys) throws -> [Known] {
         let known = try keys.signingKeys.map { record in
-            guard let key = record.privateKey.withBytes({ try? P256.Signing.PrivateKey(rawRepresentation: $0) }),
-                let jwk = try? Self.publicKey(of: key, name: record.id)
+            guard
+                let signing = try? SigningKey(
+                    kept: record.privateKey, algorithm: record.algorithm, keyID: record.id),
+                let jwk = signing.publicKey,
+                let verification = try? VerificationKey(jwk, algorithm: record.algorithm)
             else { throw StoreError(.corrupt, "a signing key") }
-            return Known(
-                jwk: jwk, signing: SigningKey(key, keyID: record.id), verification: VerificationKey(key.publicKey),
-                retiredAt: record.retiredAt)
+            return Known(jwk: jwk, signing: signing, verification: verification, retiredAt: record.retiredAt)
         }
-        guard known.contains(where: { $0.retiredAt == nil }) else { throw StoreError(.corrupt, "no signing key") }
+        guard known.contains(where: { $0.retiredAt == nil && $0.signing.algorithm == .es256 }) else {
+            throw StoreError(.corrupt, "no signing key")
+        }
         return known
     }
 
-    private static func publicKey(of key: P256.Signing.PrivateKey, name: String?) throws -> JWK {
-        let point = Array(key.publicKey.rawRepresentation)
-        return try JWK(
-            .p256(x: Array(point[..<32]), y: Array(point[32...]), d: nil), keyID: name, use: "sig",
-            algorithm: SignatureAlgorithm.es256.rawValue)
+    /// A new key, named by its thumbprint (RFC 7638). An RSA key costs hundreds of milliseconds, on a thread that neither
+    /// an event loop nor the cooperative pool waits for.
+    static func newKey(_ algorithm: SignatureAlgorithm, random: RandomSource, at moment: Timestamp) async throws
+        -> SigningKeyRecord
+    {
+        let bytes = try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global(qos: .utility).async {
+                continuation.resume(with: Result { try SigningKey.make(algorithm, random: random) })
+            }
+        }
+        let key = try SigningKey(kept: bytes, algorithm: algorithm, keyID: nil)
+        guard let name = key.keyID else { throw StoreError(.corrupt, "a key without a name") }
+        return SigningKeyRecord(id: name, algorithm: algorithm, privateKey: bytes, createdAt: moment, retiredAt: nil)
     }
 
-    /// A new key, named by its thumbprint (RFC 7638). Costs about 130 µs.
-    static func newKey(random: RandomSource, at moment: Timestamp) -> SigningKeyRecord {
-        while true {
-            // Once in four thousand million times the bytes are no scalar of the curve, and others are drawn.
-            let bytes = random.bytes(32)
-            guard let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes),
-                let jwk = try? self.publicKey(of: key, name: nil)
-            else { continue }
-            return SigningKeyRecord(
-                id: jwk.thumbprint, privateKey: SecretBytes(bytes), createdAt: moment, retiredAt: nil)
-        }
+    /// The algorithms that there is a key of, and that go on.
+    var activeAlgorithms: [SignatureAlgorithm] {
+        self.state.withLock { known in known.filter { $0.retiredAt == nil }.map(\.signing.algorithm) }
     }
 
     /// The public keys that are or will be used at `moment`, the newest first.
@@ -91,17 +99,22 @@ final class SigningKeys: Sendable {
         key.retiredAt.map { moment < $0 + self.retention } ?? true
     }
 
-    /// Signs claims with the key whose turn it is at `moment`: the oldest that is not retired. A newer one is only
-    /// announced until then, so that whoever checks the signature has heard of it. Cost: one ES256 signature.
-    func sign(_ claims: JSONObject, type: String, at moment: Timestamp) throws -> String {
+    /// Signs claims with the key whose turn it is at `moment`: the oldest of the algorithm that is not retired. A newer one
+    /// is only announced until then, so that whoever checks the signature has heard of it. Cost: one signature.
+    ///
+    /// Throws ``StoreError/Code/notFound`` where this node knows no key of the algorithm.
+    func sign(_ claims: JSONObject, type: String, algorithm: SignatureAlgorithm, at moment: Timestamp) throws -> String
+    {
         let signing = self.state.withLock { known in
-            known.last { key in key.retiredAt.map { moment < $0 } ?? true }?.signing
+            known.last { key in
+                key.signing.algorithm == algorithm && key.retiredAt.map { moment < $0 } ?? true
+            }?.signing
         }
-        guard let signing else { throw StoreError(.corrupt, "no signing key") }
+        guard let signing else { throw StoreError(.notFound, "no signing key of \(algorithm.rawValue)") }
         return try JWS.sign(JSON.object(claims).serialized, type: type, with: signing)
     }
 
-    /// Claims that one of our keys signed, under this `typ`. Cost: one ES256 verification.
+    /// Claims that one of our keys signed, under this `typ`, with the algorithm of that key. Cost: one verification.
     ///
     /// Throws ``JOSEError``.
     func verified(_ compact: String, type: String, at moment: Timestamp) throws -> JWTClaims {

@@ -7,13 +7,14 @@ extension OpenIDProvider {
     /// The token endpoint (RFC 6749, sections 3.2 and 4.1.3; RFC 7636, section 4.6).
     ///
     /// A code is taken before it is judged: shown with a wrong verifier, a wrong address or by another client it is spent
-    /// too, and shown twice it revokes what it gave.
+    /// too, and shown twice it revokes what it gave. A code that was made without a challenge takes no verifier, and one
+    /// that was made with a challenge takes nothing else (RFC 9700, section 2.1.1).
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - body: The form as it came, not decoded.
     ///
-    /// Cost: one query (client), one store step (code), two ES256 signatures, five hashes.
+    /// Cost: one query (client), one store step (code), an ES256 signature and one of the client's algorithm, five hashes.
     public func token(header: String?, body: String) async throws -> ProviderAnswer {
         do {
             let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
@@ -25,13 +26,17 @@ extension OpenIDProvider {
             // A request that is not whole is refused before it can spend a code.
             let code = try parameters.required("code")
             let redirectURI = try parameters.required("redirect_uri")
-            let verifier = try CodeVerifier(parameters.required("code_verifier"))
+            let verifier = try Self.verifier(parameters, of: client)
             let now = self.time.now()
             let taking = try await self.store.takeCode(
                 digest: Sealing.digest(ofSecret: code), at: now,
                 replay: AuditEvent(.codeReplayed, at: now, actor: client.id))
             let grant = try Self.grant(taking, client: client, redirectURI: redirectURI, verifier: verifier, at: now)
-            return ProviderAnswer(status: 200, body: try self.tokens(for: grant, at: now).json)
+            return ProviderAnswer(
+                status: 200,
+                body: try await self.tokens(
+                    for: grant, algorithm: client.settings.idTokenAlgorithm, at: now
+                ).json)
         } catch let error as OAuthError {
             let challenge = [(name: "WWW-Authenticate", value: error.challenge(scheme: "Basic", realm: self.issuer))]
             return ProviderAnswer(
@@ -39,8 +44,16 @@ extension OpenIDProvider {
         }
     }
 
+    /// The verifier; `nil` where there is none, and the client's codes may be bound to its nonce.
+    private static func verifier(_ parameters: Parameters, of client: ClientRecord) throws -> CodeVerifier? {
+        switch client.settings.codeBinding {
+        case .pkce: try CodeVerifier(parameters.required("code_verifier"))
+        case .nonce: try parameters["code_verifier"].map { try CodeVerifier($0) }
+        }
+    }
+
     private static func grant(
-        _ taking: CodeTaking, client: ClientRecord, redirectURI: String, verifier: CodeVerifier, at now: Timestamp
+        _ taking: CodeTaking, client: ClientRecord, redirectURI: String, verifier: CodeVerifier?, at now: Timestamp
     ) throws -> GrantRecord {
         func refusal(_ detail: String) -> OAuthError {
             // One sentence for all: whoever has a code that is not theirs learns nothing about it.
@@ -52,8 +65,14 @@ extension OpenIDProvider {
         guard grant.client == client.id else { throw refusal("another client's") }
         guard now < grant.codeExpiresAt else { throw refusal("expired") }
         guard grant.redirectURI == redirectURI else { throw refusal("another redirect address") }
-        guard CodeChallenge(digest: grant.codeChallenge).matches(verifier) else { throw refusal("another verifier") }
-        return grant
+        switch (grant.codeChallenge, verifier) {
+        case (nil, nil): return grant
+        case (let digest?, let verifier?):
+            guard CodeChallenge(digest: digest).matches(verifier) else { throw refusal("another verifier") }
+            return grant
+        case (_?, nil): throw refusal("no verifier for its challenge")
+        case (nil, _?): throw refusal("a verifier without a challenge: it was left out on the way")
+        }
     }
 
     /// The userinfo endpoint (OpenID Connect Core 1.0, section 5.3). An access token of an ended session or a revoked
@@ -74,6 +93,11 @@ extension OpenIDProvider {
             if try Scope(scope).contains(Scope.profile) {
                 body["preferred_username"] = .string(person.username)
                 body["name"] = person.displayName.map(JSON.string)
+            }
+            // OpenID Connect Core 1.0, section 5.4: these come from here, not in the ID token.
+            if try Scope(scope).contains(Scope.email), let email = person.email {
+                body["email"] = .string(email.address)
+                body["email_verified"] = .bool(email.isVerified)
             }
             return ProviderAnswer(status: 200, body: body)
         } catch let error as OAuthError {

@@ -29,8 +29,14 @@ public struct DeviceTokenHolder: Sendable, Equatable {
 extension OpenIDProvider {
     /// The ID token and the access token of a grant (OpenID Connect Core 1.0, section 2; RFC 9068, section 2.2).
     ///
-    /// Cost: two ES256 signatures, one hash, one HMAC.
-    func tokens(for grant: GrantRecord, at now: Timestamp) throws -> TokenResponse {
+    /// The access token is ES256 for all: it is read by this provider alone.
+    ///
+    /// - Parameter algorithm: What the client has its ID tokens signed with.
+    ///
+    /// Cost: one ES256 signature, one of `algorithm`, one hash, one HMAC.
+    func tokens(for grant: GrantRecord, algorithm: SignatureAlgorithm, at now: Timestamp) async throws
+        -> TokenResponse
+    {
         let lifetime = self.limits.accessTokenLifetime
         let expires = JSON.integer((now + lifetime).seconds)
         let issued = JSON.integer(now.seconds)
@@ -40,29 +46,44 @@ extension OpenIDProvider {
                 "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(self.issuer),
                 "client_id": .string(grant.client), "scope": .string(grant.scope), "iat": issued, "exp": expires,
                 "jti": .string(grant.id), "auth_time": authenticated, "acr": .string(grant.acr),
-            ], type: TokenType.accessToken, at: now)
+            ], type: TokenType.accessToken, algorithm: .es256, at: now)
         var claims: JSONObject = [
             "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client), "iat": issued,
             "exp": expires, "auth_time": authenticated, "acr": .string(grant.acr),
             "amr": .array(grant.amr.map(JSON.string)),
             "sid": .string(self.keys.pairwise("sid", client: grant.client, of: grant.session)),
-            "at_hash": .string(Self.halfHash(accessToken)),
+            "at_hash": .string(Self.halfHash(accessToken, algorithm)),
         ]
         claims["nonce"] = grant.nonce.map(JSON.string)
-        let idToken = try self.keys.sign(claims, type: TokenType.idToken, at: now)
+        let idToken = try await self.idToken(claims, algorithm: algorithm, at: now)
         return TokenResponse(
             accessToken: accessToken, expiresIn: lifetime, scope: try Scope(grant.scope), idToken: idToken)
     }
 
-    /// `at_hash`: the left half of the SHA-256, as base64url (OpenID Connect Core 1.0, section 3.1.3.6).
-    private static func halfHash(_ token: String) -> String {
-        Base64URL.encode(Array(SHA256.hash(data: Array(token.utf8)).prefix(16)))
+    /// An ID token. A key that is not known here may be one that another node has just made for its first client.
+    private func idToken(_ claims: JSONObject, algorithm: SignatureAlgorithm, at now: Timestamp) async throws -> String
+    {
+        do {
+            return try self.keys.sign(claims, type: TokenType.idToken, algorithm: algorithm, at: now)
+        } catch let error as StoreError where error.code == .notFound {
+            try await self.refreshKeys()
+            return try self.keys.sign(claims, type: TokenType.idToken, algorithm: algorithm, at: now)
+        }
+    }
+
+    /// `at_hash`: the left half of the hash that the ID token's algorithm is made with, as base64url (OpenID Connect Core
+    /// 1.0, section 3.1.3.6). Ed25519 is made with SHA-512.
+    private static func halfHash(_ token: String, _ algorithm: SignatureAlgorithm) -> String {
+        let bytes = Array(token.utf8)
+        return Base64URL.encode(
+            algorithm == .edDSA
+                ? Array(SHA512.hash(data: bytes).prefix(32)) : Array(SHA256.hash(data: bytes).prefix(16)))
     }
 
     /// An ID token that a client shows to say whom it means (`id_token_hint`), if it shows one. It may have expired, but
     /// not long ago.
     ///
-    /// Throws `OAuthError` `invalid_request`. Cost: one ES256 verification.
+    /// Throws `OAuthError` `invalid_request`. Cost: one verification.
     func hint(_ idToken: String?) async throws -> (client: String, subject: String)? {
         guard let idToken else { return nil }
         let now = self.time.now()
@@ -79,7 +100,7 @@ extension OpenIDProvider {
 
     // MARK: For the ceremonies
 
-    /// Signs a statement of this server as a JWT: the given claims, `iss` and `iat`.
+    /// Signs a statement of this server as a JWT with ES256: the given claims, `iss` and `iat`.
     ///
     /// - Parameter type: The header's `typ`, such as `transaction-confirmation+jwt`.
     ///
@@ -89,7 +110,7 @@ extension OpenIDProvider {
         claims["iss"] = .string(self.issuer)
         let now = self.time.now()
         claims["iat"] = .integer(now.seconds)
-        return try self.keys.sign(claims, type: type, at: now)
+        return try self.keys.sign(claims, type: type, algorithm: .es256, at: now)
     }
 
     /// The token that a phone gets for an in-app authentication: it may ask for things of its own account, for
@@ -173,33 +194,55 @@ extension OpenIDProvider {
     /// Cost: one query.
     public func refreshKeys() async throws { try self.keys.replace(by: await self.store.providerKeys()) }
 
-    /// Makes a new signing key. It is in the key set at once, and signs when everybody has had the time to read it there
-    /// (``Limits/OAuth/keyAnnouncement``); then the one in use retires.
+    /// Makes a new signing key of every algorithm that clients have their ID tokens signed with. They are in the key set at
+    /// once, and sign when everybody has had the time to read them there (``Limits/OAuth/keyAnnouncement``); then those in
+    /// use retire.
     ///
     /// - Parameter operator: Who does it, for the audit trail.
     ///
-    /// Cost: one key generation, one store step.
-    public func rotateSigningKey(by operator: String? = nil) async throws {
+    /// Cost: one query, a key generation for each algorithm, one store step.
+    public func rotateSigningKeys(by operator: String? = nil) async throws {
+        try await self.refreshKeys()
         let now = self.time.now()
-        let key = SigningKeys.newKey(random: self.random, at: now)
+        var keys: [SigningKeyRecord] = []
+        for algorithm in self.keys.activeAlgorithms {
+            keys.append(try await SigningKeys.newKey(algorithm, random: self.random, at: now))
+        }
+        let names = keys.map(\.id).joined(separator: " ")
         try self.keys.replace(
-            by: await self.store.rotateSigningKey(
-                to: key, from: now + self.limits.oauth.keyAnnouncement,
+            by: await self.store.rotateSigningKeys(
+                to: keys, from: now + self.limits.oauth.keyAnnouncement,
                 forgettingRetiredBefore: now - self.limits.oauth.retiredKeyRetention,
-                audit: AuditEvent(.signingKeyRotated, at: now, actor: `operator`, detail: key.id)))
+                audit: AuditEvent(.signingKeyRotated, at: now, actor: `operator`, detail: names)))
+    }
+
+    /// Sees to it that there is a key of an algorithm, before a client is told that its ID tokens are signed with it: so
+    /// nobody who signs in ever waits for a key to be made, and the key is in the key set before anything is signed with
+    /// it. Two nodes that make one at once end with the same.
+    ///
+    /// Cost: nothing where there is one; else a query, a key generation and a store step.
+    func provideSigningKey(_ algorithm: SignatureAlgorithm, by operator: String?) async throws {
+        guard !self.keys.activeAlgorithms.contains(algorithm) else { return }
+        try await self.refreshKeys()
+        guard !self.keys.activeAlgorithms.contains(algorithm) else { return }
+        let now = self.time.now()
+        let key = try await SigningKeys.newKey(algorithm, random: self.random, at: now)
+        try self.keys.replace(
+            by: await self.store.addSigningKey(
+                key, audit: AuditEvent(.signingKeyAdded, at: now, actor: `operator`, detail: key.id)))
     }
 
     /// The discovery document (RFC 8414; OpenID Connect Discovery 1.0).
     public var discovery: JSONObject {
         ProviderMetadata(
-            issuer: self.issuer, scopes: Self.scopes,
+            issuer: self.issuer, scopes: Self.scopes, idTokenAlgorithms: SigningKeys.algorithms.map(\.rawValue),
             claims: [
                 "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid",
-                "preferred_username", "name",
+                "preferred_username", "name", "email", "email_verified",
             ]
         ).json
     }
 
     /// The scopes that mean something here.
-    static let scopes = [Scope.openID, Scope.profile]
+    static let scopes = [Scope.openID, Scope.profile, Scope.email]
 }

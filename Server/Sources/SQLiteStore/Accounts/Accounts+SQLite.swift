@@ -44,6 +44,7 @@ extension SealingPurpose {
     static let usernameCode = SealingPurpose("user name code")
     static let username = SealingPurpose("user name")
     static let displayName = SealingPurpose("display name")
+    static let email = SealingPurpose("e-mail address")
     static let deviceName = SealingPurpose("device name")
     static let publicKey = SealingPurpose("public key")
 }
@@ -57,12 +58,14 @@ extension SQLiteDatabase: AccountStore {
             }
             try db.cachedStatement(
                 sql: """
-                    INSERT INTO account (id, username_code, username, display_name, is_locked, created_at)
-                    VALUES (?, ?, ?, ?, ?, ?)
+                    INSERT INTO account (
+                        id, username_code, username, display_name, is_locked, created_at, email, email_verified
+                    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                     """
             ).execute(arguments: [
                 account.id, sealing.usernameCode(account.username).blob, username.blob, displayName,
                 account.isLocked, account.createdAt.milliseconds,
+                try sealing.email(account.email, account: account.id), account.email?.isVerified ?? false,
             ])
             try db.appendAudit(audit, sealing)
         }
@@ -94,6 +97,16 @@ extension SQLiteDatabase: AccountStore {
             if isLocked {
                 try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE account = ?").execute(arguments: [id])
             }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "UPDATE account SET email = ?, email_verified = ? WHERE id = ?")
+                .execute(arguments: [try sealing.email(email, account: id), email?.isVerified ?? false, id])
+            guard db.changesCount == 1 else { return false }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -162,16 +175,26 @@ extension Sealing {
     func usernameCode(_ username: String) -> [UInt8] {
         self.code(username.precomposedStringWithCanonicalMapping, purpose: .usernameCode)
     }
+
+    /// An account's e-mail address as it is kept.
+    func email(_ email: AccountEmail?, account: String) throws -> Data? {
+        try email.map { try self.seal($0.address, purpose: .email, row: account).blob }
+    }
 }
 
 extension AccountRecord {
-    static let columns = "id, username, display_name, is_locked, created_at"
+    static let columns = "id, username, display_name, is_locked, created_at, email, email_verified"
 
     init(_ row: Row, _ sealing: Sealing) throws {
         let id = try row.text(0)
         self.init(
             id: id, username: try sealing.openText(try row.bytes(1), purpose: .username, row: id),
             displayName: try row.optionalBytes(2).map { try sealing.openText($0, purpose: .displayName, row: id) },
+            email: try row.optionalBytes(5).map {
+                AccountEmail(
+                    address: try sealing.openText($0, purpose: .email, row: id),
+                    isVerified: try row.integer(6, as: Int.self) == 1)
+            },
             isLocked: try row.integer(3, as: Int.self) == 1, createdAt: try row.moment(4))
     }
 }

@@ -6,10 +6,11 @@ public import _Primitives
 extension SQLiteDatabase: AuthorizationStore {
     public func addRequest(_ request: AuthorizationRequestRecord) async throws {
         try await self.step { db in
-            try db.cachedStatement(sql: "INSERT INTO oauth_request VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+            try db.cachedStatement(sql: "INSERT INTO oauth_request VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
                 .execute(arguments: [
                     request.id, request.browserDigest.blob, request.client, request.redirectURI, request.scope,
-                    request.state, request.nonce, request.codeChallenge.blob, request.expiresAt.milliseconds,
+                    request.state, request.nonce, (request.codeChallenge ?? []).blob, request.expiresAt.milliseconds,
+                    request.expectedSubject,
                 ])
         }
     }
@@ -21,7 +22,8 @@ extension SQLiteDatabase: AuthorizationStore {
                     AuthorizationRequestRecord(
                         id: try row.text(0), browserDigest: try row.bytes(1), client: try row.text(2),
                         redirectURI: try row.text(3), scope: try row.text(4), state: try row.optionalText(5),
-                        nonce: try row.optionalText(6), codeChallenge: try row.bytes(7), expiresAt: try row.moment(8))
+                        nonce: try row.optionalText(6), codeChallenge: try Self.challenge(row, 7),
+                        expectedSubject: try row.optionalText(9), expiresAt: try row.moment(8))
                 }
         }
     }
@@ -129,7 +131,8 @@ extension SQLiteDatabase: AuthorizationStore {
             sql: "INSERT INTO oauth_grant VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0)"
         ).execute(arguments: [
             grant.id, grant.codeDigest.blob, grant.client, grant.session, grant.account, grant.subject,
-            grant.redirectURI, grant.scope, grant.nonce, grant.codeChallenge.blob, grant.authenticatedAt.milliseconds,
+            grant.redirectURI, grant.scope, grant.nonce, (grant.codeChallenge ?? []).blob,
+            grant.authenticatedAt.milliseconds,
             grant.acr, grant.amr.joined(separator: " "), grant.codeExpiresAt.milliseconds,
             grant.expiresAt.milliseconds,
         ])
@@ -138,11 +141,17 @@ extension SQLiteDatabase: AuthorizationStore {
         try db.noteService(of: grant)
     }
 
+    private static func challenge(_ row: Row, _ column: Int) throws -> [UInt8]? {
+        let bytes = try row.bytes(column)
+        return bytes.isEmpty ? nil : bytes
+    }
+
     private static func grant(_ row: Row) throws -> GrantRecord {
         GrantRecord(
             id: try row.text(0), codeDigest: try row.bytes(1), client: try row.text(2), session: try row.text(3),
             account: try row.text(4), subject: try row.text(5), redirectURI: try row.text(6), scope: try row.text(7),
-            nonce: try row.optionalText(8), codeChallenge: try row.bytes(9), authenticatedAt: try row.moment(10),
+            nonce: try row.optionalText(8), codeChallenge: try Self.challenge(row, 9),
+            authenticatedAt: try row.moment(10),
             acr: try row.text(11), amr: try row.text(12).split(separator: " ").map(String.init),
             codeExpiresAt: try row.moment(13), expiresAt: try row.moment(14))
     }

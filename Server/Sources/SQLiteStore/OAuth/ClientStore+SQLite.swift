@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import JOSE
 public import Store
 import _Primitives
 
@@ -8,10 +9,13 @@ extension SQLiteDatabase: ClientStore {
         try await self.step { [sealing] db in
             let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM oauth_client")) ?? 0
             guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }
-            try db.cachedStatement(sql: "INSERT INTO oauth_client VALUES (?, ?, ?, ?, ?, ?, ?)").execute(arguments: [
-                client.id, client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
-                client.secretDigest.blob, client.createdAt.milliseconds, client.mayDeregister,
-            ])
+            try db.cachedStatement(sql: "INSERT INTO oauth_client VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(
+                arguments: [
+                    client.id, client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
+                    client.secretDigest.blob, client.createdAt.milliseconds,
+                    client.settings.mayDeregister, client.settings.idTokenAlgorithm.rawValue,
+                    client.settings.codeBinding.rawValue,
+                ])
             try db.appendAudit(audit, sealing)
         }
     }
@@ -29,14 +33,21 @@ extension SQLiteDatabase: ClientStore {
         }
     }
 
-    public func changeClient(_ id: String, mayDeregister: Bool, audit: AuditEvent) async throws -> ClientRecord? {
+    public func changeClient(
+        _ id: String, change: @escaping @Sendable (inout ClientSettings) -> [AuditEvent]
+    ) async throws -> ClientRecord? {
         try await self.step { [sealing] db in
             guard var client = try Self.client(id, db) else { return nil }
-            guard client.mayDeregister != mayDeregister else { return client }
-            client.mayDeregister = mayDeregister
-            try db.cachedStatement(sql: "UPDATE oauth_client SET may_deregister = ? WHERE id = ?")
-                .execute(arguments: [mayDeregister, id])
-            try db.appendAudit(audit, sealing)
+            let events = change(&client.settings)
+            try db.cachedStatement(
+                sql: """
+                    UPDATE oauth_client SET may_deregister = ?, id_token_algorithm = ?, code_binding = ? WHERE id = ?
+                    """
+            ).execute(arguments: [
+                client.settings.mayDeregister, client.settings.idTokenAlgorithm.rawValue,
+                client.settings.codeBinding.rawValue, id,
+            ])
+            for event in events { try db.appendAudit(event, sealing) }
             return client
         }
     }
@@ -59,10 +70,15 @@ extension SQLiteDatabase: ClientStore {
     }
 
     private static func client(_ row: Row) throws -> ClientRecord {
-        ClientRecord(
+        guard let binding = ClientSettings.CodeBinding(rawValue: try row.text(8)) else {
+            throw StoreError(.corrupt, "what a client's codes are bound to")
+        }
+        return ClientRecord(
             id: try row.text(0), name: try row.text(1), redirectURIs: try Self.addresses(row.text(2)),
             postLogoutRedirectURIs: try Self.addresses(row.text(3)), secretDigest: try row.bytes(4),
-            createdAt: try row.moment(5), mayDeregister: try row.integer(6) != 0)
+            createdAt: try row.moment(5),
+            settings: ClientSettings(
+                idTokenAlgorithm: try row.algorithm(7), codeBinding: binding, mayDeregister: try row.integer(6) != 0))
     }
 
     private static func text(_ addresses: [String]) -> String { JSON.array(addresses.map(JSON.string)).text }

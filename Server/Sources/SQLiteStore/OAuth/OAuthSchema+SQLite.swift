@@ -46,6 +46,20 @@ extension Migration {
     static let clientPermissions = Migration(name: "client-permissions") { db, _ in
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN may_deregister INTEGER NOT NULL DEFAULT 0")
     }
+
+    /// What ordinary OpenID libraries ask for. Clients that are there already go on as they did: they verify ES256, and
+    /// send a challenge. An empty challenge is none.
+    static let relyingParties = Migration(name: "relying-parties") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_key ADD COLUMN algorithm TEXT NOT NULL DEFAULT 'ES256';
+                ALTER TABLE oauth_client ADD COLUMN id_token_algorithm TEXT NOT NULL DEFAULT 'ES256';
+                ALTER TABLE oauth_client ADD COLUMN code_binding TEXT NOT NULL DEFAULT 'required';
+                ALTER TABLE oauth_request ADD COLUMN expected_subject TEXT;
+                ALTER TABLE account ADD COLUMN email BLOB;
+                ALTER TABLE account ADD COLUMN email_verified INTEGER NOT NULL DEFAULT 0;
+                """)
+    }
 }
 
 extension SealingPurpose {

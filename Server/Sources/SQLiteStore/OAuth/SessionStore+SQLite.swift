@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import JOSE
 public import Store
 public import _Primitives
 
@@ -41,16 +42,32 @@ extension SQLiteDatabase: SigningKeyStore {
         try await self.read { [sealing] db in try Self.providerKeys(db, sealing) }
     }
 
-    public func rotateSigningKey(
-        to key: SigningKeyRecord, from takeover: Timestamp, forgettingRetiredBefore moment: Timestamp,
+    public func addSigningKey(_ key: SigningKeyRecord, audit: AuditEvent) async throws -> ProviderKeys {
+        try await self.step { [sealing] db in
+            let present = try Int.fetchOne(
+                db.cachedStatement(sql: "SELECT count(*) FROM oauth_key WHERE algorithm = ? AND retired_at IS NULL"),
+                arguments: [key.algorithm.rawValue])
+            if present == 0 {
+                try Self.add(key, db, sealing)
+                try db.appendAudit(audit, sealing)
+            }
+            return try Self.providerKeys(db, sealing)
+        }
+    }
+
+    public func rotateSigningKeys(
+        to keys: [SigningKeyRecord], from takeover: Timestamp, forgettingRetiredBefore moment: Timestamp,
         audit: AuditEvent
     ) async throws -> ProviderKeys {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "UPDATE oauth_key SET retired_at = ? WHERE retired_at IS NULL")
-                .execute(arguments: [takeover.milliseconds])
+            for key in keys {
+                try db.cachedStatement(
+                    sql: "UPDATE oauth_key SET retired_at = ? WHERE retired_at IS NULL AND algorithm = ?"
+                ).execute(arguments: [takeover.milliseconds, key.algorithm.rawValue])
+            }
             try db.cachedStatement(sql: "DELETE FROM oauth_key WHERE retired_at < ?")
                 .execute(arguments: [moment.milliseconds])
-            try Self.add(key, db, sealing)
+            for key in keys { try Self.add(key, db, sealing) }
             try db.appendAudit(audit, sealing)
             return try Self.providerKeys(db, sealing)
         }
@@ -64,8 +81,9 @@ extension SQLiteDatabase: SigningKeyStore {
         let sealed = try key.privateKey.withBytes {
             try sealing.seal(Array($0), purpose: .signingKey, row: key.id)
         }
-        try db.cachedStatement(sql: "INSERT INTO oauth_key VALUES (?, ?, ?, ?)")
-            .execute(arguments: [key.id, sealed.blob, key.createdAt.milliseconds, key.retiredAt?.milliseconds])
+        try db.cachedStatement(sql: "INSERT INTO oauth_key VALUES (?, ?, ?, ?, ?)").execute(arguments: [
+            key.id, sealed.blob, key.createdAt.milliseconds, key.retiredAt?.milliseconds, key.algorithm.rawValue,
+        ])
     }
 
     private static func providerKeys(_ db: Database, _ sealing: Sealing) throws -> ProviderKeys {
@@ -75,11 +93,14 @@ extension SQLiteDatabase: SigningKeyStore {
         let secret = try sealing.open(sealed, purpose: .subjectSecret, row: "1")
         let keys = try Row.fetchAll(
             db.cachedStatement(
-                sql: "SELECT * FROM oauth_key ORDER BY retired_at IS NOT NULL, retired_at DESC, created_at DESC")
+                sql: """
+                    SELECT * FROM oauth_key
+                    ORDER BY retired_at IS NOT NULL, retired_at DESC, created_at DESC, algorithm
+                    """)
         ).map { row in
             let id = try row.text(0)
             return SigningKeyRecord(
-                id: id,
+                id: id, algorithm: try row.algorithm(4),
                 privateKey: SecretBytes(try sealing.open(try row.bytes(1), purpose: .signingKey, row: id)),
                 createdAt: try row.moment(2), retiredAt: try row.optionalMoment(3))
         }

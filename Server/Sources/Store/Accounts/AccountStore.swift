@@ -1,5 +1,19 @@
 public import _Primitives
 
+/// A person's e-mail address, as an operator entered it.
+public struct AccountEmail: Sendable, Equatable {
+    /// The address. Sealed at rest.
+    public var address: String
+    /// Whether the operator vouches that the address is the person's.
+    public var isVerified: Bool
+
+    /// An address, and whether somebody has seen to it.
+    public init(address: String, isVerified: Bool) {
+        self.address = address
+        self.isVerified = isVerified
+    }
+}
+
 /// A person whom the server knows.
 public struct AccountRecord: Sendable, Equatable {
     /// Random, 16 bytes as base64url.
@@ -9,16 +23,22 @@ public struct AccountRecord: Sendable, Equatable {
     public var username: String
     /// The name that pages show.
     public var displayName: String?
+    /// Where the person gets e-mail. It identifies nobody: two accounts may have the same.
+    public var email: AccountEmail?
     /// A locked account authenticates nobody.
     public var isLocked: Bool
     /// When the account was added.
     public var createdAt: Timestamp
 
     /// Describes an account.
-    public init(id: String, username: String, displayName: String?, isLocked: Bool = false, createdAt: Timestamp) {
+    public init(
+        id: String, username: String, displayName: String?, email: AccountEmail? = nil, isLocked: Bool = false,
+        createdAt: Timestamp
+    ) {
         self.id = id
         self.username = username
         self.displayName = displayName
+        self.email = email
         self.isLocked = isLocked
         self.createdAt = createdAt
     }
@@ -172,6 +192,9 @@ public protocol AccountStore: DeregistrationStore {
     ///
     /// Must take effect at once: an authentication that becomes durable after this fails.
     func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool
+
+    /// Gives an account an e-mail address, or none. `false` where there is no such account.
+    func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool
 
     /// Deletes an account with its devices, keys, sessions, ceremonies, notices, and the names by which clients knew it.
     /// `false` where there is none. The audit trail stays.

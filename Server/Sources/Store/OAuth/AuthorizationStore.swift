@@ -16,15 +16,17 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     public let state: String?
     /// The client's `nonce`, for the ID token.
     public let nonce: String?
-    /// The SHA-256 that the code's verifier must have (RFC 7636).
-    public let codeChallenge: [UInt8]
+    /// The SHA-256 that the code's verifier must have (RFC 7636); `nil` where the code is bound to the nonce.
+    public let codeChallenge: [UInt8]?
+    /// The subject of the person who alone may sign in (`id_token_hint`); `nil` for anybody.
+    public let expectedSubject: String?
     /// From then on the request is gone.
     public let expiresAt: Timestamp
 
     /// A record of these values.
     public init(
         id: String, browserDigest: [UInt8], client: String, redirectURI: String, scope: String, state: String?,
-        nonce: String?, codeChallenge: [UInt8], expiresAt: Timestamp
+        nonce: String?, codeChallenge: [UInt8]?, expectedSubject: String? = nil, expiresAt: Timestamp
     ) {
         self.id = id
         self.browserDigest = browserDigest
@@ -34,6 +36,7 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
         self.state = state
         self.nonce = nonce
         self.codeChallenge = codeChallenge
+        self.expectedSubject = expectedSubject
         self.expiresAt = expiresAt
     }
 }
@@ -58,8 +61,8 @@ public struct GrantRecord: Sendable, Equatable {
     public let scope: String
     /// The client's `nonce`, for the ID token.
     public let nonce: String?
-    /// The SHA-256 that the code's verifier must have.
-    public let codeChallenge: [UInt8]
+    /// The SHA-256 that the code's verifier must have; `nil` where no verifier may come, as the code is bound to the nonce.
+    public let codeChallenge: [UInt8]?
     /// When the person authenticated, and how.
     public let authenticatedAt: Timestamp
     /// The level (`acr`).
@@ -74,7 +77,7 @@ public struct GrantRecord: Sendable, Equatable {
     /// A record of these values.
     public init(
         id: String, codeDigest: [UInt8], client: String, session: String, account: String, subject: String,
-        redirectURI: String, scope: String, nonce: String?, codeChallenge: [UInt8], authenticatedAt: Timestamp,
+        redirectURI: String, scope: String, nonce: String?, codeChallenge: [UInt8]?, authenticatedAt: Timestamp,
         acr: String, amr: [String], codeExpiresAt: Timestamp, expiresAt: Timestamp
     ) {
         self.id = id

@@ -1,4 +1,35 @@
+public import JOSE
 public import _Primitives
+
+/// What an operator decides about a client, and can change.
+public struct ClientSettings: Sendable, Equatable {
+    /// What an authorization code of the client is bound to.
+    public enum CodeBinding: String, Sendable, CaseIterable {
+        /// To a challenge: every authorization request has one (RFC 7636).
+        case pkce = "required"
+        /// To a challenge or, where a request has none, to the `nonce` that it must have then (OAuth 2.1, section 7.5.1.1):
+        /// for confidential clients whose OpenID library sends no challenge and checks the nonce.
+        case nonce = "nonce"
+    }
+
+    /// What the client's ID tokens are signed with (`id_token_signed_response_alg`).
+    public var idTokenAlgorithm: SignatureAlgorithm
+    /// What its codes are bound to.
+    public var codeBinding: CodeBinding
+    /// Whether it may have the keys of people whom it knows deleted: with them a person loses every service, not this
+    /// one alone.
+    public var mayDeregister: Bool
+
+    /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
+    /// section 2).
+    public init(
+        idTokenAlgorithm: SignatureAlgorithm = .rs256, codeBinding: CodeBinding = .pkce, mayDeregister: Bool = false
+    ) {
+        self.idTokenAlgorithm = idTokenAlgorithm
+        self.codeBinding = codeBinding
+        self.mayDeregister = mayDeregister
+    }
+}
 
 /// A relying party that the administrator has registered (RFC 6749, section 2).
 public struct ClientRecord: Sendable, Equatable {
@@ -14,14 +45,13 @@ public struct ClientRecord: Sendable, Equatable {
     public let secretDigest: [UInt8]
     /// When it was registered.
     public let createdAt: Timestamp
-    /// Whether it may have the keys of people whom it knows deleted: with them a person loses every service, not this
-    /// one alone.
-    public var mayDeregister: Bool
+    /// What the operator has decided about it.
+    public var settings: ClientSettings
 
     /// A record of these values.
     public init(
         id: String, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], secretDigest: [UInt8],
-        createdAt: Timestamp, mayDeregister: Bool = false
+        createdAt: Timestamp, settings: ClientSettings
     ) {
         self.id = id
         self.name = name
@@ -29,7 +59,7 @@ public struct ClientRecord: Sendable, Equatable {
         self.postLogoutRedirectURIs = postLogoutRedirectURIs
         self.secretDigest = secretDigest
         self.createdAt = createdAt
-        self.mayDeregister = mayDeregister
+        self.settings = settings
     }
 }
 
@@ -47,9 +77,12 @@ public protocol ClientStore: Sendable {
     /// All clients, the oldest first. There are never more than the limit of ``addClient(_:limit:audit:)``.
     func clients() async throws -> [ClientRecord]
 
-    /// Says what a client may do, and answers with the client as it is then; `nil` where there is none. The audit event is
-    /// written where that is a change.
-    func changeClient(_ id: String, mayDeregister: Bool, audit: AuditEvent) async throws -> ClientRecord?
+    /// Changes a client's settings together with the audit events that `change` answers, and answers with the client as it
+    /// is then; `nil` where there is none.
+    ///
+    /// Must be one step: no other change comes between what `change` is given and what it makes of it.
+    func changeClient(_ id: String, change: @escaping @Sendable (inout ClientSettings) -> [AuditEvent]) async throws
+        -> ClientRecord?
 
     /// Deletes a client together with its open authorization requests, its grants and the subjects it knows, with the audit
     /// event. Says whether there was one; where there was none, there is no event.

@@ -1,19 +1,25 @@
+public import JOSE
 public import _Primitives
 
 /// A key that the provider signs with, or has signed with.
 public struct SigningKeyRecord: Sendable, Equatable {
     /// The name in the key set (`kid`).
     public let id: String
-    /// The P-256 scalar, 32 bytes. The store seals it, bound to its row.
+    /// What it signs with.
+    public let algorithm: SignatureAlgorithm
+    /// The private key in the form of `SigningKey.make`. The store seals it, bound to its row.
     public let privateKey: SecretBytes
     /// When it was made.
     public let createdAt: Timestamp
-    /// From when on it signs no more, and the next one does; `nil` for the newest.
+    /// From when on it signs no more, and the next one of its algorithm does; `nil` for the newest.
     public let retiredAt: Timestamp?
 
     /// A record of these values.
-    public init(id: String, privateKey: SecretBytes, createdAt: Timestamp, retiredAt: Timestamp?) {
+    public init(
+        id: String, algorithm: SignatureAlgorithm, privateKey: SecretBytes, createdAt: Timestamp, retiredAt: Timestamp?
+    ) {
         self.id = id
+        self.algorithm = algorithm
         self.privateKey = privateKey
         self.createdAt = createdAt
         self.retiredAt = retiredAt
@@ -24,7 +30,7 @@ public struct SigningKeyRecord: Sendable, Equatable {
 public struct ProviderKeys: Sendable, Equatable {
     /// Pairwise subjects are computed from it. It never changes: with it every person would become a stranger.
     public let subjectSecret: SecretBytes
-    /// The signing keys, the newest first. Of those that are not retired, the oldest signs.
+    /// The signing keys, the newest first. Of those of an algorithm that are not retired, the oldest signs.
     public let signingKeys: [SigningKeyRecord]
 
     /// A record of these values.
@@ -45,10 +51,16 @@ public protocol SigningKeyStore: Sendable {
     /// it has none yet.
     func providerKeys() async throws -> ProviderKeys
 
-    /// Adds `key` as the newest, has the one before it retire at `takeover`, and forgets those that were retired before
-    /// `moment`, with the audit event. Gives the keys that remain.
-    func rotateSigningKey(
-        to key: SigningKeyRecord, from takeover: Timestamp, forgettingRetiredBefore moment: Timestamp,
+    /// Adds `key` with the audit event, where no key of its algorithm is there that does not retire; gives the keys as they
+    /// are then.
+    ///
+    /// Must be atomic: of two nodes that make the first key of an algorithm at once, both get the same one.
+    func addSigningKey(_ key: SigningKeyRecord, audit: AuditEvent) async throws -> ProviderKeys
+
+    /// Adds each of `keys` as the newest of its algorithm, has the one before it retire at `takeover`, and forgets those
+    /// that were retired before `moment`, with the audit event. Gives the keys that remain.
+    func rotateSigningKeys(
+        to keys: [SigningKeyRecord], from takeover: Timestamp, forgettingRetiredBefore moment: Timestamp,
         audit: AuditEvent
     ) async throws -> ProviderKeys
 }

@@ -1,3 +1,4 @@
+import JOSE
 public import Store
 import _Primitives
 
@@ -23,13 +24,15 @@ public enum OAuthConformance {
     private static func client(_ id: String, name: String = "Bank") -> ClientRecord {
         ClientRecord(
             id: id, name: name, redirectURIs: ["https://a.example/", "https://b.example/?\"'"],
-            postLogoutRedirectURIs: [], secretDigest: Self.bytes(1), createdAt: Self.start)
+            postLogoutRedirectURIs: [], secretDigest: Self.bytes(1), createdAt: Self.start,
+            settings: ClientSettings(idTokenAlgorithm: .edDSA, codeBinding: .nonce))
     }
 
     private static func request(_ id: String, client: String = "c", seconds: Int = 60) -> AuthorizationRequestRecord {
         AuthorizationRequestRecord(
             id: id, browserDigest: Self.bytes(2), client: client, redirectURI: "https://a.example/", scope: "openid",
-            state: id == "bare" ? nil : "s", nonce: nil, codeChallenge: Self.bytes(3),
+            state: id == "bare" ? nil : "s", nonce: nil, codeChallenge: id == "bare" ? nil : Self.bytes(3),
+            expectedSubject: id == "bare" ? nil : "subject",
             expiresAt: Self.start + .seconds(seconds))
     }
 
@@ -41,13 +44,14 @@ public enum OAuthConformance {
             amr: ["pin", "hwk"], usedAt: Self.start, expiresAt: Self.start + .seconds(seconds))
     }
 
-    private static func grant(_ id: String, code: UInt8, session: String, client: String = "c", account: String = "a")
-        -> GrantRecord
-    {
+    private static func grant(
+        _ id: String, code: UInt8, session: String, client: String = "c", account: String = "a",
+        challenge: [UInt8]? = Self.bytes(3)
+    ) -> GrantRecord {
         GrantRecord(
             id: id, codeDigest: Self.bytes(code), client: client, session: session, account: account,
             subject: "\(client)-\(account)", redirectURI: "https://a.example/", scope: "openid profile", nonce: "n",
-            codeChallenge: Self.bytes(3), authenticatedAt: Self.start, acr: "urn:x", amr: ["pin"],
+            codeChallenge: challenge, authenticatedAt: Self.start, acr: "urn:x", amr: ["pin"],
             codeExpiresAt: Self.start + .seconds(60), expiresAt: Self.start + .seconds(360))
     }
 
@@ -109,29 +113,36 @@ public enum OAuthConformance {
             try expect(try await store.clients().count == 1, "one client")
             try expect(try await Self.trail(store).count == 1, "one event")
         },
-        ConformanceCheck("what a client may do changes with an event, and nothing else of it") { store in
+        ConformanceCheck("the settings of a client change with their events, and nothing else of it") { store in
             for id in ["one", "two"] {
                 try await store.addClient(Self.client(id), limit: 2, audit: Self.event)
             }
-            var permitted = Self.client("one")
-            permitted.mayDeregister = true
-            for _ in 0..<2 {
-                let changed = try await store.changeClient("one", mayDeregister: true, audit: Self.event)
-                try expect(changed == permitted, "the client as it is now")
-                try expect(try await store.client("one") == permitted, "it is kept")
-                try expect(try await Self.trail(store).count == 3, "an event for the change, none without one")
+            var expected = Self.client("one")
+            for settings in [
+                ClientSettings(idTokenAlgorithm: .ps256, codeBinding: .nonce, mayDeregister: true),
+                ClientSettings(idTokenAlgorithm: .ps256, codeBinding: .pkce, mayDeregister: false),
+                ClientSettings(idTokenAlgorithm: .rs256, codeBinding: .pkce, mayDeregister: true),
+            ] {
+                let before = expected.settings
+                expected.settings = settings
+                let changed = try await store.changeClient("one") { current in
+                    // Whoever changes is given what is there.
+                    guard current == before else { return [] }
+                    current = settings
+                    return [Self.event, Self.event]
+                }
+                try expect(changed == expected, "the client as it is now")
+                try expect(try await store.client("one") == expected, "it is kept")
             }
+            try expect(try await Self.trail(store).count == 8, "two events for each change")
             try expect(try await store.client("two") == Self.client("two"), "another client stays as it is")
-            let again = try await store.changeClient("one", mayDeregister: false, audit: Self.event)
-            try expect(again == Self.client("one"), "it can be taken back")
-            try expect(try await Self.trail(store).count == 4, "an event")
-            let never = try await store.changeClient("never", mayDeregister: true, audit: Self.event)
+            let never = try await store.changeClient("never") { _ in [Self.event] }
             try expect(never == nil, "no client")
-            try expect(try await Self.trail(store).count == 4, "and no event")
-            permitted = Self.client("three")
-            permitted.mayDeregister = true
-            try await store.addClient(permitted, limit: 3, audit: Self.event)
-            try expect(try await store.client("three") == permitted, "added with it")
+            try expect(try await Self.trail(store).count == 8, "and no event")
+            var three = Self.client("three")
+            three.settings = ClientSettings(mayDeregister: true)
+            try await store.addClient(three, limit: 3, audit: Self.event)
+            try expect(try await store.client("three") == three, "added with them")
         },
         ConformanceCheck("a deleted client takes what it was given with it") { store in
             try await store.addClient(Self.client("c"), limit: 2, audit: Self.event)
@@ -201,6 +212,13 @@ public enum OAuthConformance {
             try expect(try await store.account(grant: "grant-r", at: Self.start) == nil, "revoked")
             let trail = try await Self.trail(store)
             try expect(trail == Array(repeating: "a", count: 49), "each replay in the trail, not \(trail.count)")
+        },
+        ConformanceCheck("a code without a challenge comes back without one") { store in
+            try await store.addRequest(Self.request("bare"))
+            let grant = Self.grant("grant", code: 10, session: "session", challenge: nil)
+            try await store.complete(
+                request: "bare", session: Self.session("session", cookie: 10), replacing: nil, grant: grant)
+            try expect(try await Self.take(10, store) == .taken(grant), "the same grant")
         },
         ConformanceCheck("a grant stands from the taking of its code to its end") { store in
             try await Self.signIn(store, "r", cookie: 10)
@@ -308,15 +326,15 @@ public enum OAuthConformance {
             _ = try await store.providerKeys(
                 orFirst: ProviderKeys(
                     subjectSecret: SecretBytes(Self.bytes(9)), signingKeys: [Self.key("one", 1)]))
-            var keys = try await store.rotateSigningKey(
-                to: Self.key("two", 2, seconds: 100), from: Self.start + .seconds(150),
+            var keys = try await store.rotateSigningKeys(
+                to: [Self.key("two", 2, seconds: 100)], from: Self.start + .seconds(150),
                 forgettingRetiredBefore: Self.start, audit: Self.event)
             try expect(keys.signingKeys.map(\.id) == ["two", "one"], "the new one first")
             try expect(keys.signingKeys[0].retiredAt == nil, "the last")
             try expect(keys.signingKeys[1].retiredAt == Self.start + .seconds(150), "retired from then on")
             try expect(keys.signingKeys[1].privateKey == SecretBytes(Self.bytes(1)), "its own bytes")
-            keys = try await store.rotateSigningKey(
-                to: Self.key("three", 3, seconds: 200), from: Self.start + .seconds(250),
+            keys = try await store.rotateSigningKeys(
+                to: [Self.key("three", 3, seconds: 200)], from: Self.start + .seconds(250),
                 forgettingRetiredBefore: Self.start + .seconds(151), audit: Self.event)
             try expect(keys.signingKeys.map(\.id) == ["three", "two"], "the oldest is forgotten")
             let again = try await store.providerKeys(
@@ -324,11 +342,55 @@ public enum OAuthConformance {
             try expect(again == keys, "the same at the next start")
             try expect(again.subjectSecret == SecretBytes(Self.bytes(9)), "the first secret")
         },
+        ConformanceCheck("20 nodes that make the first key of an algorithm at once agree on it") { store in
+            let first = try await store.providerKeys(
+                orFirst: ProviderKeys(
+                    subjectSecret: SecretBytes(Self.bytes(9)), signingKeys: [Self.key("es", 1)]))
+            let all = try await withThrowingTaskGroup(of: ProviderKeys.self) { group in
+                for index in 0..<20 {
+                    group.addTask {
+                        try await store.addSigningKey(
+                            Self.key("r\(index)", UInt8(index), algorithm: .rs256), audit: Self.event)
+                    }
+                }
+                return try await group.reduce(into: [ProviderKeys]()) { $0.append($1) }
+            }
+            try expect(all.allSatisfy { $0 == all[0] }, "the same for all")
+            try expect(all[0].signingKeys.count == 2, "one more key")
+            try expect(all[0].signingKeys.contains(first.signingKeys[0]), "beside the first")
+            try expect(try await Self.trail(store).count == 1, "one event")
+            let other = try await store.addSigningKey(Self.key("es2", 3), audit: Self.event)
+            try expect(other == all[0], "none where there is one")
+        },
+        ConformanceCheck("a rotation is of the algorithms that it has keys of") { store in
+            _ = try await store.providerKeys(
+                orFirst: ProviderKeys(
+                    subjectSecret: SecretBytes(Self.bytes(9)), signingKeys: [Self.key("es", 1)]))
+            _ = try await store.addSigningKey(Self.key("rs", 2, algorithm: .rs256), audit: Self.event)
+            _ = try await store.addSigningKey(Self.key("ed", 3, algorithm: .edDSA), audit: Self.event)
+            let takeover = Self.start + .seconds(150)
+            let keys = try await store.rotateSigningKeys(
+                to: [Self.key("es2", 4, seconds: 100), Self.key("rs2", 5, seconds: 100, algorithm: .rs256)],
+                from: takeover, forgettingRetiredBefore: Self.start, audit: Self.event
+            ).signingKeys
+            try expect(Set(keys.map(\.id)) == ["es", "es2", "rs", "rs2", "ed"], "old and new")
+            for key in keys {
+                let retires = ["es", "rs"].contains(key.id)
+                try expect(key.retiredAt == (retires ? takeover : nil), "\(key.id) retires or goes on")
+            }
+            try expect(keys.first { $0.id == "rs2" }?.algorithm == .rs256, "its own algorithm")
+            // What retires is no key that goes on.
+            let added = try await store.addSigningKey(Self.key("ps", 6, algorithm: .ps256), audit: Self.event)
+            try expect(added.signingKeys.count == 6, "a key of another algorithm")
+        },
     ]
 
-    private static func key(_ id: String, _ number: UInt8, seconds: Int = 0) -> SigningKeyRecord {
+    private static func key(
+        _ id: String, _ number: UInt8, seconds: Int = 0, algorithm: SignatureAlgorithm = .es256
+    ) -> SigningKeyRecord {
         SigningKeyRecord(
-            id: id, privateKey: SecretBytes(Self.bytes(number)), createdAt: Self.start + .seconds(seconds),
+            id: id, algorithm: algorithm, privateKey: SecretBytes(Self.bytes(number)),
+            createdAt: Self.start + .seconds(seconds),
             retiredAt: nil)
     }
 }

@@ -37,7 +37,7 @@ public enum SessionListConformance {
         try await store.addClient(
             ClientRecord(
                 id: id, name: "The \(id)", redirectURIs: ["https://\(id).example/"], postLogoutRedirectURIs: [],
-                secretDigest: Self.bytes(1), createdAt: Self.start), limit: 10,
+                secretDigest: Self.bytes(1), createdAt: Self.start, settings: ClientSettings()), limit: 10,
             audit: Self.event)
     }
 

@@ -96,6 +96,82 @@ struct AdministrationTests {
         }
     }
 
+    @Test("what a service's OpenID library asks for is shown and changed, with the defaults of the standard")
+    func clientSettings() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let base: JSONObject = [
+                "name": .string("Bank"), "redirectUris": .array([.string("http://127.0.0.1:8081/callback")]),
+            ]
+            func shown(_ object: JSONObject) -> [JSON?] { [object["idTokenSignedResponseAlg"], object["pkce"]] }
+            let added = try await client.send(.post, "/admin/v1/clients", base)
+            #expect(shown(added.object) == [.string("RS256"), .string("required")])
+            var other = base
+            other["idTokenSignedResponseAlg"] = .string("PS256")
+            other["pkce"] = .string("nonce")
+            #expect(
+                shown(try await client.send(.post, "/admin/v1/clients", other).object)
+                    == [.string("PS256"), .string("nonce")])
+            let path = "/admin/v1/clients/\(try added.object.requiredString("clientId"))"
+            let changed = try await client.send(.patch, path, ["pkce": .string("nonce")])
+            #expect(changed.response.status == .ok)
+            #expect(shown(changed.object) == [.string("RS256"), .string("nonce")], "what is not named stays")
+            let again = try await client.send(.patch, path, ["idTokenSignedResponseAlg": .string("EdDSA")])
+            #expect(shown(again.object) == [.string("EdDSA"), .string("nonce")])
+            for body: JSONObject in [
+                ["idTokenSignedResponseAlg": .string("none")], ["idTokenSignedResponseAlg": .string("HS256")],
+                ["idTokenSignedResponseAlg": .bool(true)], ["pkce": .string("off")], ["pkce": .bool(false)],
+            ] {
+                #expect(try await client.send(.patch, path, body).response.status == .badRequest)
+                let refused = try await client.send(
+                    .post, "/admin/v1/clients", JSONObject(base.members.map { ($0.name, $0.value) } + body.members))
+                #expect(refused.response.status == .badRequest)
+            }
+            #expect(shown(try await client.send(.get, path).object) == [.string("EdDSA"), .string("nonce")])
+        }
+    }
+
+    @Test("a person's e-mail address is set, changed and taken away, and says whether anybody vouches for it")
+    func emails() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let path = "/admin/v1/accounts/alice"
+            let added = try await client.send(
+                .post, "/admin/v1/accounts", ["username": .string("alice"), "email": .string("alice@post.example")])
+            #expect(added.object["email"] == .string("alice@post.example"))
+            #expect(added.object["emailVerified"] == .bool(false), "nobody vouches unless it is said")
+            let set = try await client.send(
+                .put, path + "/email", ["email": .string("a.b+c@x.example"), "emailVerified": .bool(true)])
+            #expect(set.response.status == .ok && set.object["emailVerified"] == .bool(true))
+            #expect(try await client.send(.get, path).object == set.object)
+            for address in [
+                "", "alice", "@post.example", "alice@", "a b@post.example", "alice@post..example", ".a@post.example",
+                "alice@-post.example", "alice@post.example\n", "zo\u{EB}@post.example", "alice@b\u{FC}cher.example",
+                "\"a\"@post.example", "a@[127.0.0.1]", "a@b@post.example",
+                String(repeating: "a", count: 65) + "@x.example",
+                "a@" + String(repeating: "x", count: 64) + ".example",
+                "a@" + Array(repeating: "xxxxxxxxx", count: 26).joined(separator: "."),
+            ] {
+                let refused = try await client.send(.put, path + "/email", ["email": .string(address)])
+                #expect(refused.response.status == .badRequest, "\(address)")
+            }
+            let other = try await client.send(
+                .post, "/admin/v1/accounts", ["username": .string("bob"), "email": .string("bob")])
+            #expect(other.response.status == .badRequest)
+            let alone = try await client.send(
+                .post, "/admin/v1/accounts", ["username": .string("bob"), "emailVerified": .bool(true)])
+            #expect(alone.response.status == .badRequest)
+            #expect(try await client.send(.get, path).object == set.object)
+            #expect(try await client.send(.delete, path + "/email").object["email"] == nil)
+            #expect(try await client.send(.get, path).object["emailVerified"] == nil)
+            let missing = try await client.send(
+                .put, "/admin/v1/accounts/nobody/email", ["email": .string("a@post.example")])
+            #expect(missing.response.status == .notFound)
+            let kinds = try await server.database.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
+            #expect(kinds == ["account-created", "account-email-changed", "account-email-changed"])
+        }
+    }
+
     @Test("what a service may do is shown and changed, with an event that names the operator")
     func clientPermissions() async throws {
         let server = try await ServerFixture()
@@ -403,7 +479,7 @@ struct AdminDocumentTests {
             let document = try await client.send(.get, "/admin/v1/openapi.json").object
             #expect(document["openapi"] == .string("3.1.0"))
             let paths = try document.requiredObject("paths")
-            #expect(paths.members.count == 19)
+            #expect(paths.members.count == 20)
             for (path, item) in paths.members {
                 guard case .object(let item) = item else { continue }
                 let known = Set(item.members.map { $0.name.uppercased() })

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import JOSE
 import SQLiteStore
 import Store
 import StoreConformance
@@ -23,7 +24,7 @@ struct OAuthConformanceTests {
         subjectSecret: SecretBytes([UInt8](repeating: 0xA5, count: 32)),
         signingKeys: [
             SigningKeyRecord(
-                id: "k", privateKey: SecretBytes([UInt8](repeating: 0x5A, count: 32)),
+                id: "k", algorithm: .es256, privateKey: SecretBytes([UInt8](repeating: 0x5A, count: 32)),
                 createdAt: Timestamp(seconds: 1), retiredAt: nil)
         ])
 
@@ -39,6 +40,37 @@ struct OAuthConformanceTests {
         store = try SQLiteDatabase(folder: self.folder, key: self.key)
         let other = ProviderKeys(subjectSecret: SecretBytes([1]), signingKeys: [])
         #expect(try await store.providerKeys(orFirst: other) == Self.keys)
+        await store.close()
+        try FileManager.default.removeItem(atPath: self.folder)
+    }
+
+    @Test("a client that was registered before algorithms could be chosen keeps ES256 and its challenges")
+    func olderClients() async throws {
+        var store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        _ = try await store.providerKeys(orFirst: Self.keys)
+        await store.close()
+        let queue = try DatabaseQueue(path: self.folder + "/countersign.sqlite")
+        try await queue.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO oauth_client
+                    (id, name, redirect_uris, post_logout_redirect_uris, secret_digest, created_at)
+                    VALUES ('old', 'Bank', '[]', '[]', x'00', 1)
+                    """)
+            try db.execute(
+                sql: "INSERT INTO oauth_key (id, sealed, created_at) SELECT 'copy', sealed, 2 FROM oauth_key")
+            let columns = ["id_token_algorithm", "code_binding", "may_deregister"]
+            let row = try Row.fetchOne(
+                db, sql: "SELECT \(columns.joined(separator: ", ")) FROM oauth_client WHERE id = 'old'")
+            #expect(row?.count == columns.count)
+            #expect(try String.fetchOne(db, sql: "SELECT algorithm FROM oauth_key WHERE id = 'copy'") == "ES256")
+            try db.execute(sql: "DELETE FROM oauth_key WHERE id = 'copy'")
+        }
+        try queue.close()
+        store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        let client = try #require(try await store.client("old"))
+        #expect(client.settings == ClientSettings(idTokenAlgorithm: .es256, codeBinding: .pkce, mayDeregister: false))
+        #expect(try await store.providerKeys().signingKeys.map(\.algorithm) == [.es256])
         await store.close()
         try FileManager.default.removeItem(atPath: self.folder)
     }

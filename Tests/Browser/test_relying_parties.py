@@ -1,0 +1,281 @@
+"""Other makers' relying parties, given the discovery address and their credentials, sign a person in.
+
+None is told more than its own required settings: what these programs do by default is what most services do.
+"""
+
+import json
+import re
+import secrets
+import subprocess
+import threading
+import urllib.parse
+
+import flask
+import pytest
+import requests
+from authlib.integrations.flask_client import OAuth
+from jwcrypto import jwk, jwt
+from oauthlib.oauth2 import OAuth2Error
+from requests_oauthlib import OAuth2Session
+from werkzeug.serving import make_server
+
+from programs import free_port, png_of_qr_svg, socket_is_open
+
+
+def approve(deployment, phone, browser, page, folder):
+    """Has the phone scan the sign-in page that the browser is at, and gives what the browser is led to."""
+    assert page.status_code == 200, page.text
+    svg = re.search(r'data-testid="qr-code".*?(<svg.*?</svg>)', page.text, re.S).group(1)
+    picture = folder / f"{secrets.token_hex(4)}.png"
+    picture.write_bytes(png_of_qr_svg(svg))
+    phone.approve(picture).expect(0)
+    address = urllib.parse.urlparse(page.url)
+    return browser.get(f"{deployment.server.issuer}/sign-in/complete?{address.query}", timeout=20)
+
+
+def verified_claims(issuer, client_id, token):
+    """The claims of an ID token, by a JOSE library that is not ours, with the keys that the provider publishes."""
+    metadata = requests.get(f"{issuer}/.well-known/openid-configuration", timeout=20).json()
+    keys = jwk.JWKSet.from_json(requests.get(metadata["jwks_uri"], timeout=20).text)
+    checked = jwt.JWT(
+        algs=metadata["id_token_signing_alg_values_supported"],
+        check_claims={"iss": issuer, "aud": client_id, "sub": None, "nonce": None},
+        expected_type="JWS",
+    )
+    checked.deserialize(token, keys)
+    header = checked.token.jose_header
+    key = keys.get_key(header["kid"])
+    assert key.export_public(as_dict=True)["alg"] == header["alg"]
+    return header, json.loads(checked.claims)
+
+
+@pytest.fixture
+def person(deployment):
+    """A person with a phone and an e-mail address."""
+    phone = deployment.person()
+    deployment.server.admin("account", "change", phone.username, "--email", f"{phone.username}@post.example")
+    return phone
+
+
+class WebApplication:
+    """A web application on a port of its own."""
+
+    def __init__(self):
+        self.port = free_port()
+        self.origin = f"http://127.0.0.1:{self.port}"
+        self.app = flask.Flask(f"relying-party-{self.port}")
+        self.app.secret_key = secrets.token_hex()
+
+    def start(self):
+        self.server = make_server("127.0.0.1", self.port, self.app, threaded=True)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+
+
+@pytest.fixture
+def application():
+    running = WebApplication()
+    yield running
+    running.stop()
+
+
+# Authlib
+
+
+def authlib_application(application, deployment, *options, **settings):
+    client_id, secret = deployment.server.add_client(
+        f"Authlib {application.port}", f"{application.origin}/callback", options=options
+    )
+    provider = OAuth(application.app).register(
+        "countersign",
+        client_id=client_id,
+        client_secret=secret.read_text().strip(),
+        server_metadata_url=f"{deployment.server.issuer}/.well-known/openid-configuration",
+        client_kwargs={"scope": "openid email profile", **settings},
+    )
+
+    @application.app.get("/login")
+    def login():
+        return provider.authorize_redirect(f"{application.origin}/callback")
+
+    @application.app.get("/callback")
+    def callback():
+        if "error" in flask.request.args:
+            return dict(flask.request.args)
+        token = provider.authorize_access_token()
+        return {"token": token["id_token"], "claims": token["userinfo"], "userinfo": provider.userinfo(token=token)}
+
+    application.start()
+    return client_id
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "PS256", "EdDSA"])
+def test_authlib_without_settings(deployment, application, person, tmp_path, algorithm):
+    # RS256 is what a client gets that names nothing.
+    named = [] if algorithm == "RS256" else ["--id-token-signed-response-alg", algorithm]
+    client_id = authlib_application(application, deployment, "--pkce", "nonce", *named)
+    browser = requests.Session()
+    page = browser.get(f"{application.origin}/login", timeout=20)
+    answer = approve(deployment, person, browser, page, tmp_path)
+    assert answer.url.startswith(application.origin) and answer.status_code == 200, answer.text
+    signed_in = answer.json()
+    header, claims = verified_claims(deployment.server.issuer, client_id, signed_in["token"])
+    assert header["alg"] == algorithm
+    assert claims["sub"] == signed_in["claims"]["sub"] == signed_in["userinfo"]["sub"]
+    assert signed_in["userinfo"]["preferred_username"] == person.username
+    assert signed_in["userinfo"]["email"] == f"{person.username}@post.example"
+    assert signed_in["userinfo"]["email_verified"] is False
+
+
+def test_authlib_with_a_challenge(deployment, application, person, tmp_path):
+    authlib_application(application, deployment, code_challenge_method="S256")
+    browser = requests.Session()
+    page = browser.get(f"{application.origin}/login", timeout=20)
+    answer = approve(deployment, person, browser, page, tmp_path)
+    assert answer.json()["claims"]["iss"] == deployment.server.issuer
+    # The code, and the address with it, are good for one time.
+    assert browser.get(answer.url, timeout=20).status_code >= 400
+
+
+def test_a_client_without_the_setting_is_told_of_it(deployment, application):
+    client_id = authlib_application(application, deployment)
+    answer = requests.Session().get(f"{application.origin}/login", timeout=20)
+    assert answer.json()["error"] == "invalid_request"
+    assert "--pkce nonce" in answer.json()["error_description"]
+    line = next(line for line in (deployment.folder / "server.log").read_text().splitlines() if client_id in line)
+    assert "--pkce" in line
+
+
+# oauthlib, by requests-oauthlib
+
+
+def test_oauthlib(deployment, person, tmp_path, monkeypatch):
+    # It takes no plain http for its own address unless it is told that this is a trial.
+    monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
+    issuer = deployment.server.issuer
+    metadata = requests.get(f"{issuer}/.well-known/openid-configuration", timeout=20).json()
+    callback = f"http://127.0.0.1:{free_port()}/callback"
+    client_id, secret = deployment.server.add_client(f"oauthlib {callback}", callback, options=("--pkce", "nonce"))
+    client = OAuth2Session(client_id, redirect_uri=callback, scope=["openid", "email"])
+    nonce = secrets.token_urlsafe()
+    address, _ = client.authorization_url(metadata["authorization_endpoint"], nonce=nonce)
+    browser = requests.Session()
+    page = browser.get(address, timeout=20)
+    with pytest.raises(requests.ConnectionError) as nobody_there:
+        approve(deployment, person, browser, page, tmp_path)
+    returned = nobody_there.value.request.url
+    token = client.fetch_token(
+        metadata["token_endpoint"], authorization_response=returned, client_secret=secret.read_text().strip()
+    )
+    header, claims = verified_claims(issuer, client_id, token["id_token"])
+    assert header["alg"] == "RS256" and claims["nonce"] == nonce
+    userinfo = client.get(metadata["userinfo_endpoint"], timeout=20).json()
+    assert userinfo == {
+        "sub": claims["sub"], "email": f"{person.username}@post.example", "email_verified": False,
+    }
+    with pytest.raises(OAuth2Error):
+        client.fetch_token(
+            metadata["token_endpoint"], authorization_response=returned, client_secret=secret.read_text().strip()
+        )
+
+
+# mod_auth_openidc, the module of Apache
+
+
+class Apache:
+    """Apache with mod_auth_openidc, as its package gives it, in front of a page that shows who is signed in."""
+
+    MODULES = "mpm_event authn_core authz_core authz_user auth_openidc alias dir"
+
+    def __init__(self, folder, issuer, client_id, secret, port):
+        self.origin = f"http://127.0.0.1:{port}"
+        self.port = port
+        self.folder = folder
+        (folder / "pages").mkdir()
+        (folder / "pages" / "index.html").write_text("the guarded page")
+        modules = "\n".join(
+            f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so" for name in self.MODULES.split()
+        )
+        (folder / "httpd.conf").write_text(
+            f"""
+ServerRoot {folder}
+ServerName 127.0.0.1
+Listen 127.0.0.1:{port}
+PidFile {folder}/httpd.pid
+ErrorLog {folder}/error.log
+LogLevel info
+Mutex file:{folder} default
+DocumentRoot {folder}/pages
+{modules}
+LoadModule headers_module /usr/lib/apache2/modules/mod_headers.so
+OIDCProviderMetadataURL {issuer}/.well-known/openid-configuration
+OIDCClientID {client_id}
+OIDCClientSecret {secret}
+OIDCRedirectURI {self.origin}/signed-in
+OIDCCryptoPassphrase {secrets.token_hex()}
+OIDCScope "openid email profile"
+<Location />
+    AuthType openid-connect
+    Require valid-user
+    Header set X-Person "expr=%{{REMOTE_USER}}"
+    Header set X-Email "expr=%{{reqenv:OIDC_CLAIM_email}}"
+    Header set X-Token "expr=%{{reqenv:OIDC_id_token}}"
+</Location>
+OIDCPassIDTokenAs serialized
+"""
+        )
+        self.process = subprocess.Popen(
+            ["/usr/sbin/apache2", "-f", folder / "httpd.conf", "-DFOREGROUND"],
+            stdin=subprocess.DEVNULL,
+            stderr=(folder / "start.log").open("wb"),
+        )
+
+    def wait(self):
+        for _ in range(600):
+            if socket_is_open(self.port):
+                return
+            try:
+                self.process.wait(0.05)
+            except subprocess.TimeoutExpired:
+                continue
+            break
+        raise AssertionError((self.folder / "start.log").read_text())
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(20)
+
+
+@pytest.fixture
+def apache(deployment, tmp_path):
+    port = free_port()
+    client_id, secret = deployment.server.add_client(
+        f"Apache {port}", f"http://127.0.0.1:{port}/signed-in", options=("--pkce", "nonce")
+    )
+    folder = tmp_path / "apache"
+    folder.mkdir()
+    running = Apache(folder, deployment.server.issuer, client_id, secret.read_text().strip(), port)
+    running.client_id = client_id
+    try:
+        running.wait()
+        yield running
+    finally:
+        running.stop()
+
+
+def test_apache_module(deployment, apache, person, tmp_path):
+    browser = requests.Session()
+    page = browser.get(f"{apache.origin}/", timeout=20)
+    answer = approve(deployment, person, browser, page, tmp_path)
+    assert answer.url == f"{apache.origin}/", (apache.folder / "error.log").read_text()
+    assert answer.status_code == 200 and answer.text == "the guarded page"
+    header, claims = verified_claims(deployment.server.issuer, apache.client_id, answer.headers["X-Token"])
+    assert header["alg"] == "RS256"
+    assert answer.headers["X-Person"].startswith(claims["sub"])
+    assert answer.headers["X-Email"] == f"{person.username}@post.example"
+    # The module's own session goes on; another browser is asked.
+    assert browser.get(f"{apache.origin}/", timeout=20).text == "the guarded page"
+    stranger = requests.get(f"{apache.origin}/", timeout=20)
+    assert stranger.url.startswith(deployment.server.issuer)
