@@ -189,7 +189,7 @@ class Apache:
 
     MODULES = "mpm_event authn_core authz_core authz_user auth_openidc alias dir"
 
-    def __init__(self, folder, issuer, client_id, secret, port):
+    def __init__(self, folder, issuer, client_id, secret, port, settings):
         self.origin = f"http://127.0.0.1:{port}"
         self.port = port
         self.folder = folder
@@ -224,6 +224,7 @@ OIDCScope "openid email profile"
     Header set X-Token "expr=%{{reqenv:OIDC_id_token}}"
 </Location>
 OIDCPassIDTokenAs serialized
+{settings}
 """
         )
         self.process = subprocess.Popen(
@@ -248,15 +249,16 @@ OIDCPassIDTokenAs serialized
         self.process.wait(20)
 
 
-@pytest.fixture
-def apache(deployment, tmp_path):
+@pytest.fixture(params=["as it comes", "with PKCE"])
+def apache(request, deployment, tmp_path):
+    options, settings = ([], "OIDCPKCEMethod S256") if request.param == "with PKCE" else (["--pkce", "nonce"], "")
     port = free_port()
     client_id, secret = deployment.server.add_client(
-        f"Apache {port}", f"http://127.0.0.1:{port}/signed-in", options=("--pkce", "nonce")
+        f"Apache {port}", f"http://127.0.0.1:{port}/signed-in", options=options
     )
     folder = tmp_path / "apache"
     folder.mkdir()
-    running = Apache(folder, deployment.server.issuer, client_id, secret.read_text().strip(), port)
+    running = Apache(folder, deployment.server.issuer, client_id, secret.read_text().strip(), port, settings)
     running.client_id = client_id
     try:
         running.wait()
