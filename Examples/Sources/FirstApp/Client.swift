@@ -24,5 +24,6 @@ func decode(_ scanned: String, with client: MobileAuthenticationClient) async th
     switch redeemed {
     case .registration(let registration): try await enrol(registration)
     case .authentication(let authentication): try await confirm(authentication)
+    case .deregistration(let done): print("Gone here and at the server: \(done.accounts.map(\.username))")
     }
 }

@@ -12,7 +12,7 @@ struct Migration: Sendable {
     static let all: [Migration] = [
         .foundation, .openID, .audit, .accounts, .ceremonies, .administration, .sessionLists,
         .noticeRetention, .devices, .attestations, .clientPermissions,
-        .relyingParties,
+        .relyingParties, .deregisteredKeys,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.

@@ -68,6 +68,8 @@ public struct Limits: Sendable, Equatable {
 
     /// Keys that one deregistration can name.
     public var deregisteredKeys = 64
+    /// How long a phone that lost the answer to a dispatched deregistration can ask for it again.
+    public var deregistrationRetention: Duration = .seconds(30 * 24 * 60 * 60)
 
     // MARK: Tokens and sessions
 

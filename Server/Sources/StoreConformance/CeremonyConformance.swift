@@ -144,7 +144,7 @@ public enum CeremonyConformance {
             _ = try await store.answer(
                 AnsweredChallenge(digest: [1], expiresAt: .start + .seconds(5)), change: CeremonyChange(), at: .start)
             let deleted = try await store.deleteStale(
-                endedBefore: .start + .seconds(20), now: .start + .seconds(6), limit: 9)
+                endedBefore: .start + .seconds(20), deregisteredBefore: .start, now: .start + .seconds(6), limit: 9)
             try expect(deleted == 2, "one ceremony and one challenge, not \(deleted)")
             try expect(try await store.ceremony(.id("late")) == nil, "the stale one is gone")
             try expect(try await store.ceremony(.id("later")) != nil, "the other is not")

@@ -8,7 +8,7 @@ public enum DeregistrationConformance {
         & SessionStore
 
     /// The rules, each over an empty store.
-    public static let checks: [ConformanceCheck<Subject>] = Self.selections + Self.askers + Self.ends
+    public static let checks: [ConformanceCheck<Subject>] = Self.selections + Self.ceremonies + Self.askers + Self.ends
 
     private static let pin = "C516#0001"
     private static let finger = "C516#0003"
@@ -90,6 +90,38 @@ public enum DeregistrationConformance {
             try expect(try await store.devices(accountID: "account-bob").count == 1, "and another's device")
             try expect(try await Self.trail(store) == [Self.event], "one event")
         },
+    ]
+
+    private static let ceremonies: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a ceremony knows the keys that it has deleted, for as long as it is kept") { store in
+            try await Self.twoPhones(store)
+            try await enrol(store, "bob")
+            try await store.createCeremony(
+                sampleCeremony(kind: .deregistration, account: "account-alice"), tokens: [sampleToken()], audit: nil)
+            let names = try await store.credentials(accountID: "account-alice").map {
+                CredentialSelection.Name(aaid: $0.aaid, keyID: $0.keyID)
+            }
+            for time in 0..<2 {
+                let redeemed = try await store.redeem(tokenDigest: sampleToken().digest) { record, _ in
+                    var change = CeremonyChange()
+                    guard time == 0 else { return change }
+                    record.phase = .ended
+                    record.outcome = .succeeded
+                    change.deregistration = .all
+                    return change
+                }
+                let told = redeemed?.deregistered ?? []
+                try expect(told.count == 3 && names.allSatisfy(told.contains), "alice's three, not \(told.count)")
+                try expect(try await store.credentials(accountID: "account-alice").isEmpty, "none is left")
+                try expect(try await store.credentials(accountID: "account-bob").count == 1, "another's stays")
+            }
+            for (moment, isKept) in [(Timestamp.start, true), (.start + .seconds(1), false)] {
+                _ = try await store.deleteStale(
+                    endedBefore: .start + .seconds(9), deregisteredBefore: moment, now: .start, limit: 9)
+                let isThere = try await store.ceremony(.id("ceremony")) != nil
+                try expect(isThere == isKept, "kept until its own time")
+            }
+        }
     ]
 
     private static let askers: [ConformanceCheck<Subject>] = [

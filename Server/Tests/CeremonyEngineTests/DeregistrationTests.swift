@@ -317,9 +317,70 @@ struct DeregistrationTests {
         let event = try #require(try await Self.trail(server).first)
         #expect(event.actor == "bank" && event.ceremonyID == session && event.accountID == account.id)
         #expect(try await Self.notices(server, account) == ["Demo Bank"])
-        await #expect(throws: CeremonyError(.tokenAlreadyRedeemed)) {
+        await #expect(throws: CeremonyError(.tokenUnknown)) {
+            try await server.engine.redeem(token: token, operation: .authentication)
+        }
+    }
+
+    @Test("out of band who shows the token again is told the same, for thirty days; nothing more is deleted or noted")
+    func outOfBandAgain() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let answer = try await self.dispatch(
+            ["subject": .string("bank|\(account.id)"), "mode": .string("username")], server)
+        let token = try #require(answer.token)
+        let first = try await server.engine.redeem(token: token, operation: .deregistration)
+        #expect(try Self.message(first).authenticators == [.key(phone.aaid, phone.keyID)])
+        let later = try await server.addPhone(to: "alice")
+        for _ in 0..<29 {
+            server.clock.advance(.seconds(24 * 60 * 60))
+            try await server.engine.sweep()
+            #expect(try await server.engine.redeem(token: token, operation: .deregistration) == first)
+        }
+        #expect(try await server.database.credentials(accountID: account.id).map(\.keyID) == [later.keyID.bytes])
+        #expect(try await Self.trail(server).count == 1)
+        #expect(try await Self.notices(server, account).count == 1)
+        server.clock.advance(Limits().deregistrationRetention)
+        try await server.engine.sweep()
+        await #expect(throws: CeremonyError(.tokenUnknown)) {
             try await server.engine.redeem(token: token, operation: .deregistration)
         }
+    }
+
+    @Test("out of band of many who redeem at once all are told the same, and the keys go once")
+    func outOfBandAtOnce() async throws {
+        let server = try TestServer()
+        let (account, phone) = try await server.enrol()
+        let answer = try await self.dispatch(
+            ["subject": .string("bank|\(account.id)"), "mode": .string("username")], server)
+        let token = try #require(answer.token)
+        let messages = try await withThrowingTaskGroup(of: ReturnUAFRequest.self) { group in
+            for _ in 0..<32 {
+                group.addTask { try await server.engine.redeem(token: token, operation: .deregistration) }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(messages.count == 1)
+        #expect(try Self.message(try #require(messages.first)).authenticators == [.key(phone.aaid, phone.keyID)])
+        #expect(try await Self.trail(server).count == 1)
+    }
+
+    @Test(
+        "out of band the message names the keys that went and never all of an application or a model",
+        arguments: ["username", "aaid", "key"])
+    func outOfBandNames(mode: String) async throws {
+        let server = try TestServer()
+        let (account, first) = try await server.enrol()
+        let second = try await server.addPhone(to: "alice")
+        let (bob, bobs) = try await server.enrol("bob")
+        var context: JSONObject = ["subject": .string("bank|\(account.id)"), "mode": .string(mode)]
+        if mode == "aaid" { context["aaid"] = .string(first.aaid.text) }
+        if mode == "key" { context["keys"] = .array([first, second, bobs].map(Self.key)) }
+        let answer = try await self.dispatch(context, server)
+        let message = try Self.message(
+            try await server.engine.redeem(token: try #require(answer.token), operation: .deregistration))
+        #expect(Set(message.authenticators) == [.key(first.aaid, first.keyID), .key(second.aaid, second.keyID)])
+        #expect(try await server.database.credentials(accountID: bob.id).count == 1)
     }
 
     @Test("out of band an expired token deletes nothing")
@@ -346,7 +407,9 @@ struct DeregistrationTests {
             [
                 "subject": .string("bank|\(account.id)"), "mode": .string("key"), "keys": .array([Self.key(bobs)]),
             ], server)
-        _ = try await server.engine.redeem(token: try #require(answer.token), operation: .deregistration)
+        let request = try await server.engine.redeem(
+            token: try #require(answer.token), operation: .deregistration)
+        #expect(request.statusCode == .ok && request.uafRequest == nil, "nothing was deleted: no phone is to delete")
         #expect(try await server.database.credentials(accountID: bob.id).count == 1)
         for subject in ["bank|never", "shop|\(account.id)"] {
             let answer = try await self.dispatch(["subject": .string(subject), "mode": .string("username")], server)

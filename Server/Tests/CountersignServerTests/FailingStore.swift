@@ -117,8 +117,11 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.overdueCeremonies(at: now, limit: limit)
     }
 
-    func deleteStale(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int {
-        try await self.store.deleteStale(endedBefore: endedBefore, now: now, limit: limit)
+    func deleteStale(endedBefore: Timestamp, deregisteredBefore: Timestamp, now: Timestamp, limit: Int) async throws
+        -> Int
+    {
+        try await self.store.deleteStale(
+            endedBefore: endedBefore, deregisteredBefore: deregisteredBefore, now: now, limit: limit)
     }
 
     func appendAudit(_ event: AuditEvent) async throws {

@@ -26,6 +26,8 @@ public struct Configuration: Hashable, Sendable, Codable {
     public var deregistrationRequestPath: String
     /// Where a typed sign-in code is redeemed.
     public var authenticationRedeemPath: String
+    /// Where a service's token that deletes keys is redeemed: such a token is written down before it leaves.
+    public var deregistrationRedeemPath: String
     /// Where an account's notices are fetched.
     public var noticesPath: String
     /// Where an account's signed-in browsers are fetched, and, with an identifier behind it, ended.
@@ -48,6 +50,7 @@ public struct Configuration: Hashable, Sendable, Codable {
         self.authenticationResponsePath = "/uaf/1.1/authentication/"
         self.deregistrationRequestPath = "/uaf/1.1/request/deregistration/"
         self.authenticationRedeemPath = "/token/redeem/authentication"
+        self.deregistrationRedeemPath = "/token/redeem/deregistration"
         self.noticesPath = "/account/v1/notices"
         self.sessionsPath = "/account/v1/sessions"
         self.redeemHosts = Set([Self.authority(baseUrl)].compactMap(\.self))
@@ -57,8 +60,8 @@ public struct Configuration: Hashable, Sendable, Codable {
 
     private enum CodingKeys: String, CodingKey {
         case baseUrl, facetId, registrationRequestPath, registrationResponsePath, authenticationRequestPath
-        case authenticationResponsePath, deregistrationRequestPath, authenticationRedeemPath, noticesPath, sessionsPath,
-            redeemHosts
+        case authenticationResponsePath, deregistrationRequestPath, authenticationRedeemPath
+        case deregistrationRedeemPath, noticesPath, sessionsPath, redeemHosts
         case networkTimeoutInSeconds, userInteractionTimeoutInSeconds
     }
 
@@ -81,6 +84,7 @@ public struct Configuration: Hashable, Sendable, Codable {
         try read(.authenticationResponsePath, into: &self.authenticationResponsePath)
         try read(.deregistrationRequestPath, into: &self.deregistrationRequestPath)
         try read(.authenticationRedeemPath, into: &self.authenticationRedeemPath)
+        try read(.deregistrationRedeemPath, into: &self.deregistrationRedeemPath)
         try read(.noticesPath, into: &self.noticesPath)
         try read(.sessionsPath, into: &self.sessionsPath)
         try read(.redeemHosts, into: &self.redeemHosts)

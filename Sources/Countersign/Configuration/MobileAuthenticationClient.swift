@@ -49,6 +49,9 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
     public func traceRecorder(_ recorder: TraceRecorder) -> Self { self.with { $0.traceRecorder = recorder } }
 
     /// Makes the client.
+    ///
+    /// Nothing is sent, but where the app ended while it carried out a deregistration of a service's: then it asks the
+    /// server for what is to go, and waits five seconds for that at the most.
     public func perform() async throws(InitializationError) -> MobileAuthenticationClient {
         guard self.run.begin() else { throw InitializationError(.operationReused) }
         guard let configuration, let platform, Configuration.authority(configuration.baseUrl) != nil else {
@@ -58,12 +61,12 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
             throw InitializationError(.invalidConfiguration, "scrypt does not take these numbers")
         }
         do {
-            return MobileAuthenticationClient(
-                core: try await ClientCore(
-                    configuration: configuration, platform: platform,
-                    transport: self.transport ?? URLSessionTransport(),
-                    pinHardening: self.pinHardening, pictureDisplays: self.pictureDisplays,
-                    traceRecorder: self.traceRecorder))
+            let core = try await ClientCore(
+                configuration: configuration, platform: platform, transport: self.transport ?? URLSessionTransport(),
+                pinHardening: self.pinHardening, pictureDisplays: self.pictureDisplays,
+                traceRecorder: self.traceRecorder)
+            await DispatchedDeregistration.resume(core)
+            return MobileAuthenticationClient(core: core)
         } catch let error as StorageError {
             throw InitializationError(error)
         } catch is UAFError {
@@ -161,6 +164,13 @@ struct ClientCore: Sendable {
     /// Lets keys that the server answers to take the place of the account's earlier ones of their models.
     func settle(_ keys: [KeyName], of username: Username, _ appID: String) async throws {
         for key in try await self.register.settle(keys, of: username) {
+            try await self.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)
+        }
+    }
+
+    /// Forgets keys that a server has deleted, and with them the token that they were deleted by.
+    func forget(_ keys: [(record: AccountRecord, keys: [KeyName])], endingDeregistrationBy token: String) async throws {
+        for (appID, key) in try await self.register.remove(keys, endingDeregistrationBy: token) {
             try await self.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)
         }
     }

@@ -29,9 +29,13 @@ struct AccountRecord: Equatable {
 actor AccountRegister {
     private static let name = "accounts"
 
+    /// The most tokens that are kept; the oldest goes first.
+    private static let maximumDeregistrations = 8
+
     private struct Content: Equatable {
         var deviceName: String?
         var accounts: [AccountRecord] = []
+        var deregistrations: [PendingDeregistration] = []
     }
 
     private let storage: any SecureStorage
@@ -44,6 +48,8 @@ actor AccountRegister {
     }
 
     var records: [AccountRecord] { self.content.accounts }
+    /// What services have begun and this device has not carried out, oldest first.
+    var deregistrations: [PendingDeregistration] { self.content.deregistrations }
     var deviceInformation: DeviceInformation? { self.content.deviceName.map(DeviceInformation.init(name:)) }
 
     func record(of username: Username) -> AccountRecord? { self.content.accounts.first { $0.username == username } }
@@ -82,6 +88,27 @@ actor AccountRegister {
     /// keys that go.
     func remove(_ keys: [KeyName], from username: Username) throws -> [KeyName] {
         var content = self.content
+        let gone = Self.remove(keys, from: username, &content)
+        try self.write(content)
+        return gone
+    }
+
+    /// Forgets keys of accounts, and in the same write the token that they were deleted by. Returns all keys that go, with
+    /// their AppIDs.
+    func remove(_ keys: [(record: AccountRecord, keys: [KeyName])], endingDeregistrationBy token: String) throws
+        -> [(appID: String, key: KeyName)]
+    {
+        var content = self.content
+        var gone: [(appID: String, key: KeyName)] = []
+        for (record, keys) in keys {
+            gone += Self.remove(keys, from: record.username, &content).map { (record.appID, $0) }
+        }
+        content.deregistrations.removeAll { $0.token == token }
+        try self.write(content)
+        return gone
+    }
+
+    private static func remove(_ keys: [KeyName], from username: Username, _ content: inout Content) -> [KeyName] {
         guard let index = content.accounts.firstIndex(where: { $0.username == username }) else { return keys }
         var gone = keys
         content.accounts[index].keys.removeAll { keys.contains($0) }
@@ -91,8 +118,23 @@ actor AccountRegister {
             content.accounts.remove(at: index)
         }
         if content.accounts.isEmpty { content.deviceName = nil }
-        try self.write(content)
         return gone
+    }
+
+    /// Writes down a token of a deregistration before it leaves.
+    func note(_ deregistration: PendingDeregistration) throws {
+        guard !self.content.deregistrations.contains(deregistration) else { return }
+        var content = self.content
+        content.deregistrations.append(deregistration)
+        if content.deregistrations.count > Self.maximumDeregistrations { content.deregistrations.removeFirst() }
+        try self.write(content)
+    }
+
+    /// Forgets a token that no answer is to be had for.
+    func settle(_ deregistration: PendingDeregistration) throws {
+        var content = self.content
+        content.deregistrations.removeAll { $0 == deregistration }
+        try self.write(content)
     }
 
     func isApproved(browser: String, by username: Username) -> Bool {
@@ -125,6 +167,16 @@ actor AccountRegister {
                         }),
                 ])
             })
+        if !content.deregistrations.isEmpty {
+            object["deregistrations"] = .array(
+                content.deregistrations.map { deregistration in
+                    .object([
+                        "token": .string(deregistration.token),
+                        "redeemUrl": .string(deregistration.redeemUrl.absoluteString),
+                        "baseUrl": .string(deregistration.baseUrl.absoluteString),
+                    ])
+                })
+        }
         try self.storage.write(JSON.object(object).serialized, to: Self.name)
         self.content = content
     }
@@ -153,6 +205,14 @@ actor AccountRegister {
                     AccountRecord(
                         username: try account.requiredString("username"), baseUrl: baseUrl, keys: keys,
                         appID: try account.requiredString("appID"), browsers: try account.strings("browsers") ?? []))
+            }
+            for case .object(let deregistration) in try object.array("deregistrations") ?? [] {
+                guard let redeemUrl = URL(string: try deregistration.requiredString("redeemUrl")),
+                    let baseUrl = URL(string: try deregistration.requiredString("baseUrl"))
+                else { throw StorageError(.corrupt, "a deregistration's address") }
+                content.deregistrations.append(
+                    PendingDeregistration(
+                        token: try deregistration.requiredString("token"), redeemUrl: redeemUrl, baseUrl: baseUrl))
             }
             return content
         } catch let error as StorageError {

@@ -103,6 +103,7 @@ public struct OutOfBandOperation: Sendable {
     private var payload: OutOfBandPayload?
     private var onRegistration: (@Sendable (OutOfBandRegistration) -> Void)?
     private var onAuthentication: (@Sendable (OutOfBandAuthentication) -> Void)?
+    private var onDeregistration: (@Sendable (DeregistrationResult) -> Void)?
     private var onError: (@Sendable (OperationError) -> Void)?
 
     init(core: ClientCore) { self.core = core }
@@ -113,6 +114,8 @@ public struct OutOfBandOperation: Sendable {
         case registration(OutOfBandRegistration)
         /// An authentication, to be configured and executed.
         case authentication(OutOfBandAuthentication)
+        /// A deregistration, which is done: the server has deleted keys, and so has this device.
+        case deregistration(DeregistrationResult)
     }
 
     /// What ``OutOfBandPayloadDecode`` read.
@@ -124,6 +127,10 @@ public struct OutOfBandOperation: Sendable {
     /// Called with an authentication, for `execute()` without `await`.
     public func onAuthentication(_ body: @escaping @Sendable (OutOfBandAuthentication) -> Void) -> Self {
         self.with { $0.onAuthentication = body }
+    }
+    /// Called when a service has had keys deleted, at the server and here, for `execute()` without `await`.
+    public func onDeregistration(_ body: @escaping @Sendable (DeregistrationResult) -> Void) -> Self {
+        self.with { $0.onDeregistration = body }
     }
     /// Called with the error, for `execute()` without `await`.
     public func onError(_ body: @escaping @Sendable (OperationError) -> Void) -> Self {
@@ -141,7 +148,15 @@ public struct OutOfBandOperation: Sendable {
             let redeemData = payload.redeemData
             let recording = self.core.newRecording()
             let exchange = ServerExchange(core: self.core, recording: recording)
-            let answer = try await exchange.redeem(redeemData.token, at: redeemData.redeemUrl)
+            let deregistration = DispatchedDeregistration(core: self.core, recording: recording)
+            let answer =
+                redeemData.redeemUrl.path() == self.core.configuration.deregistrationRedeemPath
+                ? try await deregistration.redeem(redeemData.token, at: redeemData.redeemUrl)
+                : try await exchange.redeem(redeemData.token, at: redeemData.redeemUrl)
+            // The server has deleted its keys already, however the token came here.
+            if answer.message.operation == .deregistration {
+                return .deregistration(try await deregistration.carryOut(answer, token: redeemData.token))
+            }
             // Only the redeemed token says how it was meant to travel.
             guard !payload.isFromLink || answer.isForLinks else {
                 await exchange.decline(answer)
@@ -153,14 +168,15 @@ public struct OutOfBandOperation: Sendable {
                 return .registration(OutOfBandRegistration(core: self.core, answer: answer, recording: recording))
             case .authentication:
                 return .authentication(OutOfBandAuthentication(core: self.core, answer: answer, recording: recording))
-            default: throw OperationError.fido(.protocolError, "the operation is neither Reg nor Auth")
+            default: throw OperationError.fido(.protocolError, "the operation is none that is known")
             }
         } catch {
             throw OperationError(translating: error)
         }
     }
 
-    /// Redeems the token and calls one of `onRegistration`, `onAuthentication` and `onError`, once.
+    /// Redeems the token and calls one of `onRegistration`, `onAuthentication`, `onDeregistration` and `onError`, once.
+    /// A deregistration is carried out also where nobody wants to hear of it.
     public func execute() {
         Task {
             do {
@@ -175,6 +191,11 @@ public struct OutOfBandOperation: Sendable {
                         throw OperationError(.missingInteraction, "onAuthentication")
                     }
                     onAuthentication(operation)
+                case .deregistration(let result):
+                    guard let onDeregistration else {
+                        throw OperationError(.missingInteraction, "onDeregistration")
+                    }
+                    onDeregistration(result)
                 }
             } catch {
                 self.onError?(OperationError(translating: error))

@@ -83,8 +83,8 @@ struct ServerExchange: Sendable {
         }
     }
 
-    /// Redeems a token. Throws ``OperationError`` and what the transport throws.
-    func redeem(_ token: String, at url: URL) async throws -> ReceivedRequest {
+    /// Throws ``OperationError`` for an address that no token is sent to.
+    func checkRedeemAddress(_ url: URL) throws {
         guard SecureChannel.isSecure(url) else {
             throw OperationError.fido(
                 .insecureTransport, recovery: .warnPerson, "the redeem address is not https")
@@ -93,11 +93,16 @@ struct ServerExchange: Sendable {
         else {
             throw OperationError(.hostNotAllowed, "the redeem address is at another host")
         }
+    }
+
+    /// Redeems a token. Throws ``OperationError`` and what the transport throws.
+    func redeem(_ token: String, at url: URL, timeout: Duration? = nil) async throws -> ReceivedRequest {
+        try self.checkRedeemAddress(url)
         let response = try await self.core.channel.send(
             TransportRequest(
                 method: "POST", url: url,
                 headers: [("Content-Type", "application/json"), ("Accept", Self.messageType)],
-                body: JSON.object(["token": .string(token)]).serialized, timeout: self.timeout),
+                body: JSON.object(["token": .string(token)]).serialized, timeout: timeout ?? self.timeout),
             self.recording, noting: .tokenRedeemed)
         switch response.status {
         case 200: break
@@ -110,7 +115,8 @@ struct ServerExchange: Sendable {
             throw OperationError.fido(.protocolError, recovery: .updateApp, "the answer's content type")
         }
         let request = try ReturnUAFRequest(parsing: response.body)
-        guard request.statusCode == .ok, request.uafRequest != nil else {
+        // A deregistration that found nothing to delete has no message.
+        guard request.statusCode == .ok, request.uafRequest != nil || request.operation == .deregistration else {
             throw OperationError.fido(
                 .protocolError, serverStatusCode: request.statusCode.rawValue, "UAF status \(request.statusCode)")
         }

@@ -86,6 +86,7 @@ public struct VirtualPhone: Sendable {
         switch try await self.redeem(payload) {
         case .registration(let operation): _ = try await self.ready(operation).execute() as RegistrationResult
         case .authentication(let operation): _ = try await self.ready(operation).execute() as AuthenticationResult
+        case .deregistration: break
         }
     }
 

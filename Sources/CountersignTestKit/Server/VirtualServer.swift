@@ -12,6 +12,8 @@ public actor VirtualServer: Transport {
     public struct Credential: Sendable {
         /// Whose it is.
         public let username: Username
+        /// The model that made it.
+        public let aaid: AAID
         /// The key.
         public let publicKey: P256Key
         /// The counter of its last signature.
@@ -34,7 +36,9 @@ public actor VirtualServer: Transport {
     private struct Ceremony {
         var isUsed = false
         var isExpired = false
-        let answer: ReturnUAFRequest
+        var answer: ReturnUAFRequest
+        /// Whose keys go when the token is redeemed.
+        var deregistered: Username?
     }
 
     /// The address of the server.
@@ -109,6 +113,14 @@ public actor VirtualServer: Transport {
         return try self.issue(.authentication, message, "authentication", requester: requester, channel: channel)
     }
 
+    /// A payload that deletes a person's keys when its token is redeemed, and says which these were to whoever shows it
+    /// again.
+    public func deregistration(of username: Username) throws -> OutOfBandPayload {
+        let payload = try self.issue(.deregistration, [], "deregistration")
+        self.ceremonies[payload.redeemData.token]?.deregistered = username
+        return payload
+    }
+
     /// A payload for whatever message.
     public func payload(for operation: UAF.Operation, message: String) throws -> OutOfBandPayload {
         try self.issue(operation, Array(message.utf8), "authentication")
@@ -132,7 +144,8 @@ public actor VirtualServer: Transport {
         }
         let path = request.url.path().split(separator: "/").joined(separator: "/")
         switch path {
-        case "token/redeem/authentication", "token/redeem/registration": return self.redeem(request)
+        case "token/redeem/authentication", "token/redeem/registration", "token/redeem/deregistration":
+            return self.redeem(request)
         case "uaf/1.1/request/authentication":
             let context = try GetUAFRequest(parsing: request.body).context
             let username = try context?.string("username")
@@ -240,6 +253,18 @@ extension VirtualServer {
 // MARK: - Deregistration
 
 extension VirtualServer {
+    /// Names a person's keys; `nil` where there are none.
+    private func deregistrationMessage(of username: Username) -> String? {
+        let names = self.credentials.filter { $0.value.username == username }.map {
+            DeregisterAuthenticator.key($0.value.aaid, $0.key)
+        }
+        guard !names.isEmpty else { return nil }
+        let message = DeregistrationRequest(
+            header: OperationHeader(version: .uaf11, operation: .deregistration, appID: self.appID),
+            authenticators: names)
+        return String(decoding: message.serialized, as: UTF8.self)
+    }
+
     /// Deletes the keys that the context names, and answers with the message that has the client delete them.
     private func deregister(_ request: TransportRequest) throws -> TransportResponse {
         guard request.headers.contains(where: { $0 == ("Authorization", "Bearer virtual-jwt") }) else {
@@ -277,9 +302,15 @@ extension VirtualServer {
         guard case .object(let body)? = try? JSON(parsing: request.body), let token = try? body.string("token"),
             let ceremony = self.ceremonies[token]
         else { return self.problem(404) }
-        guard !ceremony.isUsed else { return self.problem(409) }
-        guard !ceremony.isExpired else { return self.problem(410) }
+        let isCarriedOut = ceremony.isUsed && ceremony.deregistered != nil
+        guard !ceremony.isUsed || isCarriedOut else { return self.problem(409) }
+        guard !ceremony.isExpired || isCarriedOut else { return self.problem(410) }
         self.ceremonies[token]?.isUsed = true
+        if let username = ceremony.deregistered, !isCarriedOut {
+            self.ceremonies[token]?.answer.uafRequest = self.deregistrationMessage(of: username)
+            self.forget(username)
+            return self.message((self.ceremonies[token]?.answer ?? ceremony.answer).serialized)
+        }
         return self.message(ceremony.answer.serialized)
     }
 
@@ -308,7 +339,7 @@ extension VirtualServer {
         guard let parameters = try? FinalChallengeParams(encoded: response.fcParams),
             let username = self.challenges.removeValue(forKey: parameters.challenge)?.username
         else { return ServerResponse(statusCode: .invalidRequest) }
-        var keys: [(KeyID, P256.Signing.PublicKey)] = []
+        var keys: [(KeyID, AAID, P256.Signing.PublicKey)] = []
         for assertion in response.assertions {
             guard let read = try? RegistrationAssertion(parsing: assertion.bytes),
                 let key = try? P256Encoding.publicKey(
@@ -318,13 +349,14 @@ extension VirtualServer {
                 key.isValidSignature(signature, for: read.keyRegistrationData.signedBytes),
                 read.keyRegistrationData.finalChallengeHash == FinalChallengeParams.hash(ofEncoded: response.fcParams)
             else { return ServerResponse(statusCode: .unacceptableContent) }
-            keys.append((read.keyRegistrationData.keyID, key))
+            keys.append((read.keyRegistrationData.keyID, read.keyRegistrationData.aaid, key))
         }
         let verdict = self.verdict()
         if [.ok, .accepted].contains(verdict.statusCode) {
             if let name = try? sent.context?.string("deviceName") { self.deviceNames.append(name) }
-            for (keyID, key) in keys {
-                self.credentials[keyID] = Credential(username: username, publicKey: P256Key(key: key), signCounter: 0)
+            for (keyID, aaid, key) in keys {
+                self.credentials[keyID] = Credential(
+                    username: username, aaid: aaid, publicKey: P256Key(key: key), signCounter: 0)
             }
         }
         return verdict

@@ -212,8 +212,10 @@ extension AuthenticatorModule {
 
     private func delete(_ names: [KeyName]) throws {
         guard !names.isEmpty else { return }
-        try self.change { database in database.keys.removeAll { names.contains($0.name) } }
+        // The tries first: a key without them counts as locked, and what is left of it goes at the next start. Tries
+        // without their key would stay for ever.
         for name in names { try self.ledger.remove(name.keyID.base64URL) }
+        try self.change { database in database.keys.removeAll { names.contains($0.name) } }
     }
 
     /// The keys of this app and persona. Those of others are as if they were not there (§10).

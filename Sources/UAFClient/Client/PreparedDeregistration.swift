@@ -11,11 +11,14 @@ public struct PreparedDeregistration: Sendable {
     /// The keys of this device that the message names, for the app's own lists. Nobody else is to hear of them.
     public var keys: [KeyName] {
         get async {
-            await self.client.module.registrations(appID: self.appID).map(\.name).filter { key in
-                self.request.authenticators.contains { entry in
-                    entry.aaid.map { $0 == key.aaid } ?? true && entry.keyID.map { $0 == key.keyID } ?? true
-                }
-            }
+            await self.client.module.registrations(appID: self.appID).map(\.name).filter(self.isAbout)
+        }
+    }
+
+    /// Whether the message is about a key, if that is one of its AppID.
+    public func isAbout(_ key: KeyName) -> Bool {
+        self.request.authenticators.contains { entry in
+            entry.aaid.map { $0 == key.aaid } ?? true && entry.keyID.map { $0 == key.keyID } ?? true
         }
     }
 

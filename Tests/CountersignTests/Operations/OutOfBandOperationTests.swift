@@ -99,6 +99,10 @@ struct OutOfBandOperationTests {
             (200, "application/fido+uaf", #"{"statusCode":1200,"op":"Auth"}"#, .fido(.protocolError)),
             (200, "application/fido+uaf", #"{"statusCode":1500,"op":"Auth","uafRequest":"[]"}"#, .fido(.protocolError)),
             (
+                200, "application/fido+uaf", #"{"statusCode":1200,"op":"Info","uafRequest":"[]"}"#,
+                .fido(.protocolError)
+            ),
+            (
                 200, "application/fido+uaf", #"{"statusCode":1200,"op":"Dereg","uafRequest":"[]"}"#,
                 .fido(.protocolError)
             ),

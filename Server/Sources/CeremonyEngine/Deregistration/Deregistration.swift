@@ -66,7 +66,7 @@ extension CeremonyEngine {
             case .locked: return ReturnUAFRequest(statusCode: .forbidden, operation: .deregistration)
             }
         }
-        return try self.deregistrationMessage(context)
+        return try self.deregistrationMessage(naming: context.message)
     }
 
     /// Tells the devices that the person has left, or will have, who took keys away.
@@ -75,8 +75,8 @@ extension CeremonyEngine {
             id: self.newIdentifier(), accountID: accountID, kind: .authenticatorsRemoved, at: now, subject: name)
     }
 
-    func deregistrationMessage(_ context: DeregistrationContext) throws -> ReturnUAFRequest {
-        let message = try self.requests.deregistrationRequest(context.message)
+    func deregistrationMessage(naming authenticators: [DeregisterAuthenticator]) throws -> ReturnUAFRequest {
+        let message = try self.requests.deregistrationRequest(authenticators)
         return ReturnUAFRequest(
             statusCode: .ok, operation: .deregistration,
             uafRequest: String(decoding: message.serialized, as: UTF8.self))

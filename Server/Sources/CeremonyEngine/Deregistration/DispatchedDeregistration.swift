@@ -4,8 +4,10 @@ import UAFRelyingParty
 import _Primitives
 
 extension CeremonyEngine {
-    /// Starts a deregistration out of band: whoever redeems its token is told what to delete, and the server deletes it
-    /// in the same step.
+    /// Starts a deregistration out of band: the server deletes in the step that redeems the token, and whoever redeems it
+    /// is told which keys these were, by their names.
+    ///
+    /// By their names, and never as everything of an AppID or of a model: a phone holds other people's keys beside them.
     ///
     /// The client holds the token, so it can redeem it without any phone: it needs the same permission as for a
     /// deregistration that it asks for directly. Throws `forbidden` without it.
@@ -50,7 +52,26 @@ extension CeremonyEngine {
     }
 }
 
+extension CeremonyEngine {
+    /// The message to a phone about keys that are gone; without one where there were none.
+    func deregistrationMessage(of keys: [CredentialSelection.Name]) throws -> ReturnUAFRequest {
+        let names = try keys.prefix(self.limits.deregisteredKeys).map { key in
+            guard let aaid = try? AAID(key.aaid), let keyID = try? KeyID(key.keyID) else {
+                throw StoreError(.corrupt, "a deleted key without a proper name")
+            }
+            return DeregisterAuthenticator.key(aaid, keyID)
+        }
+        guard !names.isEmpty else { return ReturnUAFRequest(statusCode: .ok, operation: .deregistration) }
+        return try self.deregistrationMessage(naming: names)
+    }
+}
+
 extension CeremonyRecord {
+    /// Whether its token was redeemed, and with that its keys deleted.
+    var isCarriedOutDeregistration: Bool {
+        self.kind == .deregistration && self.phase == .ended && self.outcome == .succeeded
+    }
+
     /// Which keys a deregistration is about; `nil` for another kind. Throws `corrupt` for a text that is none.
     func deregistrationContext(_ limits: Limits) throws -> DeregistrationContext? {
         guard self.kind == .deregistration else { return nil }

@@ -7,7 +7,8 @@ extension CeremonyEngine {
     /// Exchanges a one-time token, or a typed code, for the UAF request behind it.
     ///
     /// One write step. Of many who try, one gets the request. Throws `tokenUnknown` (also at the address of another
-    /// operation, which uses nothing up), `tokenAlreadyRedeemed`, `tokenExpired`.
+    /// operation, which uses nothing up), `tokenAlreadyRedeemed`, `tokenExpired`. The token of a deregistration deletes
+    /// once, too; who shows it again is told what it deleted (decision 14).
     ///
     /// `source` has a budget of unknown tokens; past it `tooManyRequests` is thrown in the place of `tokenUnknown`, and for
     /// everything that could be a typed code. A token of a link or QR code cannot be guessed, and a right one is always
@@ -42,6 +43,8 @@ extension CeremonyEngine {
                 guard record.kind.operation == operation else {
                     throw CeremonyError(.tokenUnknown, "a token of another operation")
                 }
+                // What is gone stays gone: a phone that lost the answer is told again what it was.
+                if record.isCarriedOutDeregistration { return CeremonyChange() }
                 // A ceremony that ended without ever being claimed has only expired tokens.
                 if record.channel == nil, record.phase == .ended || now >= token.expiresAt || now >= record.expiresAt {
                     throw CeremonyError(.tokenExpired)
@@ -64,8 +67,8 @@ extension CeremonyEngine {
 
     private func request(for redeemed: RedeemedCeremony, at now: Timestamp) throws -> ReturnUAFRequest {
         let ceremony = redeemed.ceremony
-        if let context = try ceremony.deregistrationContext(self.limits) {
-            var message = try self.deregistrationMessage(context)
+        if ceremony.kind == .deregistration {
+            var message = try self.deregistrationMessage(of: redeemed.deregistered)
             message.requester = ceremony.requester
             message.dispatchChannel = ceremony.channel?.wireName
             return message

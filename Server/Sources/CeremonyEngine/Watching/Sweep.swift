@@ -23,7 +23,8 @@ extension CeremonyEngine {
         // Rows go in batches, so that other steps come in between, until there are no more.
         while true {
             let deleted = try await self.store.deleteStale(
-                endedBefore: now - self.limits.endedRetention, now: now, limit: self.limits.sweepBatch)
+                endedBefore: now - self.limits.endedRetention,
+                deregisteredBefore: now - self.limits.deregistrationRetention, now: now, limit: self.limits.sweepBatch)
             count += deleted
             if deleted < self.limits.sweepBatch { break }
         }

@@ -97,6 +97,7 @@ struct OutOfBandRun {
                     throw Refusal.usage("This code is a request, not an enrolment: use `scan`.")
                 }
                 try await self.authenticate(authentication, person, report)
+            case .deregistration(let result): Self.show(result, report)
             }
         } catch {
             // The SDK knows only that somebody gave up; the person knows why.
@@ -110,6 +111,21 @@ struct OutOfBandRun {
         guard case .typed = input.form else { return nil }
         let known = try await device.knownServers()
         return known.count == 1 ? known[0] : nil
+    }
+
+    private static func show(_ result: DeregistrationResult, _ report: Report) {
+        let names = result.accounts.map(\.username)
+        report.say([
+            "event": .string("finished"), "outcome": .string("deregistered"),
+            "accounts": .array(names.map { .string($0) }),
+        ]) { terminal in
+            guard !names.isEmpty else {
+                return terminal.notice("The service had keys deleted; none was on this phone.")
+            }
+            let service = result.requester?.service ?? "The service"
+            let people = names.map { DisplayText.line($0) }.joined(separator: ", ")
+            terminal.success("\(service) had keys deleted: they are gone from this phone, too (\(people)).")
+        }
     }
 
     private func register(_ registration: OutOfBandRegistration, _ person: Person, _ report: Report) async throws {

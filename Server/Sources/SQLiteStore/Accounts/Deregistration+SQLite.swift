@@ -14,6 +14,20 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// Which keys a dispatched deregistration has deleted, for the phone that lost the answer.
+    static let deregisteredKeys = Migration(name: "keys of dispatched deregistrations") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE deregistered_key (
+                    number INTEGER PRIMARY KEY, ceremony_id TEXT NOT NULL REFERENCES ceremony (id) ON DELETE CASCADE,
+                    aaid TEXT NOT NULL, key_id BLOB NOT NULL
+                ) STRICT;
+                CREATE INDEX deregistered_key_by_ceremony ON deregistered_key (ceremony_id);
+                """)
+    }
+}
+
 extension SQLiteDatabase {
     public func deregister(
         _ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent,
@@ -25,12 +39,12 @@ extension SQLiteDatabase {
                 guard try db.isActiveDevice(device, ofAccount: accountID) else { return .unknown }
                 guard !account.isLocked else { return .locked }
             }
-            let count = try db.deregister(selection, accountID: accountID, at: audit.at)
-            if count > 0 {
+            let gone = try db.deregister(selection, accountID: accountID, at: audit.at)
+            if !gone.isEmpty {
                 try db.appendAudit(audit, sealing)
                 if let notice { try db.insertNotice(notice, sealing) }
             }
-            return .deregistered(credentials: count)
+            return .deregistered(credentials: gone.count)
         }
     }
 
@@ -55,29 +69,51 @@ extension SQLiteDatabase {
 }
 
 extension Database {
-    /// Deletes keys of an account, and the devices that have none left. Says how many keys there were.
-    func deregister(_ selection: CredentialSelection, accountID: String, at now: Timestamp) throws -> Int {
-        var count = 0
+    /// Deletes keys of an account, and the devices that have none left. Says which keys there were.
+    func deregister(_ selection: CredentialSelection, accountID: String, at now: Timestamp) throws
+        -> [CredentialSelection.Name]
+    {
+        var gone: [CredentialSelection.Name] = []
+        func delete(_ condition: String, _ arguments: [any DatabaseValueConvertible]) throws {
+            let statement = try self.cachedStatement(
+                sql: "DELETE FROM credential WHERE \(condition) RETURNING aaid, key_id")
+            gone += try Row.fetchAll(statement, arguments: StatementArguments(arguments)).map { row in
+                CredentialSelection.Name(aaid: try row.text(0), keyID: try row.bytes(1))
+            }
+        }
         switch selection {
         case .all:
-            try self.cachedStatement(sql: "DELETE FROM credential WHERE account_id = ?")
-                .execute(arguments: [accountID])
-            count = self.changesCount
+            try delete("account_id = ?", [accountID])
             // Also those that no device is known of.
             try self.cachedStatement(sql: "DELETE FROM oauth_session WHERE account = ?")
                 .execute(arguments: [accountID])
-        case .model(let aaid):
-            try self.cachedStatement(sql: "DELETE FROM credential WHERE account_id = ? AND aaid = ?")
-                .execute(arguments: [accountID, aaid])
-            count = self.changesCount
+        case .model(let aaid): try delete("account_id = ? AND aaid = ?", [accountID, aaid])
         case .keys(let names):
-            let statement = try self.cachedStatement(
-                sql: "DELETE FROM credential WHERE account_id = ? AND aaid = ? AND key_id = ?")
             for name in names {
-                try statement.execute(arguments: [accountID, name.aaid, name.keyID.blob])
-                count += self.changesCount
+                try delete("account_id = ? AND aaid = ? AND key_id = ?", [accountID, name.aaid, name.keyID.blob])
             }
         }
+        try self.revokeEmptyDevices(accountID: accountID, at: now)
+        return gone
+    }
+
+    /// Keeps which keys a ceremony has deleted, in their order.
+    func note(deregistered names: [CredentialSelection.Name], ceremonyID: String) throws {
+        let statement = try self.cachedStatement(sql: "INSERT INTO deregistered_key VALUES (NULL, ?, ?, ?)")
+        for name in names { try statement.execute(arguments: [ceremonyID, name.aaid, name.keyID.blob]) }
+    }
+
+    /// The keys that a ceremony has deleted, the newest first.
+    func deregistered(ceremonyID: String) throws -> [CredentialSelection.Name] {
+        try Row.fetchAll(
+            self.cachedStatement(
+                sql: "SELECT aaid, key_id FROM deregistered_key WHERE ceremony_id = ? ORDER BY number DESC"),
+            arguments: [ceremonyID]
+        ).map { CredentialSelection.Name(aaid: try $0.text(0), keyID: try $0.bytes(1)) }
+    }
+
+    /// Takes away the devices of an account that have no key left.
+    fileprivate func revokeEmptyDevices(accountID: String, at now: Timestamp) throws {
         let empty = try String.fetchAll(
             self.cachedStatement(
                 sql: """
@@ -85,7 +121,6 @@ extension Database {
                     AND NOT EXISTS (SELECT 1 FROM credential WHERE device_id = device.id)
                     """), arguments: [accountID])
         for id in empty { try self.revokeDevice(id: id, accountID: accountID, at: now) }
-        return count
     }
 
     /// Deletes a device with its keys and sessions, and ends what is open with it: an enrolment that nobody has

@@ -49,6 +49,11 @@ extension SQLiteDatabase: CeremonyStore {
             guard let accountID = ceremony.accountID else {
                 return RedeemedCeremony(ceremony: ceremony, account: nil, credentials: [])
             }
+            guard ceremony.kind != .deregistration else {
+                return RedeemedCeremony(
+                    ceremony: ceremony, account: nil, credentials: [],
+                    deregistered: try db.deregistered(ceremonyID: ceremony.id))
+            }
             return RedeemedCeremony(
                 ceremony: ceremony, account: try db.account(id: accountID, sealing),
                 credentials: try db.credentials(accountID: accountID, sealing).filter(\.isActive))
@@ -117,14 +122,17 @@ extension SQLiteDatabase: CeremonyStore {
         }
     }
 
-    public func deleteStale(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int {
+    public func deleteStale(
+        endedBefore: Timestamp, deregisteredBefore: Timestamp, now: Timestamp, limit: Int
+    ) async throws -> Int {
         try await self.step { db in
             try db.cachedStatement(
                 sql: """
                     DELETE FROM ceremony WHERE id IN
-                    (SELECT id FROM ceremony WHERE phase = 4 AND changed_at < ? ORDER BY changed_at LIMIT ?)
+                    (SELECT id FROM ceremony WHERE phase = 4 AND changed_at < ?
+                    AND (kind != 4 OR outcome != 1 OR changed_at < ?) ORDER BY changed_at LIMIT ?)
                     """
-            ).execute(arguments: [endedBefore.milliseconds, limit])
+            ).execute(arguments: [endedBefore.milliseconds, deregisteredBefore.milliseconds, limit])
             let ceremonies = db.changesCount
             try db.cachedStatement(
                 sql: """
@@ -154,7 +162,8 @@ extension Database {
             case .discard: if let id = ceremony.deviceID { _ = try self.deleteDevice(id: id) }
             }
             if let selection = change.deregistration, let accountID = ceremony.accountID {
-                _ = try self.deregister(selection, accountID: accountID, at: now)
+                let gone = try self.deregister(selection, accountID: accountID, at: now)
+                try self.note(deregistered: gone, ceremonyID: ceremony.id)
             }
             if let tokens = change.newTokens {
                 if let moment = change.tokensKeptSince {

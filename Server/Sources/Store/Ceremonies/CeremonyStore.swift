@@ -41,7 +41,8 @@ public struct CeremonyChange: Sendable, Equatable {
     public var registration: DeviceRegistration?
     /// Keys to add to a device that is there, in place of its keys of the same models.
     public var newCredentials: [CredentialRecord] = []
-    /// Keys of the ceremony's account to delete, as ``DeregistrationStore`` does.
+    /// Keys of the ceremony's account to delete, as ``DeregistrationStore`` does. Which ones were there stays known for
+    /// as long as the ceremony: ``RedeemedCeremony/deregistered``.
     public var deregistration: CredentialSelection?
     /// What becomes of the device that the ceremony made.
     public var deviceFate: DeviceFate = .keep
@@ -94,12 +95,18 @@ public struct RedeemedCeremony: Sendable, Equatable {
     public var account: AccountRecord?
     /// That account's active keys.
     public var credentials: [CredentialRecord]
+    /// The keys that the redemption of a deregistration has deleted, this one or the first, the newest key first.
+    public var deregistered: [CredentialSelection.Name]
 
     /// Joins a ceremony with what its request needs.
-    public init(ceremony: CeremonyRecord, account: AccountRecord?, credentials: [CredentialRecord]) {
+    public init(
+        ceremony: CeremonyRecord, account: AccountRecord?, credentials: [CredentialRecord],
+        deregistered: [CredentialSelection.Name] = []
+    ) {
         self.ceremony = ceremony
         self.account = account
         self.credentials = credentials
+        self.deregistered = deregistered
     }
 }
 
@@ -159,8 +166,10 @@ public protocol CeremonyStore: Sendable {
     func overdueCeremonies(at now: Timestamp, limit: Int) async throws -> [String]
 
     /// Deletes what ended before `endedBefore`, and challenges that expired before `now`, at most `limit` rows of each.
-    /// Returns how many.
-    func deleteStale(endedBefore: Timestamp, now: Timestamp, limit: Int) async throws -> Int
+    /// Returns how many. A deregistration that was carried out goes only where that was before `deregisteredBefore`: a
+    /// phone that lost its answer asks again.
+    func deleteStale(endedBefore: Timestamp, deregisteredBefore: Timestamp, now: Timestamp, limit: Int) async throws
+        -> Int
 }
 
 extension CeremonyStore {

@@ -1,0 +1,104 @@
+import UAF
+import UAFClient
+import _Primitives
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a deregistration that a service has started took from this device.
+public struct DeregistrationResult: Hashable, Sendable {
+    /// The accounts that lost a key, oldest first; empty where this device had none of the keys. One that lost its last
+    /// is gone from ``LocalData/accounts``.
+    public let accounts: [Account]
+    /// Who had it done, fit to be shown.
+    public let requester: Requester?
+}
+
+/// A deregistration that a service has started, on this device: the server has deleted its keys in the step that
+/// redeemed the token, and this deletes them here.
+///
+/// A crash between the two breaks nothing. The token is written down before it leaves, and stays until what the server
+/// answered is carried out; the server answers the same to who shows the token again. So a phone that lost the answer,
+/// or was switched off with the answer in its hands, deletes its keys when the operation is executed again or the app
+/// starts again. A key is never deleted here before the server has said that it is gone there.
+struct DispatchedDeregistration: Sendable {
+    /// How long the start of an app waits for a server that it has an answer to fetch from.
+    private static let patienceAtStart = Duration.seconds(5)
+
+    let core: ClientCore
+    let recording: Recording
+
+    /// Redeems a token at the address of deregistrations. Throws as ``ServerExchange/redeem(_:at:timeout:)`` does.
+    func redeem(_ token: String, at url: URL, timeout: Duration? = nil) async throws -> ReceivedRequest {
+        let exchange = ServerExchange(core: self.core, recording: self.recording)
+        try exchange.checkRedeemAddress(url)
+        let noted = PendingDeregistration(
+            token: token, redeemUrl: url, baseUrl: self.core.configuration.baseUrl)
+        try await self.core.register.note(noted)
+        do {
+            return try await exchange.redeem(token, at: url, timeout: timeout)
+        } catch let error as OperationError
+            where [.tokenUnknown, .tokenExpired, .tokenAlreadyRedeemed].contains(error.code)
+        {
+            // There is no answer to be had: nothing was deleted by it, or too long ago to be told.
+            try await self.core.register.settle(noted)
+            throw error
+        }
+    }
+
+    /// Deletes what the message names, and nothing that is another server's or, where it does not name keys, could be
+    /// another person's.
+    func carryOut(_ request: ReceivedRequest, token: String) async throws -> DeregistrationResult {
+        var gone: [(record: AccountRecord, keys: [KeyName])] = []
+        // Without a message there was nothing to delete.
+        if let message = request.message.uafRequest {
+            gone = try await self.keys(
+                named: try await self.core.messages(self.recording).prepareDeregistration(Array(message.utf8)))
+        }
+        let requester = await self.core.requester(of: request.message, for: gone.map(\.record))
+        try await self.core.forget(gone, endingDeregistrationBy: token)
+        return DeregistrationResult(accounts: gone.map(\.record.account), requester: requester)
+    }
+
+    private func keys(named prepared: PreparedDeregistration) async throws -> [(record: AccountRecord, keys: [KeyName])]
+    {
+        let own = await self.core.register.records.filter { record in
+            record.baseUrl == self.core.configuration.baseUrl && record.appID == prepared.appID
+        }
+        let found = own.map { record in
+            (record: record, keys: record.keys.filter(prepared.isAbout))
+        }.filter { !$0.keys.isEmpty }
+        // Whose keys a message without names is about is not guessed: the server of the one can know nothing of the
+        // other.
+        guard found.count <= 1 || prepared.request.authenticators.allSatisfy({ $0.keyID != nil }) else {
+            throw OperationError.fido(.protocolError, "a deregistration that does not say whose keys")
+        }
+        return found
+    }
+
+    /// Carries out what was begun before the app ended.
+    static func resume(_ core: ClientCore) async {
+        for noted in await core.register.deregistrations where noted.baseUrl == core.configuration.baseUrl {
+            let deregistration = Self(core: core, recording: core.newRecording())
+            // What fails now is tried again at the next start.
+            guard
+                let answer = try? await deregistration.redeem(
+                    noted.token, at: noted.redeemUrl, timeout: Self.patienceAtStart),
+                answer.message.operation == .deregistration
+            else { continue }
+            _ = try? await deregistration.carryOut(answer, token: noted.token)
+        }
+    }
+}
+
+/// A token of a deregistration that has left, or was about to, and whose answer is not carried out yet.
+struct PendingDeregistration: Equatable {
+    /// The token: a secret.
+    let token: String
+    let redeemUrl: URL
+    /// The server of the accounts.
+    let baseUrl: URL
+}
