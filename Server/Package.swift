@@ -19,6 +19,7 @@ let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let httpClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let system: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
@@ -144,6 +145,8 @@ let package = Package(
             dependencies: [
                 "CountersignCommand", "CountersignServer", "CeremonyEngine", "SQLiteStore", "UAFRelyingParty", "Store",
                 protocols, sdk("CountersignTestKit"), arguments, hummingbird, hummingbirdTesting, httpTypes, crypto,
+                lifecycle,
+                nio, nioEmbedded,
             ]),
         // The fuzz targets' code for what the server alone judges.
         .testTarget(

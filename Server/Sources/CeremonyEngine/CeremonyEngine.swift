@@ -116,7 +116,7 @@ public struct CeremonyEngine: Sendable {
             try Rules(
                 configuration, metadata: configuration.metadata, policies: configuration.policies,
                 channelBinding: configuration.channelBinding))
-        self.hub = CeremonyHub(watchersPerCeremony: configuration.limits.watchersPerCeremony)
+        self.hub = CeremonyHub(watchersPerCeremony: configuration.limits.watchersPerCeremony, time: time)
         let limits = configuration.limits
         self.challenges = SourceBudget(
             burst: limits.challengeBurst, perSecond: limits.challengesPerSecond, sources: limits.countedSources)

@@ -125,6 +125,39 @@ public struct Limits: Sendable, Equatable {
     /// How long a connection stays without a whole head: when it is new, and after each answer.
     public var connectionIdleTime: Duration = .seconds(75)
 
+    /// How long what a client does not read of its answers may stay without ``answerBytes`` of it leaving.
+    public var answerPeriod: Duration = .seconds(30)
+    /// Bytes of its answers that a client reads in each ``answerPeriod`` in which some are left; past it, it is cut.
+    public var answerBytes = 4 * 1024
+    /// How often a connection with something unsent is looked at: the one that has moved the least gives way first.
+    public var answerLook: Duration = .seconds(1)
+    /// What the system may keep of a connection's answers, in bytes. A connection whose client does not read costs no
+    /// more, and one whose client reads slowly shows in time that it does.
+    public var sendBufferBytes = 64 * 1024
+    /// How long a client may leave what was sent to it unacknowledged.
+    public var acknowledgementTime: Duration = .seconds(75)
+    /// How long the other end can take to close a connection that the server has closed for its part.
+    public var lingerTime: Duration = .seconds(2)
+    /// How long requests under way can take to be answered when the server is told to stop.
+    public var drainTime: Duration = .seconds(25)
+    /// The same at the listeners of operators.
+    public var operatorDrainTime: Duration = .seconds(2)
+    /// How long a channel for events stays quiet: then it says that it is still there.
+    public var heartbeat: Duration = .seconds(15)
+
+    // MARK: Connections
+
+    /// Connections that one source can have at a time. By default a quarter of all.
+    public var connectionsPerSource = 2_500
+    /// Channels for events that one source can have at a time, however many proxies they come through.
+    public var channelsPerSource = 2_500
+    /// How many sources could each have their whole share of all connections.
+    public var sharesOfConnections = 4
+    /// No share is smaller: a browser opens six connections, and a phone its own.
+    public var smallestShare = 8
+    /// It is said in the log at most so often that a bound is reached which anybody can reach.
+    public var pauseOfReports: Duration = .seconds(60)
+
     // MARK: Store
 
     /// Steps that may wait for the writer; past it the store is unavailable.
@@ -140,4 +173,12 @@ public struct Limits: Sendable, Equatable {
 
     /// The defaults.
     public init() {}
+
+    /// The defaults of a server that can have so many connections at a time.
+    public init(connections: Int) {
+        self.init()
+        let share = min(connections, max(self.smallestShare, connections / self.sharesOfConnections))
+        self.connectionsPerSource = share
+        self.channelsPerSource = share
+    }
 }

@@ -5,42 +5,48 @@ import _Primitives
 
 @testable import CountersignCommand
 
-@Suite("The public listener's connections: bounded, and those that say nothing give way")
+@Suite("The public listener's connections: bounded in all and for each source, and those that stall give way")
 struct OpenConnectionsTests {
     /// What connections were told, in order, and a clock to move.
     private final class Record: Sendable {
-        private let entries = Mutex<[String]>([])
+        private let cuts = Mutex<[String]>([])
+        private let told = Mutex<[OpenConnections.Report]>([])
         private let moment = Mutex(Timestamp(seconds: 1_800_000_000))
 
         /// The connections that were cut.
-        var cut: [String] { self.entries.withLock { $0 }.filter { $0 != "report" } }
-        var reports: Int { self.entries.withLock { $0 }.count { $0 == "report" } }
-        func add(_ entry: String) { self.entries.withLock { $0.append(entry) } }
+        var cut: [String] { self.cuts.withLock { $0 } }
+        var reports: [OpenConnections.Report] { self.told.withLock { $0 } }
         func advance(_ span: Duration) { self.moment.withLock { $0 = $0 + span } }
 
-        func connections(_ limit: Int) -> OpenConnections {
-            OpenConnections(limit: limit, time: TimeSource { self.moment.withLock { $0 } }) { self.add("report") }
+        func connections(_ limit: Int, share: Int? = nil) -> OpenConnections {
+            OpenConnections(
+                limit: limit, share: share ?? limit, pauseOfReports: .seconds(60),
+                time: TimeSource { self.moment.withLock { $0 } }
+            ) { report in self.told.withLock { $0.append(report) } }
+        }
+
+        func open(_ name: String, _ connections: OpenConnections, source: String? = nil) -> OpenConnections.Connection {
+            connections.connectionOpened()
+            return connections.open(source: source) { self.cuts.withLock { $0.append(name) } }
         }
     }
 
-    private static func open(_ name: String, _ connections: OpenConnections, _ record: Record) -> OpenConnections.Wait {
-        connections.connectionOpened()
-        return connections.wait { record.add(name) }
+    private static func close(_ connection: OpenConnections.Connection, _ connections: OpenConnections) {
+        connections.end(connection)
+        connections.connectionClosed()
     }
 
     @Test("At the bound the one that has waited the longest is cut, never one that is being answered, nor the new one")
     func cutsTheOldest() {
         let record = Record()
         let connections = record.connections(3)
-        let answered = Self.open("answered", connections, record)
-        connections.answer(answered)
-        let silent = Self.open("silent", connections, record)
+        connections.answer(record.open("answered", connections))
+        let silent = record.open("silent", connections)
         #expect(record.cut.isEmpty && connections.isAcceptingNewConnections())
-        _ = Self.open("new", connections, record)
+        _ = record.open("new", connections)
         #expect(record.cut == ["silent"])
         #expect(!connections.isAcceptingNewConnections(), "not before it has ended")
-        connections.end(silent)
-        connections.connectionClosed()
+        Self.close(silent, connections)
         #expect(connections.isAcceptingNewConnections())
     }
 
@@ -48,21 +54,19 @@ struct OpenConnectionsTests {
     func waitsForAnswers() {
         let record = Record()
         let connections = record.connections(2)
-        let waits = ["1", "2"].map { Self.open($0, connections, record) }
+        let first = ["1", "2"].map { record.open($0, connections) }
         #expect(record.cut == ["1"])
-        connections.end(waits[0])
-        connections.connectionClosed()
-        let third = Self.open("3", connections, record)
+        Self.close(first[0], connections)
+        let third = record.open("3", connections)
         #expect(record.cut == ["1", "2"])
-        connections.end(waits[1])
-        connections.connectionClosed()
+        Self.close(first[1], connections)
         connections.answer(third)
-        let fourth = Self.open("4", connections, record)
+        let fourth = record.open("4", connections)
         connections.answer(fourth)
         #expect(!connections.isAcceptingNewConnections())
         #expect(record.cut == ["1", "2"])
         // Its answer is complete, and others wait to be let in.
-        _ = connections.wait(after: fourth) { record.add("4") }
+        connections.wait(fourth)
         #expect(record.cut == ["1", "2", "4"])
     }
 
@@ -70,35 +74,128 @@ struct OpenConnectionsTests {
     func countsOnce() {
         let record = Record()
         let connections = record.connections(2)
-        let first = Self.open("first", connections, record)
-        let second = Self.open("second", connections, record)
-        #expect(record.cut.contains("first"))
+        let first = record.open("first", connections)
+        let second = record.open("second", connections)
+        #expect(record.cut == ["first"])
         connections.answer(first)
-        let again = connections.wait(after: first) { record.add("first again") }
-        #expect(!record.cut.contains("first again") && !record.cut.contains("second"))
-        connections.end(again)
-        connections.connectionClosed()
+        connections.wait(first)
+        #expect(record.cut == ["first"])
+        Self.close(first, connections)
         connections.answer(second)
-        _ = Self.open("third", connections, record)
-        _ = connections.wait(after: second) { record.add("second") }
-        #expect(record.cut.contains("third"), "room is made again")
+        _ = record.open("third", connections)
+        connections.wait(second)
+        #expect(record.cut == ["first", "third"], "room is made again")
+    }
+
+    @Test("At the bound a client that does not read gives way, then a channel of the source that has the most of them")
+    func stalledOnesAndChannels() {
+        let record = Record()
+        let connections = record.connections(6)
+        var opened: [String: OpenConnections.Connection] = [:]
+        for (name, source) in [("a", "lone"), ("b", "many"), ("c", "many"), ("d", "many"), ("e", "lone")] {
+            let connection = record.open(name, connections, source: source)
+            connections.answer(connection)
+            connections.holdChannel(connection)
+            opened[name] = connection
+        }
+        if let reading = opened["e"] {
+            connections.answer(reading)
+            connections.stall(reading)
+        }
+        // It fills the last place, and asks for something each time that another one has gone.
+        connections.answer(record.open("f", connections, source: "new"))
+        #expect(record.cut == ["e"])
+        for (expected, gone) in [("b", "e"), ("c", "b")] {
+            if let gone = opened[gone] { Self.close(gone, connections) }
+            connections.answer(record.open("g", connections, source: "new"))
+            #expect(record.cut.last == expected)
+        }
+    }
+
+    @Test("A client that reads on is not one that stalls")
+    func readsOn() {
+        let record = Record()
+        let connections = record.connections(2)
+        let reading = record.open("reading", connections)
+        connections.answer(reading)
+        connections.stall(reading)
+        connections.answer(reading)
+        connections.answer(record.open("new", connections))
+        #expect(record.cut.isEmpty)
+        connections.stall(reading)
+        #expect(record.cut == ["reading"], "others wait to be let in")
+    }
+
+    @Test(
+        "Past its share a source loses its own, the one that stalls the most first, and nobody else's; proxies have none"
+    )
+    func shares() {
+        let record = Record()
+        let connections = record.connections(100, share: 4)
+        let other = record.open("other", connections, source: "198.51.100.7")
+        let states: [(String, (OpenConnections.Connection) -> Void)] = [
+            ("channel", connections.holdChannel), ("answering", connections.answer), ("stalled", connections.stall),
+            ("waiting", connections.wait),
+        ]
+        var opened: [String: OpenConnections.Connection] = [:]
+        for (name, enter) in states {
+            let connection = record.open(name, connections, source: "203.0.113.9")
+            connections.answer(connection)
+            enter(connection)
+            opened[name] = connection
+        }
+        #expect(record.cut.isEmpty)
+        for (count, expected) in ["waiting", "stalled", "channel"].enumerated() {
+            connections.answer(record.open("more", connections, source: "203.0.113.9"))
+            #expect(record.cut.count == count + 1 && record.cut.last == expected)
+            if let gone = opened[expected] { Self.close(gone, connections) }
+        }
+        _ = record.open("last", connections, source: "203.0.113.9")
+        #expect(record.cut.count == 3, "what is being answered ends soon, and who is new comes in")
+        #expect(record.reports == [.share(source: "203.0.113.9")], "once a minute")
+        for _ in 0..<20 { _ = record.open("proxied", connections, source: nil) }
+        connections.answer(other)
+        #expect(record.cut.count == 3)
+        #expect(connections.metrics.contains("\ncountersign_connections_over_share_total 3\n"))
+        #expect(connections.metrics.contains("\ncountersign_connections_share 4\n"))
+    }
+
+    @Test("Places are given again, however many come and go")
+    func manyComeAndGo() {
+        let record = Record()
+        let connections = record.connections(10, share: 3)
+        var open: [OpenConnections.Connection] = []
+        for number in 0..<1000 {
+            let connection = record.open("\(number)", connections, source: "source \(number % 7)")
+            if number % 3 == 0 { connections.answer(connection) }
+            if number % 6 == 0 { connections.holdChannel(connection) }
+            open.append(connection)
+            if open.count > 8 { Self.close(open.remove(at: number % 8), connections) }
+        }
+        for connection in open { Self.close(connection, connections) }
+        #expect(connections.metrics.contains("\ncountersign_connections_open 0\n"))
+        let before = record.cut.count
+        for number in 0..<9 { _ = record.open("\(number)", connections, source: "source \(number)") }
+        #expect(record.cut.count == before, "nothing was left behind")
+        _ = record.open("tenth", connections, source: "tenth")
+        #expect(record.cut.last == "0")
     }
 
     @Test("It is reported once a minute that the bound is reached, and the numbers say the rest")
     func tells() {
         let record = Record()
         let connections = record.connections(1)
-        var waits: [OpenConnections.Wait] = []
-        for _ in 0..<5 { waits.append(Self.open("x", connections, record)) }
-        #expect(record.reports == 1)
-        record.advance(OpenConnections.pauseOfReports)
-        waits.append(Self.open("x", connections, record))
-        #expect(record.reports == 2)
+        for _ in 0..<5 { _ = record.open("x", connections) }
+        #expect(record.reports == [.bound])
+        record.advance(.seconds(60))
+        _ = record.open("x", connections)
+        #expect(record.reports == [.bound, .bound])
         connections.countLateRequest()
+        connections.countUnreadAnswer()
         let numbers = connections.metrics
         for line in [
             "countersign_connections_open 6", "countersign_connections_limit 1", "countersign_connections_cut_total 5",
-            "countersign_requests_late_total 1",
+            "countersign_requests_late_total 1", "countersign_answers_unread_total 1",
         ] {
             #expect(numbers.contains("\n\(line)\n"), "\(line)")
         }

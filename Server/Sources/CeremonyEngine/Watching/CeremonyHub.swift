@@ -2,114 +2,162 @@ import Synchronization
 import _Primitives
 
 /// Wakes whoever watches a ceremony in this process. A wake is a hint: the row is the authority and is read again.
+///
+/// Watchers cost memory as long as they wait, and there are as many as waiting pages: what each of them would need a task
+/// or a timer for, the end of a phase and a word now and then, one task does for all.
 final class CeremonyHub: Sendable {
-    private struct Watchers {
-        var streams: [(number: UInt64, continuation: AsyncStream<Void>.Continuation)] = []
+    /// One who watches.
+    private struct Watcher {
+        let number: UInt64
+        let continuation: AsyncStream<Void>.Continuation
+        /// Whether the ceremony may be another one than when it was last read.
+        var mayHaveChanged = true
+        /// When the ceremony's phase is over by itself.
+        var end: Timestamp?
+        /// After how many ticks the watcher wants to hear that nothing has happened.
+        var patience: Int?
+        var quietTicks = 0
+
+        /// Whether it is to be woken.
+        mutating func passTick(at now: Timestamp) -> Bool {
+            self.quietTicks += 1
+            if let end = self.end, now >= end {
+                self.mayHaveChanged = true
+                return true
+            }
+            return self.patience.map { self.quietTicks >= $0 } ?? false
+        }
     }
 
-    private let state = Mutex<(next: UInt64, ceremonies: [String: Watchers])>((0, [:]))
+    private struct State {
+        var next: UInt64 = 0
+        var ceremonies: [String: [Watcher]] = [:]
+        var isTicking = false
+    }
+
+    /// How exactly the end of a phase is told.
+    static let tick: Duration = .seconds(1)
+
+    private let state = Mutex(State())
     private let watchersPerCeremony: Int
+    private let time: TimeSource
 
-    init(watchersPerCeremony: Int) { self.watchersPerCeremony = watchersPerCeremony }
+    init(watchersPerCeremony: Int, time: TimeSource) {
+        self.watchersPerCeremony = watchersPerCeremony
+        self.time = time
+    }
 
-    /// A stream of wakes for a ceremony. Wakes that nobody has taken yet are one. Past the limit the oldest watcher's
-    /// stream ends.
-    func watch(_ id: String) -> AsyncStream<Void> {
+    /// Begins to watch a ceremony. Past the limit the oldest watcher's events end.
+    func watch(_ id: String) -> (watch: CeremonyWatch, wakes: AsyncStream<Void>) {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let (number, displaced) = self.state.withLock { state in
+        let (number, displaced, isFirst) = self.state.withLock { state in
             state.next += 1
-            var watchers = state.ceremonies[id] ?? Watchers()
-            let displaced =
-                watchers.streams.count >= self.watchersPerCeremony ? watchers.streams.removeFirst() : nil
-            watchers.streams.append((state.next, continuation))
+            var watchers = state.ceremonies[id] ?? []
+            let displaced = watchers.count >= self.watchersPerCeremony ? watchers.removeFirst() : nil
+            watchers.append(Watcher(number: state.next, continuation: continuation))
             state.ceremonies[id] = watchers
-            return (state.next, displaced?.continuation)
+            let isFirst = !state.isTicking
+            state.isTicking = true
+            return (state.next, displaced?.continuation, isFirst)
         }
         displaced?.finish()
-        continuation.onTermination = { [weak self] _ in self?.remove(number, of: id) }
-        return stream
+        if isFirst { self.beginTicking() }
+        return (CeremonyWatch(hub: self, ceremony: id, number: number), stream)
     }
 
     /// Wakes all watchers of a ceremony.
     func wake(_ id: String) {
         let continuations = self.state.withLock { state in
-            state.ceremonies[id]?.streams.map(\.continuation) ?? []
+            for index in (state.ceremonies[id] ?? []).indices { state.ceremonies[id]?[index].mayHaveChanged = true }
+            return state.ceremonies[id]?.map(\.continuation) ?? []
         }
         for continuation in continuations { continuation.yield() }
     }
 
-    private func remove(_ number: UInt64, of id: String) {
+    /// Whether the ceremony may have changed since this was last asked.
+    fileprivate func takeChange(_ number: UInt64, of id: String) -> Bool {
         self.state.withLock { state in
-            state.ceremonies[id]?.streams.removeAll { $0.number == number }
-            if state.ceremonies[id]?.streams.isEmpty == true { state.ceremonies[id] = nil }
+            guard let index = state.ceremonies[id]?.firstIndex(where: { $0.number == number }) else { return false }
+            let mayHaveChanged = state.ceremonies[id]?[index].mayHaveChanged ?? false
+            state.ceremonies[id]?[index].mayHaveChanged = false
+            return mayHaveChanged
         }
+    }
+
+    /// Wakes the watcher at `end`, and after `patience` without a wake.
+    fileprivate func await(_ number: UInt64, of id: String, until end: Timestamp?, patience: Duration?) {
+        let ticks = patience.map { max(1, Int($0.components.seconds / Self.tick.components.seconds)) }
+        self.state.withLock { state in
+            guard let index = state.ceremonies[id]?.firstIndex(where: { $0.number == number }) else { return }
+            state.ceremonies[id]?[index].end = end
+            state.ceremonies[id]?[index].patience = ticks
+            state.ceremonies[id]?[index].quietTicks = 0
+        }
+    }
+
+    fileprivate func remove(_ number: UInt64, of id: String) {
+        let removed = self.state.withLock { state -> AsyncStream<Void>.Continuation? in
+            guard let index = state.ceremonies[id]?.firstIndex(where: { $0.number == number }) else { return nil }
+            let removed = state.ceremonies[id]?.remove(at: index)
+            if state.ceremonies[id]?.isEmpty == true { state.ceremonies[id] = nil }
+            return removed?.continuation
+        }
+        removed?.finish()
+    }
+
+    // MARK: Time
+
+    /// Runs for as long as somebody watches.
+    private func beginTicking() {
+        Task { [weak self] in
+            while (try? await Task.sleep(for: Self.tick)) != nil, self?.passTick() == true {}
+        }
+    }
+
+    /// Wakes those whose time has come; whether somebody still watches.
+    private func passTick() -> Bool {
+        let now = self.time.now()
+        let (due, isTicking) = self.state.withLock { state in
+            var due: [AsyncStream<Void>.Continuation] = []
+            var position = state.ceremonies.startIndex
+            // By position, because a copy of the keys would be one of the whole dictionary.
+            while position != state.ceremonies.endIndex {
+                for index in state.ceremonies.values[position].indices {
+                    let isDue = state.ceremonies.values[position][index].passTick(at: now)
+                    if isDue { due.append(state.ceremonies.values[position][index].continuation) }
+                }
+                state.ceremonies.formIndex(after: &position)
+            }
+            state.isTicking = !state.ceremonies.isEmpty
+            return (due, state.isTicking)
+        }
+        for continuation in due { continuation.yield() }
+        return isTicking
     }
 }
 
-/// What somebody sees of a ceremony while it runs: first as it is, then after each change, until its last state.
-///
-/// The ceremony is read from the store each time; a state that was skipped is never shown late. A phase whose time is
-/// over is told then, whoever sweeps and when. The sequence ends after a final state, and when too many watch the same
-/// ceremony.
-public struct CeremonyEvents<Element: Equatable & Sendable>: AsyncSequence, Sendable {
-    /// What is seen, whether it is the last of it, and when it is over by itself.
-    typealias Reading = (element: Element, isFinal: Bool, until: Timestamp?)
+/// Somebody's watching of a ceremony, for as long as this is there.
+public final class CeremonyWatch: Sendable {
+    private let hub: CeremonyHub
+    private let ceremony: String
+    private let number: UInt64
 
-    let hub: CeremonyHub
-    let id: String
-    let time: TimeSource
-    let read: @Sendable () async throws -> Reading
-
-    /// Begins to watch. Dropping the iterator ends it.
-    public func makeAsyncIterator() -> Iterator {
-        // Subscribed before the first read: a change between the two is a wake that waits.
-        Iterator(events: self, wakes: self.hub.watch(self.id).makeAsyncIterator())
+    init(hub: CeremonyHub, ceremony: String, number: UInt64) {
+        self.hub = hub
+        self.ceremony = ceremony
+        self.number = number
     }
 
-    /// Reads the ceremony again after each wake.
-    public struct Iterator: AsyncIteratorProtocol {
-        private let events: CeremonyEvents
-        private var wakes: AsyncStream<Void>.Iterator
-        private var last: Element?
-        private var until: Timestamp?
-        private var isOver = false
+    deinit { self.hub.remove(self.number, of: self.ceremony) }
 
-        init(events: CeremonyEvents, wakes: AsyncStream<Void>.Iterator) {
-            self.events = events
-            self.wakes = wakes
-        }
+    /// Ends the events of whoever watches, from any thread.
+    public func end() { self.hub.remove(self.number, of: self.ceremony) }
 
-        /// The next state that differs from the one before; `nil` after the last. Throws what the store throws.
-        public mutating func next() async throws -> Element? {
-            while !self.isOver {
-                if self.last != nil, await self.nextWake() == nil { break }
-                let now = self.events.time.now()
-                let (element, isFinal, until) = try await self.events.read()
-                self.isOver = isFinal
-                // Of a moment that had passed before, nothing more is to be read: waiting for it would never end.
-                self.until = until.flatMap { $0 > now ? $0 : nil }
-                guard element != self.last else { continue }
-                self.last = element
-                return element
-            }
-            self.isOver = true
-            return nil
-        }
+    /// Whether the ceremony may have changed since this was last asked.
+    func takeChange() -> Bool { self.hub.takeChange(self.number, of: self.ceremony) }
 
-        /// Waits for a wake; the end of the phase is one.
-        private mutating func nextWake() async -> Void? {
-            let (hub, id) = (self.events.hub, self.events.id)
-            let rest = self.until.map { $0 - self.events.time.now() }
-            // Passed since the last reading.
-            if let rest, rest <= .zero { return () }
-            let alarm = rest.map { rest in
-                Task {
-                    try await Task.sleep(for: rest)
-                    hub.wake(id)
-                }
-            }
-            defer { alarm?.cancel() }
-            return await self.wakes.next()
-        }
+    /// Asks to be woken at `end`, and after `patience` without a wake.
+    func ask(until end: Timestamp?, patience: Duration?) {
+        self.hub.await(self.number, of: self.ceremony, until: end, patience: patience)
     }
 }

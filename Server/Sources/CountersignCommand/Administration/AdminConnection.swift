@@ -109,6 +109,8 @@ struct AdminConnection: Sendable {
                 throw CommandFailure(.usage, "no socket can have the path \(socket)")
             }
             request = HTTPClientRequest(url: url.absoluteString)
+            // A path is no host, and every request of HTTP/1.1 names one.
+            request.headers.add(name: "Host", value: "localhost")
         }
         request.method = .init(rawValue: method)
         if let body {

@@ -81,7 +81,7 @@ struct LocalAdministration {
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .notice)
         return Application(
-            router: assembly.socketRouter(),
+            router: assembly.socketRouter(), server: .bounded(assembly.configuration.limits),
             configuration: .init(address: .unixDomainSocket(path: path), serverName: nil),
             onServerRunning: { _ in
                 chmod(path, 0o600)

@@ -4,115 +4,134 @@ import Synchronization
 import _Primitives
 
 /// The open connections of the public listener: so many and no more, so that the store, the operations listener and
-/// the administrators' socket have descriptors whatever strangers do.
+/// the administrators' socket have descriptors whatever strangers do; and of each source its share and no more, so that
+/// nobody takes them all.
 ///
-/// At the bound the connection is cut that has waited the longest for its client to send a whole request: who opens
-/// many and says nothing loses theirs to those who come to sign in, and who comes back opens another one. A connection
-/// that is being answered is never cut, and a waiting page is answered until its end. Where all are, no more are
-/// accepted until one ends; those who come wait in the system's queue.
+/// Who is new comes in, and somebody else gives way: past a source's share one of its own, at the bound one of all. First
+/// goes the connection that has waited the longest for its client to send a whole request, then the one that has gone the
+/// longest without its client reading an answer that is there, then the oldest channel that waits for events (at the bound
+/// one of the source that has the most): its page asks again. A connection whose answer is being made is never cut. Where
+/// all are, no more are accepted until one ends; those who come wait in the system's queue.
 final class OpenConnections: AvailableConnectionsDelegate {
-    /// One wait of a connection for a whole request.
-    struct Wait: Hashable, Sendable {
-        fileprivate let number: UInt64
+    /// A connection's place, from ``open(source:cut:)`` to ``end(_:)``.
+    struct Connection: Hashable, Sendable {
+        fileprivate let slot: Int
     }
 
     private struct State {
         /// What the listener has accepted, until it is closed.
-        var open = 0
-        /// Those that have waited or answered, and were not cut.
-        var live = 0
-        /// How to cut those that wait.
-        var waiting: [UInt64: @Sendable () -> Void] = [:]
-        /// Those that were cut, and have not ended yet.
-        var ending: Set<UInt64> = []
-        var next: UInt64 = 0
-        /// No smaller number waits.
-        var oldest: UInt64 = 0
+        var accepted = 0
+        var table = ConnectionTable()
+        /// Connections that were cut to make room.
         var cut = 0
+        /// Connections that were cut because their source had more than its share.
+        var overShare = 0
         var late = 0
+        var unread = 0
         var reported: Timestamp?
+        var shareReported: Timestamp?
+    }
 
-        /// Takes the oldest wait but `spared` out; `nil` where there is none.
-        mutating func takeOldest(but spared: UInt64?) -> (@Sendable () -> Void)? {
-            while self.oldest < self.next, self.waiting[self.oldest] == nil { self.oldest += 1 }
-            guard self.oldest < self.next, self.oldest != spared,
-                let cut = self.waiting.removeValue(forKey: self.oldest)
-            else { return nil }
-            self.ending.insert(self.oldest)
-            self.live -= 1
-            self.cut += 1
-            return cut
-        }
+    /// What the operator is told of, from time to time: anybody can bring it about.
+    enum Report: Equatable, Sendable {
+        /// All connections are in use.
+        case bound
+        /// A source has more than its share.
+        case share(source: String)
     }
 
     let limit: Int
+    let share: Int
     private let time: TimeSource
-    private let report: @Sendable () -> Void
+    private let pauseOfReports: Duration
+    private let report: @Sendable (Report) -> Void
     private let state = Mutex(State())
-    /// It is reported at most so often that the bound is reached: anybody can bring that about.
-    static let pauseOfReports: Duration = .seconds(60)
 
-    /// `report` is called where the bound is reached, from time to time.
-    init(limit: Int, time: TimeSource = .system, report: @escaping @Sendable () -> Void) {
+    /// `limit` connections in all, and `share` of each source.
+    init(
+        limit: Int, share: Int, pauseOfReports: Duration, time: TimeSource = .system,
+        report: @escaping @Sendable (Report) -> Void
+    ) {
         self.limit = limit
+        self.share = share
+        self.pauseOfReports = pauseOfReports
         self.time = time
         self.report = report
     }
 
     // MARK: What the listener asks
 
-    func connectionOpened() { self.state.withLock { $0.open += 1 } }
+    func connectionOpened() { self.state.withLock { $0.accepted += 1 } }
 
-    func connectionClosed() { self.state.withLock { $0.open -= 1 } }
+    func connectionClosed() { self.state.withLock { $0.accepted -= 1 } }
 
-    func isAcceptingNewConnections() -> Bool { self.state.withLock { $0.open < self.limit } }
+    func isAcceptingNewConnections() -> Bool { self.state.withLock { $0.accepted < self.limit } }
 
     // MARK: What connections tell
 
-    /// A connection waits for a request: a new one, or one that has answered everything and waits again after
-    /// `previous`. `cut` closes it, from any thread.
-    func wait(after previous: Wait? = nil, cut: @escaping @Sendable () -> Void) -> Wait {
-        let wait = self.state.withLock { state in
-            let wait = Wait(number: state.next)
-            state.next += 1
-            if previous == nil { state.live += 1 }
-            if let previous, state.ending.remove(previous.number) != nil {
-                // Its request came while it was being cut.
-                state.ending.insert(wait.number)
-            } else {
-                state.waiting[wait.number] = cut
-            }
-            return wait
+    /// A new connection waits for its first request. `source` is by what it is counted; `nil` for a named proxy's, which
+    /// has no share. `cut` closes it, from any thread.
+    func open(source: String?, cut: @escaping @Sendable () -> Void) -> Connection {
+        let now = self.time.now()
+        let (slot, displaced, isReported) = self.state.withLock { state in
+            let slot = state.table.add(source: source, cut: cut)
+            guard source != nil, state.table.liveConnections(ofSourceOf: slot) > self.share,
+                let displaced = state.table.takeMostStalled(ofSourceOf: slot)
+            else { return (slot, nil as ConnectionTable.Cut?, false) }
+            state.overShare += 1
+            let isReported = state.shareReported.map { now >= $0 + self.pauseOfReports } ?? true
+            if isReported { state.shareReported = now }
+            return (slot, displaced, isReported)
         }
+        if isReported, let source { self.report(.share(source: source)) }
+        displaced?()
         // Who is new has had no time to ask for anything.
-        self.makeRoom(sparing: previous == nil ? wait : nil)
-        return wait
+        self.makeRoom(sparing: slot)
+        return Connection(slot: slot)
     }
 
-    /// The wait is over: a whole request is there.
-    func answer(_ wait: Wait) { self.state.withLock { $0.waiting[wait.number] = nil } }
+    /// The connection has answered everything, and waits for a request again.
+    func wait(_ connection: Connection) { self.change(connection, to: .waiting) }
 
-    /// The connection, whose last wait this is, has ended.
-    func end(_ wait: Wait) {
-        self.state.withLock { state in
-            state.waiting[wait.number] = nil
-            if state.ending.remove(wait.number) == nil { state.live -= 1 }
-        }
+    /// A whole request is there, or its client reads on.
+    func answer(_ connection: Connection) {
+        self.state.withLock { $0.table.move(connection.slot, to: .answering) }
     }
+
+    /// The client does not read what is there of its answer.
+    func stall(_ connection: Connection) { self.change(connection, to: .stalled) }
+
+    /// The answer is a channel that waits for events.
+    func holdChannel(_ connection: Connection) { self.change(connection, to: .channel) }
+
+    /// The connection has ended, and its place is given to another.
+    func end(_ connection: Connection) { self.state.withLock { $0.table.remove(connection.slot) } }
 
     /// A request did not come whole in time.
     func countLateRequest() { self.state.withLock { $0.late += 1 } }
 
-    private func makeRoom(sparing spared: Wait?) {
-        let (isReported, cut) = self.state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
-            guard state.live >= self.limit else { return (false, nil) }
-            let cut = state.takeOldest(but: spared?.number)
-            let now = self.time.now()
-            if let reported = state.reported, now < reported + Self.pauseOfReports { return (false, cut) }
+    /// A connection is cut because too little of an answer was read.
+    func countUnreadAnswer() { self.state.withLock { $0.unread += 1 } }
+
+    private func change(_ connection: Connection, to place: ConnectionTable.Place) {
+        let isFull = self.state.withLock { state in
+            state.table.move(connection.slot, to: place)
+            return state.table.live >= self.limit
+        }
+        if isFull { self.makeRoom(sparing: nil) }
+    }
+
+    private func makeRoom(sparing spared: Int?) {
+        let now = self.time.now()
+        let (isReported, cut) = self.state.withLock { state -> (Bool, ConnectionTable.Cut?) in
+            guard state.table.live >= self.limit else { return (false, nil) }
+            let cut = state.table.takeMostStalled(sparing: spared)
+            if cut != nil { state.cut += 1 }
+            if let reported = state.reported, now < reported + self.pauseOfReports { return (false, cut) }
             state.reported = now
             return (true, cut)
         }
-        if isReported { self.report() }
+        if isReported { self.report(.bound) }
         cut?()
     }
 
@@ -120,7 +139,9 @@ final class OpenConnections: AvailableConnectionsDelegate {
 
     /// The numbers in the text format of Prometheus.
     var metrics: String {
-        let (open, cut, late) = self.state.withLock { ($0.open, $0.cut, $0.late) }
+        let (open, cut, overShare, late, unread) = self.state.withLock {
+            ($0.accepted, $0.cut, $0.overShare, $0.late, $0.unread)
+        }
         return """
             # HELP countersign_connections_open Open connections of the public listener.
             # TYPE countersign_connections_open gauge
@@ -128,12 +149,21 @@ final class OpenConnections: AvailableConnectionsDelegate {
             # HELP countersign_connections_limit So many can be open.
             # TYPE countersign_connections_limit gauge
             countersign_connections_limit \(self.limit)
-            # HELP countersign_connections_cut_total Connections without a request that were cut to make room.
+            # HELP countersign_connections_share So many of them one source can have.
+            # TYPE countersign_connections_share gauge
+            countersign_connections_share \(self.share)
+            # HELP countersign_connections_cut_total Connections that were cut to make room for others.
             # TYPE countersign_connections_cut_total counter
             countersign_connections_cut_total \(cut)
+            # HELP countersign_connections_over_share_total Connections that were cut because their source had more than its share.
+            # TYPE countersign_connections_over_share_total counter
+            countersign_connections_over_share_total \(overShare)
             # HELP countersign_requests_late_total Requests that did not come whole in time.
             # TYPE countersign_requests_late_total counter
             countersign_requests_late_total \(late)
+            # HELP countersign_answers_unread_total Connections that were cut because their client did not read its answers.
+            # TYPE countersign_answers_unread_total counter
+            countersign_answers_unread_total \(unread)
 
             """
     }

@@ -28,13 +28,11 @@ struct ServerProcess {
         let reloads = await UnixSignalsSequence(trapping: .sighup)
         let folder = DataFolder(path: self.configuration.dataFolder)
         let limit = try Descriptors.connections(self.configuration.connections)
-        let connections = OpenConnections(limit: limit) { [logger] in
-            logger.error(
-                "All connections are in use: those that wait the longest are cut", metadata: ["limit": "\(limit)"])
-        }
+        let limits = try SettableLimits.applied(self.configuration.limits, to: Limits(connections: limit))
+        let connections = Self.connections(limit: limit, limits, logger)
         let opened = try OpenStore(
             folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
-            limits: SettableLimits.applied(self.configuration.limits))
+            limits: limits)
         let trace = try self.traceRecorder()
         let assembly = try await self.assembly(opened, trace)
         let database = opened.database
@@ -45,7 +43,7 @@ struct ServerProcess {
             try self.application(
                 assembly.operationsRouter(
                     isListening: { listening.isComplete }, assertWritable: { try await database.assertWritable() },
-                    metrics: { connections.metrics }),
+                    metrics: { connections.metrics + assembly.channels.metrics }),
                 at: self.configuration.operationsBind, nil, opened.limits, listening, logger),
             LocalAdministration.socketApplication(assembly, folder: folder, logger) { listening.report() },
             assembly.sweeper(logger: logger), RuleReloader(assembly: assembly, signals: reloads, logger: logger),
@@ -64,6 +62,21 @@ struct ServerProcess {
             throw CommandFailure(
                 .failed, "the server cannot listen: \(error)",
                 remedy: "Is another server running there? --bind and --operations-bind choose other addresses.")
+        }
+    }
+
+    private static func connections(limit: Int, _ limits: Limits, _ logger: Logger) -> OpenConnections {
+        let share = limits.connectionsPerSource
+        return OpenConnections(limit: limit, share: share, pauseOfReports: limits.pauseOfReports) { report in
+            switch report {
+            case .bound:
+                logger.error(
+                    "All connections are in use: those that wait the longest are cut", metadata: ["limit": "\(limit)"])
+            case .share(let source):
+                logger.error(
+                    "A source has more than its share of connections: it loses those that wait the longest",
+                    metadata: ["source": "\(source)", "connectionsPerSource": "\(share)"])
+            }
         }
     }
 
@@ -121,7 +134,12 @@ struct ServerProcess {
         _ limits: Limits, _ listening: Listening, _ logger: Logger
     ) throws -> any Service {
         let isPublic = connections != nil
-        var builder = HTTPServerBuilder.bounded(limits, connections: connections)
+        let proxies = try self.proxies()
+        var builder = HTTPServerBuilder.bounded(limits, connections: connections) { address in
+            let address = address?.ipAddress ?? "local"
+            // Whose requests a proxy passes on is counted, not the proxy.
+            return proxies.contains { $0.contains(address) } ? nil : AddressBlock.source(of: address)
+        }
         if isPublic, let certificate = self.configuration.tlsCertificate, let key = self.configuration.tlsKey {
             builder = try .tls(builder, tlsConfiguration: self.tls(certificate, key))
         }
@@ -129,7 +147,7 @@ struct ServerProcess {
         var quiet = logger
         quiet.logLevel = isPublic ? .info : .notice
         return Application(
-            router: router, server: builder,
+            responder: EventTaskResponder(base: router.buildResponder()), server: builder,
             configuration: .init(
                 address: .hostname(endpoint.host, port: endpoint.port), serverName: nil,
                 availableConnectionsDelegate: connections),

@@ -5,6 +5,7 @@ enum SettableLimits {
     private static let durations: [String: any WritableKeyPath<Limits, Duration> & Sendable] = [
         "accessTokenLifetime": \.accessTokenLifetime,
         "activationLifetime": \.activationLifetime,
+        "answerPeriod": \.answerPeriod,
         "authorizationCodeLifetime": \.authorizationCodeLifetime,
         "authorizationRequestLifetime": \.authorizationRequestLifetime,
         "claimedLifetime": \.claimedLifetime,
@@ -17,7 +18,8 @@ enum SettableLimits {
 
     /// What one source of public requests may do.
     private static let budgets: [String: any WritableKeyPath<Limits, Int> & Sendable] = [
-        "challengeBurst": \.challengeBurst, "codeBurst": \.codeBurst, "codesPerMinute": \.codesPerMinute,
+        "answerBytes": \.answerBytes, "challengeBurst": \.challengeBurst, "channelsPerSource": \.channelsPerSource,
+        "connectionsPerSource": \.connectionsPerSource, "codeBurst": \.codeBurst, "codesPerMinute": \.codesPerMinute,
         "guessBurst": \.guessBurst, "guessesPerMinute": \.guessesPerMinute, "refusalBurst": \.refusalBurst,
         "refusalsPerMinute": \.refusalsPerMinute, "signInBurst": \.signInBurst, "signInsPerMinute": \.signInsPerMinute,
     ]

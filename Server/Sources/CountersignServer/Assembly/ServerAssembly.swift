@@ -74,6 +74,8 @@ public struct ServerAssembly: Sendable {
     public let administrators: Administrators
     /// Where the arrows of runs go, if anywhere.
     public let trace: TraceRecorder?
+    /// The channels that wait for events.
+    public let channels: EventChannels
     let trail: any AuditStore
     let time: TimeSource
     let random: RandomSource
@@ -111,6 +113,8 @@ public struct ServerAssembly: Sendable {
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider, directory: directory,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
+            channels: EventChannels(
+                share: limits.channelsPerSource, time: time, pauseOfReports: limits.pauseOfReports),
             trail: store, time: time, random: random)
     }
 
@@ -135,7 +139,8 @@ public struct ServerAssembly: Sendable {
         ).mount(on: router)
         RedeemRoutes(ceremonies: self.ceremonies, limits: limits, trace: self.trace).mount(on: router)
         DispatchRoutes(
-            ceremonies: self.ceremonies, provider: self.provider, clients: clients, limits: limits, trace: self.trace
+            ceremonies: self.ceremonies, provider: self.provider, clients: clients, channels: self.channels,
+            limits: limits, trace: self.trace
         ).mount(on: router)
         AccountRoutes(ceremonies: self.ceremonies, provider: self.provider, authorization: devices).mount(on: router)
         self.mountPages(on: router)
@@ -167,6 +172,7 @@ public struct ServerAssembly: Sendable {
         router.add(middleware: AccessLogMiddleware())
         router.add(middleware: SecurityHeadersMiddleware(isSecure: self.configuration.isSecure))
         router.add(middleware: ErrorMiddleware())
+        router.add(middleware: RequestRulesMiddleware())
         router.add(middleware: RequestBoundsMiddleware())
         router.add(middleware: ClientAddressMiddleware(trustedProxies: self.configuration.trustedProxies))
         return router

@@ -30,7 +30,7 @@ public struct AddressBlock: Sendable, Equatable {
 
     /// By what an address is counted: an IPv4 address is a source of its own, of IPv6 the first 64 bits are. Whatever is no
     /// address counts as it is.
-    static func source(of address: String) -> String {
+    public static func source(of address: String) -> String {
         guard let bytes = self.bytes(address) else { return address }
         guard bytes.count == 16 else { return bytes.map(String.init).joined(separator: ".") }
         return stride(from: 0, to: 8, by: 2)

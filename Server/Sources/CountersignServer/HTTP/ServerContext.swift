@@ -7,6 +7,8 @@ public import NIOCore
 public struct ServerContext: RequestContext, RemoteAddressRequestContext {
     /// What the HTTP library keeps of a request.
     public var coreContext: CoreRequestContextStorage
+    /// The connection.
+    let channel: any Channel
     /// The other end of the connection: a proxy's address where one stands in front.
     public let remoteAddress: SocketAddress?
     /// The caller's address after forwarded headers of configured proxies; set by ``ClientAddressMiddleware``.
@@ -15,6 +17,7 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
     /// Begins a request's context.
     public init(source: ApplicationRequestContextSource) {
         self.coreContext = .init(source: source)
+        self.channel = source.channel
         self.remoteAddress = source.channel.remoteAddress
         self.clientAddress = source.channel.remoteAddress?.ipAddress ?? "local"
     }

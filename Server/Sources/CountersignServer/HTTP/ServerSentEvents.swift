@@ -1,52 +1,54 @@
+import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import NIOCore
 import ServiceLifecycle
+import Store
 import _Primitives
 
 extension Response {
     /// A stream of server-sent events (HTML, section 9.2): one event an element, JSON data, and a comment now and then
     /// that keeps proxies from closing a quiet connection.
     ///
-    /// It ends with `events`, when the other end closes the connection, or when the server shuts down. An error of
-    /// `events` ends it too: the reader asks again and is then answered in words.
+    /// It ends with `events`, when the other end closes the connection, when its source opens more than its share, or when
+    /// the server shuts down. An error of `events` ends it too: the reader asks again and is then answered in words.
+    ///
+    /// There are as many streams as waiting pages. Each one is written by its connection's own task, which sleeps in
+    /// between; no other task, timer or copy of the request waits for it.
     ///
     /// - Parameters:
     ///   - name: The type of the events.
-    ///   - request: The request that this answers; its body is consumed.
-    ///   - events: What is told. A slow reader loses the oldest of more than 64 untold events, which only name states.
+    ///   - context: The request that this answers.
+    ///   - events: What is told. A slow reader is told the newest state when it reads again.
+    ///   - channels: Where the stream is counted.
     ///   - heartbeat: How long the connection may be quiet.
     ///   - document: The data of one event.
-    static func serverSentEvents<Events: AsyncSequence & Sendable>(
-        name: String, to request: Request, _ events: Events, heartbeat: Duration = .seconds(15),
-        _ document: @escaping @Sendable (Events.Element) throws -> JSONObject
-    ) -> Response where Events.Element: Sendable {
+    static func serverSentEvents<Element: Equatable & Sendable>(
+        name: String, to context: ServerContext, _ events: CeremonyEvents<Element>, in channels: EventChannels,
+        heartbeat: Duration, _ document: @escaping @Sendable (Element) throws -> JSONObject
+    ) -> Response {
+        let (source, channel, logger) = (context.source, context.channel, context.logger)
         let body = ResponseBody { writer in
             // Sent at once, so that the reader knows that it is connected.
             try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
+            var iterator = events.makeAsyncIterator()
+            let watch = iterator.watch
+            let place = channels.enter(watch, of: source, logger: logger)
+            defer { channels.leave(place) }
             // Without this a reader that has gone would be noticed only by the next write, and count as one till then.
-            try await request.body.consumeWithCancellationOnInboundClose { _ in
-                let (parts, untold) = AsyncStream.makeStream(
-                    of: ByteBuffer.self, bufferingPolicy: .bufferingNewest(64))
-                await withTaskGroup(of: Void.self) { group in
-                    group.addTask {
-                        defer { untold.finish() }
-                        // An error of the events ends the stream as their end does.
-                        _ = try? await {
-                            for try await event in events.cancelOnGracefulShutdown() {
-                                let data = JSON.object(try document(event)).text
-                                untold.yield(ByteBuffer(string: "event: \(name)\ndata: \(data)\n\n"))
-                            }
-                        }()
+            channel.closeFuture.whenComplete { [weak watch] _ in watch?.end() }
+            try await withGracefulShutdownHandler {
+                // An error of the events ends the stream as their end does.
+                while let news = try? await iterator.next(patience: heartbeat) {
+                    switch news {
+                    case .state(let element):
+                        guard let data = try? JSON.object(document(element)).text else { return }
+                        try await writer.write(ByteBuffer(string: "event: \(name)\ndata: \(data)\n\n"))
+                    case .quiet: try await writer.write(ByteBuffer(string: ": still here\n\n"))
                     }
-                    group.addTask {
-                        while (try? await Task.sleep(for: heartbeat)) != nil {
-                            untold.yield(ByteBuffer(string: ": still here\n\n"))
-                        }
-                    }
-                    for await part in parts where (try? await writer.write(part)) == nil { break }
-                    group.cancelAll()
                 }
+            } onGracefulShutdown: { [weak watch] in
+                watch?.end()
             }
             try await writer.finish(nil)
         }

@@ -15,6 +15,7 @@ struct DispatchRoutes: Sendable {
     let ceremonies: CeremonyEngine
     let provider: OpenIDProvider
     let clients: ClientAuthorization
+    let channels: EventChannels
     let limits: Limits
     let trace: TraceRecorder?
 
@@ -91,7 +92,9 @@ struct DispatchRoutes: Sendable {
         let client = try await self.clients.client(of: request)
         let session = try context.pathParameter("session")
         let events = self.ceremonies.statusEvents(sessionID: session, clientID: client.id)
-        return Response.serverSentEvents(name: "status", to: request, events) {
+        return .serverSentEvents(
+            name: "status", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat
+        ) {
             try self.document(of: $0, client, request)
         }
     }

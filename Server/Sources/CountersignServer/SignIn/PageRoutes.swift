@@ -42,8 +42,8 @@ extension ServerAssembly {
         router.add(middleware: MissingPageMiddleware(answers: answers))
         PageRoutes(pages: pages).mount(on: router)
         SignInRoutes(
-            ceremonies: self.ceremonies, provider: self.provider, answers: answers, cookies: cookies, limits: limits,
-            trace: self.trace, time: self.time
+            ceremonies: self.ceremonies, provider: self.provider, answers: answers, cookies: cookies,
+            channels: self.channels, limits: limits, trace: self.trace, time: self.time
         ).mount(on: router)
         AuthorizationRoutes(
             provider: self.provider, answers: answers, cookies: cookies, limits: limits, trace: self.trace

@@ -17,6 +17,7 @@ struct SignInRoutes: Sendable {
     let provider: OpenIDProvider
     let answers: PageAnswers
     let cookies: BrowserCookies
+    let channels: EventChannels
     let limits: Limits
     let trace: TraceRecorder?
     let time: TimeSource
@@ -82,7 +83,9 @@ struct SignInRoutes: Sendable {
         }
         let events = try await self.ceremonies.signInEvents(reference: id, browser: browser.cookieValue)
         let trace = request.trace
-        return .serverSentEvents(name: "state", to: request, events) { state in
+        return .serverSentEvents(
+            name: "state", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat
+        ) { state in
             if state == .approved { self.trace?.record(.approvalAnnounced, trace: trace) }
             return ["state": .string(state.rawValue)]
         }

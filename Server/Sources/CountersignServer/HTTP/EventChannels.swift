@@ -1,0 +1,96 @@
+import CeremonyEngine
+import Logging
+import Synchronization
+import _Primitives
+
+/// The channels that wait for events, by who opened them: each source has its share of them.
+///
+/// Past its share a source loses the one that has waited the longest, so that a new one always comes in, and somebody who
+/// opens channels without end takes none of anybody else's. A page asks again for a channel that it has lost.
+///
+/// Channels are counted by the caller's address, which behind a named proxy is the one that the proxy forwards, while
+/// connections are counted by the other end's.
+public final class EventChannels: Sendable {
+    private struct State {
+        var next: UInt64 = 0
+        /// By source, the oldest first.
+        var channels: [String: [(number: UInt64, watch: CeremonyWatch)]] = [:]
+        var open = 0
+        var lost = 0
+        var reported: Timestamp?
+    }
+
+    /// One channel's place.
+    struct Place: Sendable {
+        fileprivate let number: UInt64
+        fileprivate let source: String
+    }
+
+    /// How many channels one source can have.
+    public let share: Int
+    private let time: TimeSource
+    private let pauseOfReports: Duration
+    private let state = Mutex(State())
+
+    init(share: Int, time: TimeSource, pauseOfReports: Duration) {
+        self.share = max(1, share)
+        self.time = time
+        self.pauseOfReports = pauseOfReports
+    }
+
+    /// Counts a channel of `source` until ``leave(_:)``. Past its share the source's oldest is ended.
+    func enter(_ watch: CeremonyWatch, of source: String, logger: Logger) -> Place {
+        let now = self.time.now()
+        let (place, oldest, isReported) = self.state.withLock { state in
+            state.next += 1
+            state.open += 1
+            var isReported = false
+            var oldest: CeremonyWatch?
+            if let count = state.channels[source]?.count, count >= self.share {
+                oldest = state.channels[source]?.removeFirst().watch
+                state.open -= 1
+                state.lost += 1
+                isReported = state.reported.map { now >= $0 + self.pauseOfReports } ?? true
+                if isReported { state.reported = now }
+            }
+            state.channels[source, default: []].append((state.next, watch))
+            return (Place(number: state.next, source: source), oldest, isReported)
+        }
+        if isReported {
+            logger.error(
+                "A source has more than its share of waiting pages: it loses its oldest",
+                metadata: ["source": "\(source)", "channelsPerSource": "\(self.share)"])
+        }
+        oldest?.end()
+        return place
+    }
+
+    /// The channel has ended.
+    func leave(_ place: Place) {
+        self.state.withLock { state in
+            guard let index = state.channels[place.source]?.firstIndex(where: { $0.number == place.number }) else {
+                return
+            }
+            state.channels[place.source]?.remove(at: index)
+            if state.channels[place.source]?.isEmpty == true { state.channels[place.source] = nil }
+            state.open -= 1
+        }
+    }
+
+    /// The numbers in the text format of Prometheus.
+    public var metrics: String {
+        let (open, lost) = self.state.withLock { ($0.open, $0.lost) }
+        return """
+            # HELP countersign_channels_open Channels that wait for events, of pages and of back ends.
+            # TYPE countersign_channels_open gauge
+            countersign_channels_open \(open)
+            # HELP countersign_channels_share So many of them one source can have.
+            # TYPE countersign_channels_share gauge
+            countersign_channels_share \(self.share)
+            # HELP countersign_channels_lost_total Channels that were ended because their source had more than its share.
+            # TYPE countersign_channels_lost_total counter
+            countersign_channels_lost_total \(lost)
+
+            """
+    }
+}

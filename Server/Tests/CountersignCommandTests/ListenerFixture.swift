@@ -1,0 +1,196 @@
+import CountersignServer
+import Foundation
+import Hummingbird
+import NIOCore
+import SQLiteStore
+import ServiceLifecycle
+import Store
+import _Primitives
+
+@testable import CountersignCommand
+
+/// A connection without any HTTP library that would mend what it sends. It waits on threads of its own.
+final class RawConnection: Sendable {
+    struct Failure: Error {}
+
+    private let descriptor: Int32
+
+    /// Connects; with a small window it takes little that it does not read.
+    init(_ port: Int, hasSmallWindow: Bool = false) throws {
+        self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if hasSmallWindow {
+            var bytes: Int32 = 4096
+            setsockopt(self.descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+        }
+        let connected = Self.withLoopback(port) { connect(self.descriptor, $0, $1.pointee) }
+        guard connected == 0 else { throw Failure() }
+        // A server that never closes fails the test, and does not hang it.
+        var patience = timeval(tv_sec: 30, tv_usec: 0)
+        setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(self.descriptor) }
+
+    /// A port at which nobody listens.
+    static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        let port = self.withLoopback(0) { address, size -> in_port_t? in
+            guard bind(descriptor, address, size.pointee) == 0, getsockname(descriptor, address, size) == 0 else {
+                return nil
+            }
+            return UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in.self).sin_port.bigEndian
+        }
+        guard let port else { throw Failure() }
+        return Int(port)
+    }
+
+    private static func withLoopback<Value>(
+        _ port: Int, _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Value
+    ) -> Value {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        return withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, &size) }
+        }
+    }
+
+    func send(_ text: String) throws { guard self.sendAll(text) else { throw Failure() } }
+
+    /// Sends the same again and again until the server has closed. Throws where it takes a thousand times as much as any
+    /// deadline of these tests.
+    func sendUntilClosed(_ text: String) async throws {
+        try await self.onThread {
+            let end = ContinuousClock.now + .seconds(30)
+            while self.sendAll(text) { guard ContinuousClock.now < end else { throw Failure() } }
+        }
+    }
+
+    /// Waits until the connection is gone, without reading what has come.
+    func waitUntilReset() async throws {
+        try await self.onThread {
+            var state = pollfd(fd: self.descriptor, events: 0, revents: 0)
+            guard poll(&state, 1, 30_000) == 1, state.revents & Int16(POLLHUP | POLLERR) != 0 else { throw Failure() }
+        }
+    }
+
+    /// What comes until the server has closed, or until it ends in `end` and has so many bytes. Throws where neither
+    /// happens.
+    func read(until end: String? = nil, count least: Int = 0) async throws -> String {
+        try await self.onThread {
+            var received = ""
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = recv(self.descriptor, &buffer, buffer.count, 0)
+                if count == 0 || count < 0 && errno == ECONNRESET { return received }
+                guard count > 0 else { throw Failure() }
+                received += String(decoding: buffer[..<count], as: UTF8.self)
+                if let end, received.utf8.count > least, received.hasSuffix(end) { return received }
+            }
+        }
+    }
+
+    private func sendAll(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        return Foundation.send(self.descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+    }
+
+    private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread { continuation.resume(with: Result { try body() }) }.start()
+        }
+    }
+}
+
+/// Holds answers back until the test lets them go.
+actor Gate {
+    nonisolated let arrivals: AsyncStream<Void>
+    private let arriving: AsyncStream<Void>.Continuation
+    private var held: [CheckedContinuation<Void, Never>] = []
+
+    init() { (self.arrivals, self.arriving) = AsyncStream.makeStream() }
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            self.held.append(continuation)
+            self.arriving.yield()
+        }
+    }
+
+    /// Lets one go, the first that came.
+    func release() { if !self.held.isEmpty { self.held.removeFirst().resume() } }
+
+    /// Lets all go.
+    func open() { while !self.held.isEmpty { self.release() } }
+}
+
+/// The public listener with the routes behind it.
+enum Listener {
+    /// More than the systems on both ends keep for a connection.
+    static let largeBytes = 1024 * 1024
+    private static let large = ByteBuffer(repeating: UInt8(ascii: "x"), count: Self.largeBytes)
+
+    /// Runs the public routes, and some of the test's own, behind a real socket. Afterwards it is stopped gracefully.
+    static func run(
+        _ limits: Limits = Limits(), _ connections: OpenConnections? = nil, source: String? = nil,
+        _ test: @escaping @Sendable (_ port: Int, _ gate: Gate) async throws -> Void
+    ) async throws {
+        let folder = "/tmp/countersign-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = try OpenStore(
+            folder: DataFolder(path: folder + "/data"), keyFile: KeyFile(path: folder + "/key"), limits: limits)
+        let gate = Gate()
+        let router = try await store.assembly(.init(issuer: "http://localhost:8080", facets: [])).publicRouter()
+        router.get("/quick") { _, _ in "quick" }
+        router.post("/unread") { _, _ in "unread" }
+        router.get("/pieces") { _, _ in
+            Response(
+                status: .ok,
+                body: ResponseBody { writer in
+                    try await writer.write(ByteBuffer(string: "one "))
+                    try await writer.write(ByteBuffer(string: "two"))
+                    try await writer.finish(nil)
+                })
+        }
+        router.get("/large") { _, _ in Response(status: .ok, body: ResponseBody(byteBuffer: Self.large)) }
+        router.get("/slow") { _, _ in
+            await gate.pass()
+            return "slow"
+        }
+        // Not by HummingbirdTesting: it leaves out who counts connections.
+        let port = try RawConnection.freePort()
+        let (running, start) = AsyncStream.makeStream(of: Void.self)
+        let application = Application(
+            router: router, server: .bounded(limits, connections: connections) { _ in source },
+            configuration: .init(
+                address: .hostname("127.0.0.1", port: port), availableConnectionsDelegate: connections),
+            onServerRunning: { _ in start.yield() })
+        let service = ServiceGroup(
+            configuration: ServiceGroupConfiguration(services: [application], logger: application.logger))
+        let result = await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await service.run() }
+            _ = await running.first { _ in true }
+            let result: Result<Void, any Error>
+            do { result = .success(try await test(port, gate)) } catch { result = .failure(error) }
+            await service.triggerGracefulShutdown()
+            await gate.open()
+            await group.waitForAll()
+            return result
+        }
+        await store.database.close()
+        try result.get()
+    }
+
+    static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n" }
+
+    static func post(_ path: String, _ header: String) -> String {
+        "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\(header)\r\n\r\n"
+    }
+
+    static func connections(_ limit: Int, share: Int? = nil) -> OpenConnections {
+        OpenConnections(limit: limit, share: share ?? limit, pauseOfReports: .seconds(60)) { _ in }
+    }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import Testing
+
+@testable import CountersignCommand
+
+@Suite("HTTP/1.1 over a socket: whose connection ends, bodies, hosts, expectations (RFC 9110 and 9112)")
+struct MessageRulesTests {
+    /// Sends a text and reads what comes until the server has closed.
+    private static func exchange(_ port: Int, _ text: String) async throws -> String {
+        let connection = try RawConnection(port)
+        try connection.send(text)
+        return try await connection.read()
+    }
+
+    private static func head(_ first: String, _ headers: String...) -> String {
+        ([first] + headers).map { $0 + "\r\n" }.joined() + "\r\n"
+    }
+
+    @Test("An answer to HEAD has the length of GET's and no body, whatever it says (RFC 9110, section 9.3.2)")
+    func head() async throws {
+        try await Listener.run { port, _ in
+            for (path, status) in [("/quick", 200), ("/nothing", 404), ("/healthz", 404), ("/token/redeem/x", 404)] {
+                let got = try await Self.exchange(
+                    port, Self.head("GET \(path) HTTP/1.1", "Host: a", "Connection: close"))
+                let parts = try #require(got.firstRange(of: "\r\n\r\n"))
+                let length = got[parts.upperBound...].utf8.count
+                let answer = try await Self.exchange(
+                    port, Self.head("HEAD \(path) HTTP/1.1", "Host: a", "Connection: close"))
+                #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && answer.hasSuffix("\r\n\r\n"))
+                #expect(answer.lowercased().contains("\r\ncontent-length: \(length)\r\n"))
+            }
+            // The next answer of the same connection is where its client looks for it.
+            let both = try await Self.exchange(
+                port,
+                Self.head("HEAD /nothing HTTP/1.1", "Host: a")
+                    + Self.head("GET /quick HTTP/1.1", "Host: a", "Connection: close"))
+            let second = try #require(both.firstRange(of: "\r\n\r\n"))
+            #expect(both[second.upperBound...].hasPrefix("HTTP/1.1 200 ") && both.hasSuffix("quick"))
+        }
+    }
+
+    @Test(
+        "A connection ends with the answer where the client says so (RFC 9112, section 9.6)",
+        arguments: ["close", "Close", "CLOSE", "keep-alive, cLoSe", "close, te"])
+    func closes(value: String) async throws {
+        try await Listener.run { port, _ in
+            let answer = try await Self.exchange(
+                port,
+                Self.head("GET /quick HTTP/1.1", "Host: a", "Connection: \(value)")
+                    + Self.head("GET /quick HTTP/1.1", "Host: a"))
+            #expect(answer.components(separatedBy: "HTTP/1.1 200 ").count == 2, "nothing after it is answered")
+            #expect(answer.lowercased().contains("\r\nconnection: close\r\n") && answer.hasSuffix("quick"))
+        }
+    }
+
+    @Test("HTTP/1.0 needs no host, gets no chunks, and its connection ends (RFC 9112, sections 3.2 and 9.3)")
+    func oldVersion() async throws {
+        try await Listener.run { port, _ in
+            for header in ["Accept: */*", "Host: a", "Connection: keep-alive"] {
+                let answer = try await Self.exchange(port, Self.head("GET /quick HTTP/1.0", header))
+                #expect(answer.hasPrefix("HTTP/1.0 200 ") && answer.hasSuffix("\r\n\r\nquick"))
+                #expect(answer.lowercased().contains("\r\nconnection: close\r\n"))
+            }
+            let pieces = try await Self.exchange(port, Self.head("GET /pieces HTTP/1.0"))
+            #expect(pieces.hasSuffix("\r\n\r\none two"))
+            #expect(!pieces.lowercased().contains("transfer-encoding"))
+        }
+    }
+
+    @Test(
+        "A request names one host that could be one, else it is 400 (RFC 9112, section 3.2)",
+        arguments: [
+            [], ["Host: a", "Host: a"], ["Host: a", "host: b"], ["Host: "], ["Host: a b"], ["Host: a/b"], ["Host: a@b"],
+            ["Host: a:99999"], ["Host: a:x"], ["Host: [::1"], ["Host: [x]"], ["Host: a, b"], ["Host: a\u{e9}"],
+        ])
+    func hosts(headers: [String]) async throws {
+        try await Listener.run { port, _ in
+            for target in ["/quick", "http://a/quick"] where headers.count != 1 || target == "/quick" {
+                let text = (["GET \(target) HTTP/1.1"] + headers).map { $0 + "\r\n" }.joined() + "\r\n"
+                let answer = try await Self.exchange(port, text + Self.head("GET /quick HTTP/1.1", "Host: a"))
+                #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+                #expect(answer.components(separatedBy: "HTTP/1.1 ").count == 2, "nothing after it is answered")
+                #expect(answer.contains("urn:countersign:error:invalid-host"))
+                #expect(answer.lowercased().contains("\r\nconnection: close\r\n"))
+            }
+        }
+    }
+
+    @Test("Hosts as they are")
+    func honestHosts() async throws {
+        try await Listener.run { port, _ in
+            for host in ["localhost", "a.example:8443", "[::1]:80", "[2001:db8::1]", "127.0.0.1:1", "x_y", "a."] {
+                let answer = try await Self.exchange(
+                    port, Self.head("GET /quick HTTP/1.1", "Host: \(host)", "Connection: close"))
+                #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(host)")
+            }
+            let absolute = try await Self.exchange(
+                port, Self.head("GET http://b.example/quick?x=1 HTTP/1.1", "Host: a", "Connection: close"))
+            #expect(absolute.hasPrefix("HTTP/1.1 200 "), "the target's host counts (RFC 9112, section 3.2.2)")
+        }
+    }
+
+    @Test(
+        "What one reader could take for a request, and another for a body, is refused, and nothing after it is answered",
+        arguments: [
+            ["Content-Length: 5", "Transfer-Encoding: chunked"], ["Transfer-Encoding: chunked", "Content-Length: 5"],
+            ["Content-Length: 5", "Content-Length: 5"], ["Content-Length: 5", "Content-Length: 6"],
+            ["Content-Length: 5, 5"], ["Content-Length: +5"], ["Content-Length: 0x5"], ["Content-Length: -5"],
+            ["Transfer-Encoding: chunked, gzip"], ["Transfer-Encoding: gzip, chunked"], ["Transfer-Encoding: identity"],
+            ["Transfer-Encoding: xchunked"], ["Transfer-Encoding: chunked", "Transfer-Encoding: chunked"],
+            ["Transfer-Encoding : chunked"], ["X: a\r\n Content-Length: 5"], ["X: a\rContent-Length: 5"],
+            ["X: a\nContent-Length: 5"],
+        ])
+    func smuggling(headers: [String]) async throws {
+        try await Listener.run { port, _ in
+            let text =
+                (["POST /unread HTTP/1.1", "Host: a"] + headers).map { $0 + "\r\n" }.joined()
+                + "\r\n0\r\n\r\n" + Self.head("GET /quick HTTP/1.1", "Host: a")
+            let answer = try await Self.exchange(port, text)
+            let status = answer.dropFirst("HTTP/1.1 ".count).prefix(3)
+            #expect(["400", "501"].contains(status), "\(headers): \(answer)")
+            #expect(answer.components(separatedBy: "HTTP/1.1 ").count == 2 && !answer.hasSuffix("quick"))
+        }
+    }
+
+    @Test("A target is a path", arguments: ["example.com:443", "quick", "ftp://a/quick", "*quick"])
+    func targets(target: String) async throws {
+        try await Listener.run { port, _ in
+            let method = target.hasSuffix(":443") ? "CONNECT" : "GET"
+            let answer = try await Self.exchange(port, Self.head("\(method) \(target) HTTP/1.1", "Host: a"))
+            #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+        }
+    }
+
+    @Test("Who asks for another protocol is answered in this one, and the connection ends")
+    func upgrade() async throws {
+        try await Listener.run { port, _ in
+            let answer = try await Self.exchange(
+                port, Self.head("GET /quick HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: h2c"))
+            #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.hasSuffix("quick"))
+        }
+    }
+
+    @Test("Who waits to be asked for a body is asked when somebody reads it (RFC 9110, section 10.1.1)")
+    func expectation() async throws {
+        try await Listener.run { port, _ in
+            let connection = try RawConnection(port)
+            try connection.send(
+                Listener.post("/token/redeem/authentication", "Content-Length: 13\r\nExpect: 100-Continue"))
+            #expect(try await connection.read(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+            try connection.send("{\"token\":\"x\"}")
+            #expect(try await connection.read(until: "}").hasPrefix("HTTP/1.1 404 "))
+            // It is asked in the same way again.
+            try connection.send(
+                Listener.post("/token/redeem/authentication", "Content-Length: 13\r\nExpect: 100-continue"))
+            #expect(try await connection.read(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+        }
+    }
+
+    @Test("Who is refused before anybody reads a body is told at once, and is not asked for it")
+    func refusedExpectation() async throws {
+        try await Listener.run { port, _ in
+            let large = "Content-Length: 99999999\r\nExpect: 100-continue"
+            for (path, status) in [
+                ("/token/redeem/authentication", 413), ("/nothing", 404), ("/admin/v1/accounts", 401),
+            ] {
+                let answer = try await Self.exchange(port, Listener.post(path, large))
+                #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
+                #expect(answer.lowercased().contains("\r\nconnection: close\r\n"))
+            }
+            let other = try await Self.exchange(port, Listener.post("/unread", "Content-Length: 1\r\nExpect: more"))
+            #expect(other.hasPrefix("HTTP/1.1 417 ") && other.contains("expectation-failed"))
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Store
+import Synchronization
+import Testing
+import _Primitives
+
+@testable import CountersignCommand
+
+@Suite("Peers that stop reading (threat model, Floods)")
+struct StalledPeerTests {
+    private static var quickLooks: Limits {
+        var limits = Limits()
+        limits.answerLook = .milliseconds(20)
+        return limits
+    }
+
+    /// Opens connections that ask for more than anybody keeps for them, and read nothing of it.
+    private static func stall(_ count: Int, _ port: Int) throws -> [RawConnection] {
+        try (0..<count).map { _ in
+            let connection = try RawConnection(port, hasSmallWindow: true)
+            try connection.send(Listener.get("/large"))
+            return connection
+        }
+    }
+
+    @Test("A peer that does not read is cut, and one that reads has the whole answer")
+    func isCut() async throws {
+        var limits = Self.quickLooks
+        limits.answerPeriod = .milliseconds(100)
+        let connections = Listener.connections(9)
+        try await Listener.run(limits, connections) { port, _ in
+            let stalled = try Self.stall(1, port)[0]
+            let honest = try RawConnection(port)
+            try honest.send(Listener.get("/large"))
+            let answer = try await honest.read(until: "x", count: Listener.largeBytes)
+            #expect(answer.utf8.count > Listener.largeBytes)
+            try await stalled.waitUntilReset()
+        }
+        #expect(connections.metrics.contains("\ncountersign_answers_unread_total 1\n"))
+    }
+
+    @Test("With more of them than connections, others are answered as before; each source past its share loses its own")
+    func leaveRoom() async throws {
+        for share in [200, 40] {
+            let connections = Listener.connections(200, share: share)
+            try await Listener.run(Self.quickLooks, connections, source: "203.0.113.9") { port, _ in
+                let stalled = try Self.stall(220, port)
+                for _ in 0..<20 {
+                    let honest = try RawConnection(port)
+                    try honest.send(Listener.get("/quick"))
+                    #expect(try await honest.read(until: "quick").hasPrefix("HTTP/1.1 200 "))
+                }
+                _ = stalled.count
+            }
+            let share = connections.metrics.contains("\ncountersign_connections_over_share_total 0\n")
+            #expect(share == (connections.share == 200))
+        }
+    }
+
+    @Test("A server that stops waits for no peer longer than the drain, and answers those that read")
+    func drain() async throws {
+        var limits = Limits()
+        limits.drainTime = .milliseconds(300)
+        let port = Mutex(0)
+        let answer = Mutex<Task<String, any Error>?>(nil)
+        let stalled = Mutex<[RawConnection]>([])
+        // The listener is stopped while all of them wait for their answers.
+        try await Listener.run(limits, Listener.connections(300)) { number, gate in
+            port.withLock { $0 = number }
+            let opened = try Self.stall(20, number)
+            stalled.withLock { $0 = opened }
+            let patient = try RawConnection(number)
+            try patient.send(Listener.get("/slow"))
+            _ = await gate.arrivals.first { _ in true }
+            answer.withLock { $0 = Task { try await patient.read() } }
+        }
+        // It has ended, or this would not be reached.
+        let read = try await answer.withLock { $0 }?.value
+        #expect(read?.hasSuffix("slow") == true)
+        #expect(throws: RawConnection.Failure.self) { try RawConnection(port.withLock { $0 }) }
+        #expect(stalled.withLock { $0.count } == 20)
+    }
+}
