@@ -14,8 +14,16 @@ let package = Package(
             dependencies: [
                 .product(name: "Countersign", package: "countersign"),
                 .product(name: "CountersignLinux", package: "countersign"),
+            ]),
+        // Runs what the listings are, against a server in memory.
+        .testTarget(
+            name: "FirstAppTests",
+            dependencies: [
+                "FirstApp",
+                .product(name: "Countersign", package: "countersign"),
+                .product(name: "CountersignTestKit", package: "countersign"),
                 .product(name: "CountersignProtocols", package: "countersign"),
-            ])
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

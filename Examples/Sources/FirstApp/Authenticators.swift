@@ -1,17 +1,14 @@
 import Countersign
-import UAFClient
 
 /// Screens for a new password, and the rule that it has to meet.
 struct NewPasswordScreen: PasswordEnroller {
     let ask: @Sendable (_ advice: String?) async -> String?
 
-    func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler) {
+    func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler) async {
         var advice: String?
         if case .customValidationError(let error)? = context.lastRecoverableError { advice = error.message }
-        Task { [advice] in
-            guard let password = await self.ask(advice) else { return handler.cancel() }
-            handler.password(password)
-        }
+        guard let password = await self.ask(advice) else { return handler.cancel() }
+        handler.password(password)
     }
 
     func passwordPolicy() -> any PasswordPolicy { PasswordLengthPolicy(minLength: 12) }

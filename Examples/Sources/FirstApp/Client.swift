@@ -1,7 +1,6 @@
 import Countersign
 import CountersignLinux
 import Foundation
-import UAFClient
 
 func makeClient(folder: String) async throws -> MobileAuthenticationClient {
     let platform = Platform(
@@ -14,7 +13,9 @@ func makeClient(folder: String) async throws -> MobileAuthenticationClient {
         .execute()
 }
 
-func decode(_ scanned: String, with client: MobileAuthenticationClient) async throws {
+func decode(
+    _ scanned: String, with client: MobileAuthenticationClient, screen: ConfirmationScreen
+) async throws {
     let payload = try await client.operations.outOfBandPayloadDecode
         .scanned(scanned)
         .execute()
@@ -23,7 +24,7 @@ func decode(_ scanned: String, with client: MobileAuthenticationClient) async th
         .execute()
     switch redeemed {
     case .registration(let registration): try await enrol(registration)
-    case .authentication(let authentication): try await confirm(authentication)
+    case .authentication(let authentication): try await confirm(authentication, on: screen)
     case .deregistration(let done): print("Gone here and at the server: \(done.accounts.map(\.username))")
     }
 }

@@ -3,41 +3,62 @@ import Countersign
 struct PinScreen: PinUserVerifier {
     let ask: @Sendable (PinUserVerificationContext) async -> String?
 
-    func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler) {
-        Task {
-            guard let pin = await self.ask(context) else { return handler.cancel() }
-            handler.verifyPin(pin)
-        }
+    func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler) async {
+        guard let pin = await self.ask(context) else { return handler.cancel() }
+        handler.verifyPin(pin)
     }
 }
 
-/// Shows who asks and what for, and lets the person choose the account that answers.
+/// Shows what is to be confirmed, and a browser that is new to the account, and asks for a yes or a no.
+struct ConfirmationScreen: TransactionConfirmer, RequesterVerifier {
+    let ask: @Sendable (_ title: String, _ lines: [String]) async -> Bool
+
+    func confirmTransaction(context: TransactionConfirmationContext, handler: TransactionConfirmationHandler) async {
+        let service = context.requester?.service ?? "A service"
+        let isAgreed =
+            if let payment = context.payment {
+                await self.ask("\(service): you are about to pay", payment.rows.map { "\($0.label): \($0.value)" })
+            } else {
+                await self.ask(
+                    "\(service): you are about to sign",
+                    [String(decoding: context.transactionConfirmationData, as: UTF8.self)])
+            }
+        isAgreed ? handler.approve() : handler.cancel()
+    }
+
+    func verifyRequester(context: RequesterVerificationContext, handler: RequesterVerificationHandler) async {
+        let requester = context.requester
+        let lines = [requester.service, requester.origin, requester.browser, requester.address].compactMap(\.self)
+        let isOwn = await self.ask("You have not used this browser before. Is it yours, and in front of you?", lines)
+        isOwn ? handler.approve() : handler.cancel()
+    }
+}
+
+/// Lets the person choose the account that answers.
 struct AccountScreen: AccountSelector {
-    let ask: @Sendable (_ service: String, _ text: String?, _ accounts: [String]) async -> String?
+    let choose: @Sendable (_ accounts: [String]) async -> String?
 
-    func selectAccount(context: AccountSelectionContext, handler: AccountSelectionHandler) {
-        let text = context.transactionConfirmationData.map { String(decoding: $0, as: UTF8.self) }
-        let service = context.requester?.service ?? "unknown"
-        Task {
-            let chosen = await self.ask(service, text, context.accounts.map(\.username))
-            guard let chosen else { return handler.cancel() }
-            handler.username(chosen)
-        }
+    func selectAccount(context: AccountSelectionContext, handler: AccountSelectionHandler) async {
+        guard let chosen = await self.choose(context.accounts.map(\.username)) else { return handler.cancel() }
+        handler.username(chosen)
     }
 }
 
-func confirm(_ authentication: OutOfBandAuthentication) async throws {
+func confirm(_ authentication: OutOfBandAuthentication, on screen: ConfirmationScreen) async throws {
     do {
         let result =
             try await authentication
-            .accountSelector(AccountScreen { _, _, accounts in accounts.first })
+            .accountSelector(AccountScreen { accounts in accounts.first })
+            .requesterVerifier(screen)
+            .transactionConfirmer(screen)
             .authenticatorSelector(Preferred(kind: .pin))
             .pinUserVerifier(PinScreen { _ in "258036" })
             .execute()
         if let location = result.location { print("Open \(location) in this device's browser") }
-    } catch let error as OperationError where error.fidoErrorCode == .userCanceled {
+    } catch let error as OperationError where error.recovery == .nothing {
         print("You said no. The service has been told.")
-    } catch let error as OperationError where error.fidoErrorCode == .userLockout {
-        print("Too many wrong PINs. Enrol this device again.")
+    } catch let error as OperationError {
+        print(error.localizedDescription, error.recoverySuggestion ?? "")
+        throw error
     }
 }

@@ -4,11 +4,9 @@ import Countersign
 struct NewPinScreen: PinEnroller {
     let ask: @Sendable (PinEnrollmentError?) async -> String?
 
-    func enrollPin(context: PinEnrollmentContext, handler: PinEnrollmentHandler) {
-        Task {
-            guard let pin = await self.ask(context.lastRecoverableError) else { return handler.cancel() }
-            handler.pin(pin)
-        }
+    func enrollPin(context: PinEnrollmentContext, handler: PinEnrollmentHandler) async {
+        guard let pin = await self.ask(context.lastRecoverableError) else { return handler.cancel() }
+        handler.pin(pin)
     }
 }
 

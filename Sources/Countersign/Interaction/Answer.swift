@@ -53,12 +53,19 @@ struct Patience: Sendable {
 
     /// Starts a question and waits for its answer.
     ///
-    /// Throws ``UserVerificationError``: `cancelled` when the handler says so, `notResponsive` when the time is over.
-    func ask<Value: Sendable>(_ start: @Sendable (Answer<Value>) -> Void) async throws -> Value {
+    /// The screen runs in a task of its own, so that it may wait for the person in there or return at once. That task is
+    /// cancelled where the answer is not wanted any more. Throws ``UserVerificationError``: `cancelled` when the handler
+    /// says so, `notResponsive` when the time is over.
+    func ask<Value: Sendable>(_ start: @escaping @Sendable (Answer<Value>) async -> Void) async throws -> Value {
         let answer = Answer<Value>()
         try Task.checkCancellation()
-        start(answer)
-        return try await self.first { try await answer.value }
+        let screen = Task { await start(answer) }
+        do {
+            return try await self.first { try await answer.value }
+        } catch {
+            screen.cancel()
+            throw error
+        }
     }
 
     /// What `body` gives, as long as it comes in time; a task that loses is cancelled and awaited.

@@ -35,12 +35,12 @@ struct AppInteraction: UserInteraction {
 
     private func enrollPin() async throws -> SecretBytes {
         guard let enroller = self.screens.pinEnroller else { throw UserVerificationError.unavailable }
-        let policy = enroller.pinPolicy()
+        let policy = await enroller.pinPolicy()
         var lastError: PinEnrollmentError?
         while true {
             let context = PinEnrollmentContext(username: self.username, lastRecoverableError: lastError)
             let pin = try await self.patience.ask { answer in
-                enroller.enrollPin(context: context, handler: PinEnrollmentHandler(answer: answer))
+                await enroller.enrollPin(context: context, handler: PinEnrollmentHandler(answer: answer))
             }
             if policy.accepts(pin) { return SecretBytes(utf8: pin) }
             lastError = .invalidPinFormat
@@ -49,12 +49,12 @@ struct AppInteraction: UserInteraction {
 
     private func enrollPassword() async throws -> SecretBytes {
         guard let enroller = self.screens.passwordEnroller else { throw UserVerificationError.unavailable }
-        let policy = enroller.passwordPolicy()
+        let policy = await enroller.passwordPolicy()
         var lastError: PasswordEnrollmentError?
         while true {
             let context = PasswordEnrollmentContext(username: self.username, lastRecoverableError: lastError)
             let password = try await self.patience.ask { answer in
-                enroller.enrollPassword(context: context, handler: PasswordEnrollmentHandler(answer: answer))
+                await enroller.enrollPassword(context: context, handler: PasswordEnrollmentHandler(answer: answer))
             }
             do {
                 try await self.patience.first { try await policy.validatePasswordForEnrollment(password) }
@@ -75,7 +75,7 @@ struct AppInteraction: UserInteraction {
                 lastRecoverableError: lastError.map { $0 == .wrong ? .invalidPin : .coolingDown })
             return SecretBytes(
                 utf8: try await self.patience.ask { answer in
-                    verifier.verifyPin(context: context, handler: PinUserVerificationHandler(answer: answer))
+                    await verifier.verifyPin(context: context, handler: PinUserVerificationHandler(answer: answer))
                 })
         }
         if model.factor == .password, let verifier = self.screens.passwordUserVerifier {
@@ -84,7 +84,8 @@ struct AppInteraction: UserInteraction {
                 lastRecoverableError: lastError.map { $0 == .wrong ? .invalidPassword : .coolingDown })
             return .password(
                 try await self.patience.ask { answer in
-                    verifier.verifyPassword(context: context, handler: PasswordUserVerificationHandler(answer: answer))
+                    await verifier.verifyPassword(
+                        context: context, handler: PasswordUserVerificationHandler(answer: answer))
                 })
         }
         throw UserVerificationError.unavailable
@@ -103,7 +104,7 @@ struct AppInteraction: UserInteraction {
                 authenticator: descriptor, username: self.username,
                 lastRecoverableError: hint.map(FingerprintUserVerificationError.init(hint:)))
             _ = try await self.patience.ask { listening in
-                verifier.verifyFingerprint(
+                await verifier.verifyFingerprint(
                     context: context,
                     handler: FingerprintUserVerificationHandler(listening: listening, refusal: refusal))
             }
@@ -112,7 +113,7 @@ struct AppInteraction: UserInteraction {
         if model.factor == .face, let verifier = self.screens.biometricUserVerifier {
             let context = BiometricUserVerificationContext(authenticator: descriptor, username: self.username)
             let prompt = try await self.patience.ask { listening in
-                verifier.verifyBiometric(
+                await verifier.verifyBiometric(
                     context: context, handler: BiometricUserVerificationHandler(listening: listening, refusal: refusal))
             }
             // The operating system's dialog stays until it has an end: the app is not asked again.
@@ -134,7 +135,7 @@ struct AppInteraction: UserInteraction {
             authenticator: try self.descriptor(model), username: self.username)
         let refusal = Answer<DevicePasscodeReading>()
         let prompt = try await self.patience.ask { listening in
-            verifier.verifyDevicePasscode(
+            await verifier.verifyDevicePasscode(
                 context: context,
                 handler: DevicePasscodeUserVerificationHandler(listening: listening, refusal: refusal))
         }

@@ -2,13 +2,14 @@ public import UAFClient
 
 /// Asks for a new password during a registration.
 ///
-/// The call returns at once; the answer comes through the handler, from any thread, within the configured time.
+/// The answer comes through the handler, from any thread, within the configured time; the call may wait for it or return
+/// before. A class of the main actor can be one.
 public protocol PasswordEnroller: Sendable {
     /// Asks for a new password. Called again with `context.lastRecoverableError` where the policy refuses one.
-    func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler)
+    func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler) async
 
     /// Which passwords are taken: by default those of a ``PasswordLengthPolicy``.
-    func passwordPolicy() -> any PasswordPolicy
+    func passwordPolicy() async -> any PasswordPolicy
 }
 
 extension PasswordEnroller {
@@ -66,6 +67,12 @@ public struct PasswordEnrollmentContext: Sendable {
     public let username: Username
     /// Why the password before was not taken.
     public let lastRecoverableError: PasswordEnrollmentError?
+
+    /// A context, for an app's own tests too.
+    public init(username: Username, lastRecoverableError: PasswordEnrollmentError? = nil) {
+        self.username = username
+        self.lastRecoverableError = lastRecoverableError
+    }
 }
 
 /// Why a new password was not taken. The person chooses another.
@@ -76,21 +83,28 @@ public enum PasswordEnrollmentError: Hashable, Sendable {
 
 /// Takes the answer of a password enroller. The first call counts.
 public struct PasswordEnrollmentHandler: Sendable {
-    let answer: Answer<String>
+    let reply: Reply<String>
+
+    init(answer: Answer<String>) { self.reply = Reply(to: answer) }
+    /// A handler for an app's own tests: one of the two is called, once.
+    public init(password: @escaping @Sendable (String) -> Void, cancel: @escaping @Sendable () -> Void = {}) {
+        self.reply = Reply(password, cancel: cancel)
+    }
 
     /// The new password. Letters that keyboards write in different ways count as the same (RFC 8265, section 4.2).
-    public func password(_ password: String) { self.answer.give(.success(password)) }
+    public func password(_ password: String) { self.reply.give(password) }
     /// Gives up: the operation ends with `userCanceled`.
-    public func cancel() { self.answer.give(.failure(UserVerificationError.cancelled)) }
+    public func cancel() { self.reply.cancel() }
 }
 
 /// Asks for the password during an authentication.
 ///
-/// The call returns at once; the answer comes through the handler, from any thread, within the configured time.
+/// The answer comes through the handler, from any thread, within the configured time; the call may wait for it or return
+/// before. A class of the main actor can be one.
 public protocol PasswordUserVerifier: Sendable {
     /// Asks for the password. Called again with `context.lastRecoverableError` until the password is right, the person
     /// gives up, or the tries are used up.
-    func verifyPassword(context: PasswordUserVerificationContext, handler: PasswordUserVerificationHandler)
+    func verifyPassword(context: PasswordUserVerificationContext, handler: PasswordUserVerificationHandler) async
 }
 
 /// What a password verifier needs to know.
@@ -103,6 +117,18 @@ public struct PasswordUserVerificationContext: Sendable {
     public let authenticatorProtectionStatus: PasswordAuthenticatorProtectionStatus
     /// Why the password before did not help.
     public let lastRecoverableError: PasswordUserVerificationError?
+
+    /// A context, for an app's own tests too.
+    public init(
+        authenticator: AuthenticatorDescriptor, username: Username,
+        authenticatorProtectionStatus: PasswordAuthenticatorProtectionStatus = .unlocked,
+        lastRecoverableError: PasswordUserVerificationError? = nil
+    ) {
+        self.authenticator = authenticator
+        self.username = username
+        self.authenticatorProtectionStatus = authenticatorProtectionStatus
+        self.lastRecoverableError = lastRecoverableError
+    }
 }
 
 /// Why a password did not help. The person tries again.
@@ -115,10 +141,16 @@ public enum PasswordUserVerificationError: Hashable, Sendable {
 
 /// Takes the answer of a password verifier. The first call counts.
 public struct PasswordUserVerificationHandler: Sendable {
-    let answer: Answer<String>
+    let reply: Reply<String>
+
+    init(answer: Answer<String>) { self.reply = Reply(to: answer) }
+    /// A handler for an app's own tests: one of the two is called, once.
+    public init(verifyPassword: @escaping @Sendable (String) -> Void, cancel: @escaping @Sendable () -> Void = {}) {
+        self.reply = Reply(verifyPassword, cancel: cancel)
+    }
 
     /// The password that the person typed.
-    public func verifyPassword(_ password: String) { self.answer.give(.success(password)) }
+    public func verifyPassword(_ password: String) { self.reply.give(password) }
     /// Gives up: the operation ends with `userCanceled`, and the server hears of it.
-    public func cancel() { self.answer.give(.failure(UserVerificationError.cancelled)) }
+    public func cancel() { self.reply.cancel() }
 }

@@ -2,13 +2,14 @@ public import UAFClient
 
 /// Asks for a new PIN during a registration.
 ///
-/// The call returns at once; the answer comes through the handler, from any thread, within the configured time.
+/// The answer comes through the handler, from any thread, within the configured time; the call may wait for it or return
+/// before. A class of the main actor can be one.
 public protocol PinEnroller: Sendable {
     /// Asks for a new PIN. Called again with `context.lastRecoverableError` where the PIN does not meet the policy.
-    func enrollPin(context: PinEnrollmentContext, handler: PinEnrollmentHandler)
+    func enrollPin(context: PinEnrollmentContext, handler: PinEnrollmentHandler) async
 
     /// How long a PIN must be: by default six digits.
-    func pinPolicy() -> PinPolicy
+    func pinPolicy() async -> PinPolicy
 }
 
 extension PinEnroller {
@@ -42,6 +43,12 @@ public struct PinEnrollmentContext: Sendable {
     public let username: Username
     /// Why the PIN before was not taken.
     public let lastRecoverableError: PinEnrollmentError?
+
+    /// A context, for an app's own tests too.
+    public init(username: Username, lastRecoverableError: PinEnrollmentError? = nil) {
+        self.username = username
+        self.lastRecoverableError = lastRecoverableError
+    }
 }
 
 /// Why a new PIN was not taken. The person chooses another.
@@ -52,21 +59,28 @@ public enum PinEnrollmentError: Hashable, Sendable {
 
 /// Takes the answer of a PIN enroller. The first call counts.
 public struct PinEnrollmentHandler: Sendable {
-    let answer: Answer<String>
+    let reply: Reply<String>
+
+    init(answer: Answer<String>) { self.reply = Reply(to: answer) }
+    /// A handler for an app's own tests: one of the two is called, once.
+    public init(pin: @escaping @Sendable (String) -> Void, cancel: @escaping @Sendable () -> Void = {}) {
+        self.reply = Reply(pin, cancel: cancel)
+    }
 
     /// The new PIN.
-    public func pin(_ pin: String) { self.answer.give(.success(pin)) }
+    public func pin(_ pin: String) { self.reply.give(pin) }
     /// Gives up: the operation ends with `userCanceled`.
-    public func cancel() { self.answer.give(.failure(UserVerificationError.cancelled)) }
+    public func cancel() { self.reply.cancel() }
 }
 
 /// Asks for the PIN during an authentication.
 ///
-/// The call returns at once; the answer comes through the handler, from any thread, within the configured time.
+/// The answer comes through the handler, from any thread, within the configured time; the call may wait for it or return
+/// before. A class of the main actor can be one.
 public protocol PinUserVerifier: Sendable {
     /// Asks for the PIN. Called again with `context.lastRecoverableError` until the PIN is right, the person gives up,
     /// or the tries are used up.
-    func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler)
+    func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler) async
 }
 
 /// What a PIN verifier needs to know.
@@ -79,6 +93,18 @@ public struct PinUserVerificationContext: Sendable {
     public let authenticatorProtectionStatus: PinAuthenticatorProtectionStatus
     /// Why the PIN before did not help.
     public let lastRecoverableError: PinUserVerificationError?
+
+    /// A context, for an app's own tests too.
+    public init(
+        authenticator: AuthenticatorDescriptor, username: Username,
+        authenticatorProtectionStatus: PinAuthenticatorProtectionStatus = .unlocked,
+        lastRecoverableError: PinUserVerificationError? = nil
+    ) {
+        self.authenticator = authenticator
+        self.username = username
+        self.authenticatorProtectionStatus = authenticatorProtectionStatus
+        self.lastRecoverableError = lastRecoverableError
+    }
 }
 
 /// Why a PIN did not help. The person tries again.
@@ -91,10 +117,16 @@ public enum PinUserVerificationError: Hashable, Sendable {
 
 /// Takes the answer of a PIN verifier. The first call counts.
 public struct PinUserVerificationHandler: Sendable {
-    let answer: Answer<String>
+    let reply: Reply<String>
+
+    init(answer: Answer<String>) { self.reply = Reply(to: answer) }
+    /// A handler for an app's own tests: one of the two is called, once.
+    public init(verifyPin: @escaping @Sendable (String) -> Void, cancel: @escaping @Sendable () -> Void = {}) {
+        self.reply = Reply(verifyPin, cancel: cancel)
+    }
 
     /// The PIN that the person typed.
-    public func verifyPin(_ pin: String) { self.answer.give(.success(pin)) }
+    public func verifyPin(_ pin: String) { self.reply.give(pin) }
     /// Gives up: the operation ends with `userCanceled`, and the server hears of it.
-    public func cancel() { self.answer.give(.failure(UserVerificationError.cancelled)) }
+    public func cancel() { self.reply.cancel() }
 }

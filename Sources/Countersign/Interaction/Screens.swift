@@ -8,6 +8,7 @@ public struct Screens: Sendable {
     var accountSelector: (any AccountSelector)?
     var authenticatorSelector: (any AuthenticatorSelector)?
     var requesterVerifier: (any RequesterVerifier)?
+    var transactionConfirmer: (any TransactionConfirmer)?
     var pinEnroller: (any PinEnroller)?
     var pinUserVerifier: (any PinUserVerifier)?
     var passwordEnroller: (any PasswordEnroller)?

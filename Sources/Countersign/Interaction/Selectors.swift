@@ -15,11 +15,13 @@ public typealias PictureDisplay = UAF.DisplayPNGCharacteristics
 
 /// Chooses the account of an out-of-band authentication: called when the server did not name one, or several fit.
 ///
-/// The call returns at once; the answer comes through the handler, from any thread, within the configured time.
+/// The answer comes through the handler, from any thread, within the configured time; the call may wait for it or return
+/// before. A class of the main actor can be one.
 public protocol AccountSelector: Sendable {
     /// Chooses one of `context.accounts`. Where `context.transactionConfirmationData` is there, the person sees and
-    /// confirms it here; it is not shown again.
-    func selectAccount(context: AccountSelectionContext, handler: AccountSelectionHandler)
+    /// confirms it here, and it is not shown again. A selector that answers without having read it, or `payment`, has
+    /// not shown it: then the authenticator selector must.
+    func selectAccount(context: AccountSelectionContext, handler: AccountSelectionHandler) async
 }
 
 /// What an account selector needs to know.
@@ -29,15 +31,45 @@ public struct AccountSelectionContext: Sendable {
     /// The authenticators of the device, each with the accounts that it is registered for.
     public let authenticators: [AuthenticatorDescriptor]
     /// What the person is to confirm: the bytes of a text, or of a picture where the app has said that it shows such
-    /// ones, as they will be signed. `nil` where there is nothing.
-    public let transactionConfirmationData: Data?
+    /// ones, as they will be signed. `nil` where there is nothing, and where a ``TransactionConfirmer`` shows it.
+    ///
+    /// Reading it is what tells the SDK that a screen has it: read it to show it, and before the answer.
+    public var transactionConfirmationData: Data? { self.exhibit.takeData() }
     /// What ``transactionConfirmationData`` is: `textPlain`, in UTF-8, or `imagePNG`.
-    public let transactionConfirmationContentType: TransactionContentType?
-    /// The fields of that text where it is a payment: show them as a table. `nil` for any other text.
-    public let payment: PaymentDetails?
+    public var transactionConfirmationContentType: TransactionContentType? { self.exhibit.contentType }
+    /// The fields of that text where it is a payment: show them as a table. `nil` for any other text. Reading them counts
+    /// as reading ``transactionConfirmationData`` does.
+    public var payment: PaymentDetails? { self.exhibit.takePayment() }
     /// Who asks, as far as the server says.
     public let requester: Requester?
+    /// Whether ``transactionConfirmationData`` or ``payment`` has been read: what lets the content count as shown.
+    public var isContentRead: Bool { self.exhibit.isTaken }
+    let exhibit: Exhibit
     let compliant: [Username: Set<Aaid>]
+
+    init(
+        accounts: [Account], authenticators: [AuthenticatorDescriptor], exhibit: Exhibit, requester: Requester?,
+        compliant: [Username: Set<Aaid>]
+    ) {
+        self.accounts = accounts
+        self.authenticators = authenticators
+        self.exhibit = exhibit
+        self.requester = requester
+        self.compliant = compliant
+    }
+
+    /// A context for an app's own tests: `compliant` says which authenticators each account can answer with. A text that
+    /// is a payment has its fields.
+    public init(
+        accounts: [Account], authenticators: [AuthenticatorDescriptor], compliant: [Username: Set<Aaid>],
+        transactionConfirmationData: Data? = nil,
+        transactionConfirmationContentType: TransactionContentType = .textPlain, requester: Requester? = nil
+    ) {
+        self.init(
+            accounts: accounts, authenticators: authenticators,
+            exhibit: Exhibit(transactionConfirmationData, transactionConfirmationContentType), requester: requester,
+            compliant: compliant)
+    }
 
     /// Whether the account can answer with that authenticator.
     public func isPolicyCompliant(username: Username, aaid: Aaid) -> Bool {
@@ -45,24 +77,40 @@ public struct AccountSelectionContext: Sendable {
     }
 }
 
+extension AccountSelectionContext: CustomStringConvertible, CustomReflectable {
+    /// Without what is to be confirmed: writing a context into a log shows it to nobody.
+    public var description: String { "AccountSelectionContext(\(self.accounts.count) accounts)" }
+    public var customMirror: Mirror {
+        Mirror(self, children: ["accounts": self.accounts, "authenticators": self.authenticators])
+    }
+}
+
 /// Takes the answer of an account selector. The first call counts.
 public struct AccountSelectionHandler: Sendable {
-    let answer: Answer<Username>
+    let reply: Reply<Username>
+
+    init(answer: Answer<Selection<Username>>, exhibit: Exhibit) { self.reply = Reply(to: answer, noting: exhibit) }
+    /// A handler for an app's own tests: one of the two is called, once.
+    public init(username: @escaping @Sendable (Username) -> Void, cancel: @escaping @Sendable () -> Void = {}) {
+        self.reply = Reply(username, cancel: cancel)
+    }
 
     /// Chooses the account.
-    public func username(_ username: Username) { self.answer.give(.success(username)) }
+    public func username(_ username: Username) { self.reply.give(username) }
     /// Gives up: the operation ends with `userCanceled`, and the server hears of it.
-    public func cancel() { self.answer.give(.failure(UserVerificationError.cancelled)) }
+    public func cancel() { self.reply.cancel() }
 }
 
 /// Chooses the authenticator of an operation: always called, also for a single one, and again among the others where the
 /// chosen one turns out to be gone, such as a reader that was pulled out.
 ///
-/// The call returns at once; the answer comes through the handler, from any thread, within the configured time.
+/// The answer comes through the handler, from any thread, within the configured time; the call may wait for it or return
+/// before. A class of the main actor can be one.
 public protocol AuthenticatorSelector: Sendable {
     /// Chooses one of `context.authenticators`. Where `context.transactionConfirmationData` is there, the person sees
-    /// and confirms it here.
-    func selectAuthenticator(context: AuthenticatorSelectionContext, handler: AuthenticatorSelectionHandler)
+    /// and confirms it here. A selector that answers without having read it, or `payment`, has not shown it: the
+    /// operation ends with ``OperationError/Code/missingInteraction``.
+    func selectAuthenticator(context: AuthenticatorSelectionContext, handler: AuthenticatorSelectionHandler) async
 }
 
 /// What an authenticator selector needs to know.
@@ -71,39 +119,85 @@ public struct AuthenticatorSelectionContext: Sendable {
     public let account: Account
     /// The authenticators of the device, those of the server's preference first.
     public let authenticators: [AuthenticatorDescriptor]
-    /// What the person is to confirm, unless an account selector has shown it: the bytes of a text, or of a picture where
-    /// the app has said that it shows such ones, as they will be signed.
-    public let transactionConfirmationData: Data?
+    /// What the person is to confirm, unless an account selector has shown it or a ``TransactionConfirmer`` does: the
+    /// bytes of a text, or of a picture where the app has said that it shows such ones, as they will be signed.
+    ///
+    /// Reading it is what tells the SDK that a screen has it: read it to show it, and before the answer.
+    public var transactionConfirmationData: Data? { self.exhibit.takeData() }
     /// What ``transactionConfirmationData`` is: `textPlain`, in UTF-8, or `imagePNG`.
-    public let transactionConfirmationContentType: TransactionContentType?
-    /// The fields of that text where it is a payment: show them as a table. `nil` for any other text.
-    public let payment: PaymentDetails?
+    public var transactionConfirmationContentType: TransactionContentType? { self.exhibit.contentType }
+    /// The fields of that text where it is a payment: show them as a table. `nil` for any other text. Reading them counts
+    /// as reading ``transactionConfirmationData`` does.
+    public var payment: PaymentDetails? { self.exhibit.takePayment() }
     /// Who asks, as far as the server says.
     public let requester: Requester?
+    /// Whether ``transactionConfirmationData`` or ``payment`` has been read: what lets the content count as shown.
+    public var isContentRead: Bool { self.exhibit.isTaken }
+    let exhibit: Exhibit
     let compliant: Set<Aaid>
+
+    init(
+        account: Account, authenticators: [AuthenticatorDescriptor], exhibit: Exhibit, requester: Requester?,
+        compliant: Set<Aaid>
+    ) {
+        self.account = account
+        self.authenticators = authenticators
+        self.exhibit = exhibit
+        self.requester = requester
+        self.compliant = compliant
+    }
+
+    /// A context for an app's own tests: `compliant` are the authenticators that the operation can be done with. A text
+    /// that is a payment has its fields.
+    public init(
+        account: Account, authenticators: [AuthenticatorDescriptor], compliant: Set<Aaid>,
+        transactionConfirmationData: Data? = nil,
+        transactionConfirmationContentType: TransactionContentType = .textPlain, requester: Requester? = nil
+    ) {
+        self.init(
+            account: account, authenticators: authenticators,
+            exhibit: Exhibit(transactionConfirmationData, transactionConfirmationContentType), requester: requester,
+            compliant: compliant)
+    }
 
     /// Whether the operation can be done with that authenticator. Another choice ends it with
     /// ``FidoErrorCode/noSuitableAuthenticator``.
     public func isPolicyCompliant(authenticatorAaid aaid: Aaid) -> Bool { self.compliant.contains(aaid) }
 }
 
+extension AuthenticatorSelectionContext: CustomStringConvertible, CustomReflectable {
+    /// Without what is to be confirmed: writing a context into a log shows it to nobody.
+    public var description: String { "AuthenticatorSelectionContext(\(self.authenticators.count) authenticators)" }
+    public var customMirror: Mirror {
+        Mirror(self, children: ["account": self.account, "authenticators": self.authenticators])
+    }
+}
+
 /// Takes the answer of an authenticator selector. The first call counts.
 public struct AuthenticatorSelectionHandler: Sendable {
-    let answer: Answer<Aaid>
+    let reply: Reply<Aaid>
+
+    init(answer: Answer<Selection<Aaid>>, exhibit: Exhibit) { self.reply = Reply(to: answer, noting: exhibit) }
+    /// A handler for an app's own tests: one of the two is called, once.
+    public init(aaid: @escaping @Sendable (Aaid) -> Void, cancel: @escaping @Sendable () -> Void = {}) {
+        self.reply = Reply(aaid, cancel: cancel)
+    }
 
     /// Chooses the authenticator.
-    public func aaid(_ aaid: Aaid) { self.answer.give(.success(aaid)) }
+    public func aaid(_ aaid: Aaid) { self.reply.give(aaid) }
     /// Gives up: the operation ends with `userCanceled`, and the server hears of it.
-    public func cancel() { self.answer.give(.failure(UserVerificationError.cancelled)) }
+    public func cancel() { self.reply.cancel() }
 }
 
 /// Confirms that a browser which this account has not used before is the person's own. Called apart from all other
-/// questions; without one, ``Requester/isNewBrowser`` is all that tells.
+/// questions; without one, an operation that such a browser has asked for ends with
+/// ``OperationError/Code/missingInteraction``.
 ///
-/// The call returns at once; the answer comes through the handler, from any thread, within the configured time.
+/// The answer comes through the handler, from any thread, within the configured time; the call may wait for it or return
+/// before. A class of the main actor can be one.
 public protocol RequesterVerifier: Sendable {
     /// Asks whether `context.requester` is the person's own doing.
-    func verifyRequester(context: RequesterVerificationContext, handler: RequesterVerificationHandler)
+    func verifyRequester(context: RequesterVerificationContext, handler: RequesterVerificationHandler) async
 }
 
 /// What a requester verifier needs to know.
@@ -112,16 +206,28 @@ public struct RequesterVerificationContext: Sendable {
     public let account: Account
     /// Who asks.
     public let requester: Requester
+
+    /// A context, for an app's own tests too.
+    public init(account: Account, requester: Requester) {
+        self.account = account
+        self.requester = requester
+    }
 }
 
 /// Takes the answer of a requester verifier. The first call counts.
 public struct RequesterVerificationHandler: Sendable {
-    let answer: Answer<Bool>
+    let reply: Reply<Void>
+
+    init(answer: Answer<Void>) { self.reply = Reply(to: answer) }
+    /// A handler for an app's own tests: one of the two is called, once.
+    public init(approve: @escaping @Sendable () -> Void, cancel: @escaping @Sendable () -> Void = {}) {
+        self.reply = Reply({ approve() }, cancel: cancel)
+    }
 
     /// It is the person's own browser: remembered for the account once the operation has succeeded.
-    public func approve() { self.answer.give(.success(true)) }
+    public func approve() { self.reply.give(()) }
     /// It is not, or the person gives up: the operation ends with `userCanceled`, and the server hears of it.
-    public func cancel() { self.answer.give(.failure(UserVerificationError.cancelled)) }
+    public func cancel() { self.reply.cancel() }
 }
 
 /// Who started an operation and from where, for the person to compare. Every text is one line without control or
@@ -141,4 +247,18 @@ public struct Requester: Hashable, Sendable {
     public let isNewBrowser: Bool
     /// How the token came: `link`, `link-png-qr-code`, `png-qr-code` or `typed`.
     public let channel: String?
+
+    /// A requester, for an app's own tests too.
+    public init(
+        service: String?, origin: String? = nil, address: String? = nil, browser: String? = nil,
+        browserId: String? = nil, isNewBrowser: Bool = false, channel: String? = nil
+    ) {
+        self.service = service
+        self.origin = origin
+        self.address = address
+        self.browser = browser
+        self.browserId = browserId
+        self.isNewBrowser = isNewBrowser
+        self.channel = channel
+    }
 }

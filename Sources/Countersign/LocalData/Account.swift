@@ -24,6 +24,15 @@ public struct Account: Hashable, Sendable {
     public struct Server: Hashable, Sendable {
         /// Scheme, host and port.
         public let baseUrl: URL
+
+        /// A server at that address.
+        public init(baseUrl: URL) { self.baseUrl = baseUrl }
+    }
+
+    /// An account, for an app's own tests too.
+    public init(username: Username, server: Server) {
+        self.username = username
+        self.server = server
     }
 }
 
@@ -78,6 +87,9 @@ public struct AuthenticatorDescriptor: Hashable, Sendable {
     public struct RegistrationInfo: Hashable, Sendable {
         /// The accounts.
         public let registeredAccounts: [Account]
+
+        /// A registration for those accounts.
+        public init(registeredAccounts: [Account] = []) { self.registeredAccounts = registeredAccounts }
         /// Whether that account is among them.
         public func isRegistered(username: Username) -> Bool {
             self.registeredAccounts.contains { $0.username == username }
@@ -94,6 +106,18 @@ public struct AuthenticatorDescriptor: Hashable, Sendable {
     public let isUserEnrolled: Bool
     /// Whether the device has what the authenticator needs.
     public let isSupportedByHardware: Bool
+
+    /// An authenticator, for an app's own tests too.
+    public init(
+        aaid: Aaid, kind: Kind, registration: RegistrationInfo = RegistrationInfo(), isUserEnrolled: Bool = true,
+        isSupportedByHardware: Bool = true
+    ) {
+        self.aaid = aaid
+        self.kind = kind
+        self.registration = registration
+        self.isUserEnrolled = isUserEnrolled
+        self.isSupportedByHardware = isSupportedByHardware
+    }
 }
 
 /// Why an authenticator could not be deleted. Two are equal when their codes are.

@@ -39,18 +39,13 @@ struct AuthenticationRun: Sendable {
     var username: Username?
     let screens: Screens
 
-    /// What the person is to agree to: the bytes, what they are, and their fields where they are a payment.
-    private struct Confirmable {
-        let data: Data
-        let contentType: Transaction.ContentType
-        let payment: PaymentDetails?
-    }
-
     /// An account and its ways to answer.
     private struct Candidate {
         let record: AccountRecord
         /// By the authenticator that the person chooses; the server's preference first.
         let ways: [(aaid: Aaid, keys: [KeyName])]
+        /// The authenticators that could answer if the app had a screen for them.
+        let screenless: Set<Aaid>
     }
 
     func run() async throws(OperationError) -> AuthenticationResult {
@@ -69,18 +64,24 @@ struct AuthenticationRun: Sendable {
         do {
             let prepared = try await self.core.messages(self.recording).prepareAuthentication(
                 message, channel: self.request.channel)
-            let text = try Self.confirmable(prepared.transaction)
-            let candidates = try await self.candidates(prepared)
-            let (candidate, wasShown) = try await self.selectAccount(candidates, prepared, text)
-            try await self.verifyRequester(candidate.record)
+            guard let selector = self.screens.authenticatorSelector else {
+                throw OperationError(.missingInteraction, "no authenticator selector")
+            }
+            var disclosure = Disclosure(try prepared.transaction.map(Confirmable.init))
+            let candidate = try await self.selectAccount(
+                try await self.candidates(prepared), prepared, &disclosure)
+            try await self.verifyRequester(candidate.record, &disclosure)
+            try await self.confirm(candidate.record, &disclosure)
             let interaction = await self.core.interaction(
                 candidate.record.username, self.screens, showing: prepared.transaction)
             var ways = candidate.ways
             var signed: (keys: [KeyName], response: ServerResponse)?
             while signed == nil {
-                let keys = try await self.selectKeys(ways, candidate.record, wasShown ? nil : text)
+                let keys = try await self.selectKeys(selector, ways, candidate, &disclosure)
                 do {
-                    signed = (keys, try await self.sign(prepared, keys, interaction, exchange))
+                    signed = (
+                        keys, try await self.sign(prepared, keys, interaction, exchange, try disclosure.complete())
+                    )
                 } catch let failure as OperationFailure {
                     guard
                         let left = failure.ways(
@@ -111,7 +112,7 @@ struct AuthenticationRun: Sendable {
 
     private func sign(
         _ prepared: PreparedAuthentication, _ keys: [KeyName], _ interaction: AppInteraction,
-        _ exchange: ServerExchange
+        _ exchange: ServerExchange, _: Disclosure.Complete
     ) async throws -> ServerResponse {
         // Until the server has judged: a later signature of the same key must not overtake this one.
         try await self.core.module.withExclusiveUse(of: keys) {
@@ -127,102 +128,122 @@ struct AuthenticationRun: Sendable {
         }
     }
 
-    /// What to show: a picture of a kind that the app shows as it is; a text only where it reads one way, and does not
-    /// pass itself off as a payment without being one.
-    private static func confirmable(_ transaction: Transaction?) throws -> Confirmable? {
-        guard let transaction else { return nil }
-        guard transaction.contentType == .textPlain else {
-            return Confirmable(
-                data: Data(transaction.content), contentType: transaction.contentType, payment: nil)
-        }
-        do {
-            let text = try TransactionText(received: transaction.content)
-            return Confirmable(
-                data: Data(text.bytes), contentType: .textPlain,
-                payment: try Payment(recognizing: text).map(PaymentDetails.init))
-        } catch let error as TransactionTextError {
-            throw OperationError.fido(.invalidTransactionContent, "\(error.code)")
-        } catch let error as PaymentError {
-            throw OperationError.fido(.invalidTransactionContent, "payment: \(error.code)")
-        }
-    }
-
     /// The accounts of this server that can meet the policy with what the app can ask for.
+    ///
+    /// Throws ``OperationError``: `missingInteraction` where one could with a screen that the app has not given, else
+    /// `noSuitableAuthenticator`.
     private func candidates(_ prepared: PreparedAuthentication) async throws -> [Candidate] {
-        let usable = await self.core.module.authenticators.filter { status in
-            status.isSupportedByHardware && self.screens.canVerify(status.model.factor)
-        }.map(\.model.aaid)
-        let candidates = await self.core.register.records.filter { record in
+        let supported = await self.core.module.authenticators.filter(\.isSupportedByHardware).map(\.model)
+        let usable = supported.filter { self.screens.canVerify($0.factor) }
+        let all = await self.core.register.records.filter { record in
             record.baseUrl == self.core.configuration.baseUrl && record.appID == prepared.appID
                 && self.username.map { $0 == record.username } ?? true
         }.map { record in
-            let keys = record.keys.filter { usable.contains($0.aaid) }
-            let ways = prepared.selections(among: keys).compactMap { keys in
-                keys.first { AuthenticatorModel(aaid: $0.aaid)?.info.isSilent == false }
-                    .map { (aaid: $0.aaid.text, keys: keys) }
-            }
-            return Candidate(record: record, ways: ways)
-        }.filter { !$0.ways.isEmpty }
+            let ways = Self.ways(record, prepared, usable)
+            let possible = Set(Self.ways(record, prepared, supported).map(\.aaid))
+            return Candidate(record: record, ways: ways, screenless: possible.subtracting(ways.map(\.aaid)))
+        }
+        let candidates = all.filter { !$0.ways.isEmpty }
         guard !candidates.isEmpty else {
+            guard all.allSatisfy(\.screenless.isEmpty) else {
+                throw OperationError(.missingInteraction, "no verifier for any authenticator that could answer")
+            }
             throw OperationError.fido(.noSuitableAuthenticator, "no account of this device meets the policy")
         }
         return candidates
     }
 
-    /// The account, and whether the person has seen there what is to be confirmed.
-    private func selectAccount(_ candidates: [Candidate], _ prepared: PreparedAuthentication, _ text: Confirmable?)
-        async throws -> (Candidate, Bool)
-    {
+    /// How an account can answer with those models, by the authenticator that the person chooses.
+    private static func ways(
+        _ record: AccountRecord, _ prepared: PreparedAuthentication, _ models: [AuthenticatorModel]
+    ) -> [(aaid: Aaid, keys: [KeyName])] {
+        let aaids = models.map(\.aaid)
+        return prepared.selections(among: record.keys.filter { aaids.contains($0.aaid) }).compactMap { keys in
+            keys.first { AuthenticatorModel(aaid: $0.aaid)?.info.isSilent == false }
+                .map { (aaid: $0.aaid.text, keys: keys) }
+        }
+    }
+
+    /// What a selector gets to show: nothing where the app has a screen for nothing else.
+    private func exhibit(_ disclosure: Disclosure) -> Exhibit {
+        Exhibit(self.screens.transactionConfirmer == nil ? disclosure.unseen : nil)
+    }
+
+    private func selectAccount(
+        _ candidates: [Candidate], _ prepared: PreparedAuthentication, _ disclosure: inout Disclosure
+    ) async throws -> Candidate {
         if candidates.count == 1, self.username != nil || prepared.namesKeys || self.screens.accountSelector == nil {
-            return (candidates[0], false)
+            return candidates[0]
         }
         guard let selector = self.screens.accountSelector else {
             throw OperationError(.missingInteraction, "several accounts and no account selector")
         }
         let records = candidates.map(\.record)
+        let exhibit = self.exhibit(disclosure)
         let context = AccountSelectionContext(
-            accounts: records.map(\.account), authenticators: await self.core.descriptors(),
-            transactionConfirmationData: text?.data, transactionConfirmationContentType: text?.contentType,
-            payment: text?.payment,
+            accounts: records.map(\.account), authenticators: await self.core.descriptors(), exhibit: exhibit,
             requester: await self.core.requester(of: self.request.message, for: records),
             compliant: Dictionary(
                 uniqueKeysWithValues: candidates.map { ($0.record.username, Set($0.ways.map(\.aaid))) }))
-        let username = try await self.core.patience.ask { answer in
-            selector.selectAccount(context: context, handler: AccountSelectionHandler(answer: answer))
+        let selection = try await self.core.patience.ask { answer in
+            await selector.selectAccount(
+                context: context, handler: AccountSelectionHandler(answer: answer, exhibit: exhibit))
         }
-        guard let chosen = candidates.first(where: { $0.record.username == username }) else {
+        if selection.hasTakenContent { disclosure.contentWasShown() }
+        guard let chosen = candidates.first(where: { $0.record.username == selection.choice }) else {
             throw OperationError.fido(.noSuitableAuthenticator, "the chosen account does not meet the policy")
         }
-        return (chosen, true)
+        return chosen
     }
 
-    private func verifyRequester(_ record: AccountRecord) async throws {
-        guard let verifier = self.screens.requesterVerifier,
-            let requester = await self.core.requester(of: self.request.message, for: [record]), requester.isNewBrowser
+    private func verifyRequester(_ record: AccountRecord, _ disclosure: inout Disclosure) async throws {
+        guard let requester = await self.core.requester(of: self.request.message, for: [record]), requester.isNewBrowser
         else { return }
-        let context = RequesterVerificationContext(account: record.account, requester: requester)
-        _ = try await self.core.patience.ask { answer in
-            verifier.verifyRequester(context: context, handler: RequesterVerificationHandler(answer: answer))
+        disclosure.expectApprovalOfBrowser()
+        guard let verifier = self.screens.requesterVerifier else {
+            // Nothing else can approve it: the person is spared the other questions.
+            _ = try disclosure.complete()
+            return
         }
+        let context = RequesterVerificationContext(account: record.account, requester: requester)
+        try await self.core.patience.ask { answer in
+            await verifier.verifyRequester(context: context, handler: RequesterVerificationHandler(answer: answer))
+        }
+        disclosure.browserWasApproved()
+    }
+
+    private func confirm(_ record: AccountRecord, _ disclosure: inout Disclosure) async throws {
+        guard let confirmer = self.screens.transactionConfirmer, let content = disclosure.unseen else { return }
+        let context = TransactionConfirmationContext(
+            account: record.account, content: content,
+            requester: await self.core.requester(of: self.request.message, for: [record]))
+        try await self.core.patience.ask { answer in
+            await confirmer.confirmTransaction(
+                context: context, handler: TransactionConfirmationHandler(answer: answer))
+        }
+        disclosure.contentWasShown()
     }
 
     private func selectKeys(
-        _ ways: [(aaid: Aaid, keys: [KeyName])], _ record: AccountRecord, _ text: Confirmable?
+        _ selector: any AuthenticatorSelector, _ ways: [(aaid: Aaid, keys: [KeyName])], _ candidate: Candidate,
+        _ disclosure: inout Disclosure
     ) async throws -> [KeyName] {
-        guard let selector = self.screens.authenticatorSelector else {
-            throw OperationError(.missingInteraction, "no authenticator selector")
-        }
         let aaids = ways.map(\.aaid)
+        let exhibit = self.exhibit(disclosure)
         let context = AuthenticatorSelectionContext(
-            account: record.account, authenticators: await self.core.descriptors(preferring: aaids),
-            transactionConfirmationData: text?.data, transactionConfirmationContentType: text?.contentType,
-            payment: text?.payment,
-            requester: await self.core.requester(of: self.request.message, for: [record]),
+            account: candidate.record.account, authenticators: await self.core.descriptors(preferring: aaids),
+            exhibit: exhibit,
+            requester: await self.core.requester(of: self.request.message, for: [candidate.record]),
             compliant: Set(aaids))
-        let aaid = try await self.core.patience.ask { answer in
-            selector.selectAuthenticator(context: context, handler: AuthenticatorSelectionHandler(answer: answer))
+        let selection = try await self.core.patience.ask { answer in
+            await selector.selectAuthenticator(
+                context: context, handler: AuthenticatorSelectionHandler(answer: answer, exhibit: exhibit))
         }
-        guard let way = ways.first(where: { $0.aaid == aaid }) else {
+        if selection.hasTakenContent { disclosure.contentWasShown() }
+        guard let way = ways.first(where: { $0.aaid == selection.choice }) else {
+            if candidate.screenless.contains(selection.choice) {
+                throw OperationError(.missingInteraction, "no verifier for the chosen authenticator")
+            }
             throw OperationError.fido(.noSuitableAuthenticator, "the chosen authenticator does not meet the policy")
         }
         return way.keys

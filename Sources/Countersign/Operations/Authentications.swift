@@ -13,6 +13,15 @@ extension AuthenticationOperation {
     public func passwordUserVerifier(_ verifier: any PasswordUserVerifier) -> Self {
         self.with { $0.screens.passwordUserVerifier = verifier }
     }
+    /// Shows what is to be confirmed and asks. Without it the selectors must show it: see ``TransactionConfirmer``.
+    public func transactionConfirmer(_ confirmer: any TransactionConfirmer) -> Self {
+        self.with { $0.screens.transactionConfirmer = confirmer }
+    }
+    /// Confirms a browser that the account has not used before. Without it such a browser's operation ends with
+    /// ``OperationError/Code/missingInteraction``.
+    public func requesterVerifier(_ verifier: any RequesterVerifier) -> Self {
+        self.with { $0.screens.requesterVerifier = verifier }
+    }
 }
 
 /// An authentication that was started elsewhere: a sign-in, or the confirmation of a transaction. Configure it and execute
@@ -35,10 +44,6 @@ public struct OutOfBandAuthentication: AuthenticationOperation {
     /// Chooses the account. Needed where several accounts can answer.
     public func accountSelector(_ selector: any AccountSelector) -> Self {
         self.with { $0.screens.accountSelector = selector }
-    }
-    /// Confirms a browser that the account has not used before.
-    public func requesterVerifier(_ verifier: any RequesterVerifier) -> Self {
-        self.with { $0.screens.requesterVerifier = verifier }
     }
 
     /// Authenticates. Where the person gives up, the server has heard of it when this throws.

@@ -53,9 +53,13 @@ struct RegistrationRun: Sendable {
                 throw OperationError.fido(.protocolError, "the server's request is for somebody else")
             }
             let interaction = await self.core.interaction(prepared.request.username, self.screens)
-            var selections = try await self.selections(prepared)
+            guard let selector = self.screens.authenticatorSelector else {
+                throw OperationError(.missingInteraction, "no authenticator selector")
+            }
+            var (selections, screenless) = try await self.selections(prepared)
             while true {
-                let selection = try await self.select(among: selections, prepared.request.username)
+                let selection = try await self.select(
+                    selector, among: selections, screenless, prepared.request.username)
                 do {
                     let answer = try await prepared.register(
                         selection, options: self.screens.biometricOptions, verification: interaction)
@@ -78,8 +82,11 @@ struct RegistrationRun: Sendable {
         }
     }
 
-    /// What meets the policy, of the authenticators that the app can ask for.
-    private func selections(_ prepared: PreparedRegistration) async throws -> [[AuthenticatorModel]] {
+    /// What meets the policy, of the authenticators that the app can ask for; and by what the person would choose what
+    /// needs a screen that the app has not given.
+    private func selections(_ prepared: PreparedRegistration) async throws -> (
+        usable: [[AuthenticatorModel]], screenless: Set<Aaid>
+    ) {
         let username = prepared.request.username
         let baseUrl = self.core.configuration.baseUrl
         let record = await self.core.register.record(of: username)
@@ -91,37 +98,45 @@ struct RegistrationRun: Sendable {
                 throw OperationError(.missingInteraction, "the first registration needs a name for the device")
             }
         }
-        let usable = await self.core.module.authenticators.filter { status in
-            status.isSupportedByHardware && self.screens.canEnroll(status.model.factor)
-        }.map(\.model)
-        let selections = await prepared.selections(among: usable)
+        let supported = await self.core.module.authenticators.filter(\.isSupportedByHardware).map(\.model)
+        let selections = await prepared.selections(among: supported.filter { self.screens.canEnroll($0.factor) })
+        let possible = await prepared.selections(among: supported)
         guard !selections.isEmpty else {
+            guard possible.isEmpty else {
+                throw OperationError(.missingInteraction, "no enroller or verifier for any authenticator that fits")
+            }
             throw OperationError.fido(.noSuitableAuthenticator, "nothing on this device meets the policy")
         }
-        return selections
+        let screenless = Set(possible.map(Self.name)).subtracting(selections.map(Self.name))
+        return (selections, screenless)
+    }
+
+    /// A person chooses by what they do; what needs nothing of them comes along.
+    private static func name(_ selection: [AuthenticatorModel]) -> Aaid {
+        (selection.first { !$0.info.isSilent } ?? selection[0]).aaid.text
     }
 
     /// What to register with: the app's choice among what meets the policy.
-    private func select(among selections: [[AuthenticatorModel]], _ username: Username) async throws
-        -> [AuthenticatorModel]
-    {
-        guard let selector = self.screens.authenticatorSelector else {
-            throw OperationError(.missingInteraction, "no authenticator selector")
-        }
-        // A person chooses by what they do; what needs nothing of them comes along.
-        let named = selections.map { selection in
-            (aaid: (selection.first { !$0.info.isSilent } ?? selection[0]).aaid.text, selection: selection)
-        }
+    private func select(
+        _ selector: any AuthenticatorSelector, among selections: [[AuthenticatorModel]], _ screenless: Set<Aaid>,
+        _ username: Username
+    ) async throws -> [AuthenticatorModel] {
+        let named = selections.map { (aaid: Self.name($0), selection: $0) }
+        let exhibit = Exhibit(nil)
         let context = AuthenticatorSelectionContext(
             account: Account(
                 username: username, server: Account.Server(baseUrl: self.core.configuration.baseUrl)),
             authenticators: await self.core.descriptors(preferring: named.map(\.aaid)),
-            transactionConfirmationData: nil, transactionConfirmationContentType: nil, payment: nil,
-            requester: await self.core.requester(of: self.request.message, for: []), compliant: Set(named.map(\.aaid)))
+            exhibit: exhibit, requester: await self.core.requester(of: self.request.message, for: []),
+            compliant: Set(named.map(\.aaid)))
         let aaid = try await self.core.patience.ask { answer in
-            selector.selectAuthenticator(context: context, handler: AuthenticatorSelectionHandler(answer: answer))
-        }
+            await selector.selectAuthenticator(
+                context: context, handler: AuthenticatorSelectionHandler(answer: answer, exhibit: exhibit))
+        }.choice
         guard let chosen = named.first(where: { $0.aaid == aaid }) else {
+            if screenless.contains(aaid) {
+                throw OperationError(.missingInteraction, "no enroller or verifier for the chosen authenticator")
+            }
             throw OperationError.fido(.noSuitableAuthenticator, "the chosen authenticator does not meet the policy")
         }
         return chosen.selection

@@ -8,7 +8,7 @@ public import UAFClient
 public final class VirtualPerson: @unchecked Sendable {
     /// What the SDK can ask.
     public enum Question: Hashable, Sendable, CaseIterable {
-        case account, authenticator, requester, newPin, pin, newPassword, password, finger, face, passcode
+        case account, authenticator, requester, transaction, newPin, pin, newPassword, password, finger, face, passcode
     }
 
     /// How the person answers a question.
@@ -115,7 +115,7 @@ public final class VirtualPerson: @unchecked Sendable {
     }
 }
 
-extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifier {
+extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifier, TransactionConfirmer {
     /// Chooses by the script.
     public func selectAccount(context: AccountSelectionContext, handler: AccountSelectionHandler) {
         var asked = Asked(question: .account)
@@ -150,6 +150,17 @@ extension VirtualPerson: AccountSelector, AuthenticatorSelector, RequesterVerifi
     /// Approves, unless the script says otherwise.
     public func verifyRequester(context: RequesterVerificationContext, handler: RequesterVerificationHandler) {
         var asked = Asked(question: .requester)
+        asked.requester = context.requester
+        asked.accounts = [context.account]
+        self.react(asked, cancel: handler.cancel) { _ in handler.approve() }
+    }
+
+    /// Approves, unless the script says otherwise.
+    public func confirmTransaction(context: TransactionConfirmationContext, handler: TransactionConfirmationHandler) {
+        var asked = Asked(question: .transaction)
+        asked.transaction = context.transactionConfirmationData
+        asked.contentType = context.transactionConfirmationContentType
+        asked.payment = context.payment
         asked.requester = context.requester
         asked.accounts = [context.account]
         self.react(asked, cancel: handler.cancel) { _ in handler.approve() }

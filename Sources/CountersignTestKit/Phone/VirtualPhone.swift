@@ -101,12 +101,13 @@ public struct VirtualPhone: Sendable {
     /// The operation with everything that the person can answer.
     public func ready<Operation: AuthenticationOperation>(_ operation: Operation) -> Operation {
         self.answered(operation).pinUserVerifier(self.person).passwordUserVerifier(self.person)
+            .requesterVerifier(self.person)
     }
 
     /// The operation with everything that the person can answer.
     public func ready(_ operation: OutOfBandAuthentication) -> OutOfBandAuthentication {
         self.answered(operation).pinUserVerifier(self.person).passwordUserVerifier(self.person)
-            .accountSelector(self.person).requesterVerifier(self.person)
+            .requesterVerifier(self.person).accountSelector(self.person)
     }
 
     private func answered<Operation: InteractiveOperation>(_ operation: Operation) -> Operation {

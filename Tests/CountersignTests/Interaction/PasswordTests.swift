@@ -182,7 +182,7 @@ struct PasswordTests {
                 try await operation.authenticatorSelector(world.phone.person).pinUserVerifier(world.phone.person)
                 .execute() as AuthenticationResult
         }
-        #expect(error == .fido(.noSuitableAuthenticator))
+        #expect(error == OperationError(.missingInteraction))
         let data = world.phone.client.localData
         #expect(try await data.pinProtectionStatus(username: "alice") == nil)
         #expect(try await data.passwordProtectionStatus(username: "alice") == .unlocked)

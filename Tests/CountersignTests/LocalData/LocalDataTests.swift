@@ -147,7 +147,7 @@ struct InitializationTests {
             PinHardening(blockSize: 0), PinHardening(blockSize: 33), PinHardening(parallelism: 0),
             PinHardening(parallelism: 17),
         ])
-    func hardening(cost: PinHardening) async {
+    func hardening(cost: UAFClient.PinHardening) async {
         await #expect(throws: InitializationError(.invalidConfiguration)) {
             _ =
                 try await MobileAuthenticationClientInitializer().pinHardening(cost)

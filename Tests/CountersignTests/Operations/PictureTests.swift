@@ -8,7 +8,7 @@ import UAFClient
 @Suite("uaf-sections §14: a PNG picture to confirm, through the SDK")
 struct PictureTests {
     /// A whole PNG file: one grey pixel with alpha.
-    private static let bytes = Array(
+    static let bytes = Array(
         Data(
             base64Encoded: """
                 iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR4nGNgYAAAAAMAAbitOmMAAAAASUVORK5CYII=

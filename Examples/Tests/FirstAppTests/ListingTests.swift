@@ -1,0 +1,149 @@
+import Ceremony
+import Countersign
+import CountersignTestKit
+import Foundation
+import Testing
+import UAF
+
+@testable import FirstApp
+
+@Suite("Threat model, Signing what nobody has seen: an app made of the guides' listings")
+struct ListingTests {
+    /// What the person was shown.
+    private actor Screen {
+        private(set) var shown: [String] = []
+        private var answer = true
+        func refuse() { self.answer = false }
+        func show(_ title: String, _ lines: [String]) -> Bool {
+            self.shown += [title] + lines
+            return self.answer
+        }
+        func forget() { self.shown = [] }
+    }
+
+    private static let payment = "Payment\nAmount: EUR 12.50\nTo: Jo\nAccount: 7"
+    private static let browser = UAF.Requester(
+        service: "Bank", origin: "https://bank.example", address: "203.0.113.7", browser: "Firefox on Linux",
+        browserID: "browser")
+    private static let newBrowser = "You have not used this browser before. Is it yours, and in front of you?"
+
+    private let server: VirtualServer
+    private let phone: VirtualPhone
+    private let screen = Screen()
+    private var confirmation: ConfirmationScreen { ConfirmationScreen { [screen] in await screen.show($0, $1) } }
+
+    init() async throws {
+        let address = try #require(URL(string: "https://id.example.com"))
+        self.server = VirtualServer(baseUrl: address)
+        self.phone = try await VirtualPhone(configuration: Configuration(baseUrl: address), transport: self.server)
+    }
+
+    private func policy(_ factor: AuthenticatorModel.Factor) -> Policy {
+        Policy(accepted: [[MatchCriteria(aaid: [AuthenticatorModel(factor: factor, keyStore: .file).aaid])]])
+    }
+
+    /// Enrols with the listings of "Enrol a device".
+    private func enrolled() async throws {
+        let payload = try await self.server.registration(for: "alice", policy: self.policy(.pin))
+        try await decode(payload.base64URLEncoded, with: self.phone.client, screen: self.confirmation)
+    }
+
+    private func payload(_ text: String? = nil, from requester: UAF.Requester? = nil) async throws -> String {
+        try await self.server.authentication(
+            username: "alice", transaction: text.map { [Transaction(content: Array($0.utf8))] } ?? [],
+            requester: requester
+        ).base64URLEncoded
+    }
+
+    @Test("Getting started: a client is made")
+    func client() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "listings-\(UUID().uuidString)").path()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let client = try await makeClient(folder: folder)
+        #expect(client.isDevelopmentStore)
+    }
+
+    @Test("Confirm a transaction: every row of a payment is shown before it is signed")
+    func payment() async throws {
+        try await self.enrolled()
+        try await decode(try await self.payload(Self.payment), with: self.phone.client, screen: self.confirmation)
+        #expect(
+            await self.screen.shown == ["A service: you are about to pay", "Amount: EUR 12.50", "To: Jo", "Account: 7"])
+        #expect(await self.server.accepted.last?.assertions.map(\.mode) == [.transactionConfirmed])
+        await self.screen.forget()
+        try await decode(try await self.payload("Hello"), with: self.phone.client, screen: self.confirmation)
+        #expect(await self.screen.shown == ["A service: you are about to sign", "Hello"])
+    }
+
+    @Test("Confirm a transaction: a new browser is asked about, and a no signs nothing")
+    func newBrowser() async throws {
+        try await self.enrolled()
+        let asked = [Self.newBrowser, "Bank", "https://bank.example", "Firefox on Linux", "203.0.113.7"]
+        try await decode(
+            try await self.payload(from: Self.browser), with: self.phone.client, screen: self.confirmation)
+        #expect(await self.screen.shown == asked)
+        await self.screen.forget()
+        await self.screen.refuse()
+        var other = Self.browser
+        other.browserID = "another"
+        try await decode(
+            try await self.payload(Self.payment, from: other), with: self.phone.client, screen: self.confirmation)
+        #expect(await self.screen.shown == asked)
+        #expect(await self.server.accepted.count == 1)
+        #expect(await self.server.clientErrorCodes == [3])
+    }
+
+    @Test("Choose an authenticator: the dialogs of the operating system sign no payment and no browser unseen")
+    func dialogs() async throws {
+        let dialogs = SystemDialogs(reason: "Show that it is you")
+        self.phone.camera.feel(.match)
+        let enrolment = try await self.server.registration(for: "alice", policy: self.policy(.face))
+        guard case .registration(let registration) = try await self.phone.redeem(enrolment) else {
+            throw OperationError(.unknown)
+        }
+        _ =
+            try await registration.deviceInformation(DeviceInformation(name: "Phone"))
+            .authenticatorSelector(Preferred(kind: .face)).biometricUserVerifier(dialogs).execute()
+            as RegistrationResult
+        func operation(_ code: String) async throws -> OutOfBandAuthentication {
+            guard case .authentication(let operation) = try await self.phone.redeem(OutOfBandPayload(scanned: code))
+            else { throw OperationError(.unknown) }
+            return operation.authenticatorSelector(Preferred(kind: .face)).biometricUserVerifier(dialogs)
+        }
+        for code in [
+            try await self.payload(Self.payment), try await self.payload(from: Self.browser),
+            try await self.payload(Self.payment, from: Self.browser),
+        ] {
+            let bare = try await operation(code)
+            await #expect(throws: OperationError(.missingInteraction)) {
+                _ = try await bare.execute() as AuthenticationResult
+            }
+        }
+        #expect(await self.server.accepted.isEmpty)
+        self.phone.camera.feel(.match)
+        let ready = try await operation(try await self.payload(Self.payment, from: Self.browser))
+        _ =
+            try await ready.transactionConfirmer(self.confirmation).requesterVerifier(self.confirmation).execute()
+            as AuthenticationResult
+        #expect(await self.screen.shown.contains(Self.newBrowser))
+        #expect(await self.screen.shown.contains("To: Jo"))
+        #expect(await self.server.accepted.count == 1)
+    }
+
+    @Test("Confirm a transaction: the other listings alone sign no payment and no browser unseen")
+    func withoutConfirmation() async throws {
+        try await self.enrolled()
+        let pin = PinScreen { _ in "258036" }
+        for code in [try await self.payload(Self.payment), try await self.payload(from: Self.browser)] {
+            guard case .authentication(let operation) = try await self.phone.redeem(OutOfBandPayload(scanned: code))
+            else { throw OperationError(.unknown) }
+            await #expect(throws: OperationError(.missingInteraction)) {
+                _ =
+                    try await operation.accountSelector(AccountScreen { $0.first })
+                    .authenticatorSelector(Preferred(kind: .pin)).pinUserVerifier(pin).execute()
+                    as AuthenticationResult
+            }
+        }
+        #expect(await self.server.accepted.isEmpty)
+    }
+}

@@ -1,0 +1,63 @@
+public import Ceremony
+public import UAF
+public import UAFClient
+
+// Types of the floors below that an app meets: under these names they need no import of their own.
+
+/// What a QR code or a link tells a phone: a token, and where to redeem it. Made by ``OutOfBandPayloadDecode``.
+///
+/// `redeemData` holds the token, a secret, and the address; `json`, `base64URLEncoded` and `link(base:)` write it.
+public typealias OutOfBandPayload = Ceremony.OutOfBandPayload
+
+/// Why a payload could not be read: `malformedPayload`, `unsupportedVersion`, `decryptionError` (it was meant for another
+/// device) or `operationReused`, in its `code`.
+public typealias OutOfBandPayloadError = Ceremony.OutOfBandPayloadError
+
+/// What a server asks a person to confirm: a content type, the bytes, and for a picture its kind (UAF Protocol 1.1,
+/// dictionary Transaction).
+///
+/// A screen gets its bytes as ``TransactionConfirmationContext/transactionConfirmationData``.
+public typealias Transaction = UAF.Transaction
+
+/// What the device underneath can do, for ``MobileAuthenticationClientInitializer/platform(_:)``.
+///
+/// `Platform(storage:clock:)` is the least; `fingerprintSensor`, `faceSensor` and `devicePasscode` are there where the
+/// device has them.
+public typealias Platform = UAFClient.Platform
+
+/// Where keys, counters and tries are kept: `read`, `write` and `remove` named values, each of which survives a power cut
+/// once it is written.
+public typealias SecureStorage = UAFClient.SecureStorage
+
+/// Why a storage did not do its work: `unavailable`, `corrupt` or `inUse`, in its `code`.
+public typealias StorageError = UAFClient.StorageError
+
+/// The device's clocks: the time of day, which a person can set, and the time since the device started, which nobody can.
+public typealias DeviceClock = UAFClient.DeviceClock
+
+/// A sensor for fingers or faces and the operating system's matcher behind it.
+public typealias BiometricSensor = UAFClient.BiometricSensor
+
+/// The device's own passcode, which the operating system asks for and judges.
+public typealias DevicePasscode = UAFClient.DevicePasscode
+
+/// What one try of a PIN costs whoever has the device's storage, for
+/// ``MobileAuthenticationClientInitializer/pinHardening(_:)``.
+public typealias PinHardening = UAFClient.PinHardening
+
+/// The app's texts in a dialog of the operating system: `reason`, `fallbackTitle` and `cancelTitle`. What is `nil` is the
+/// operating system's own.
+public typealias SystemPrompt = UAFClient.SystemPrompt
+
+/// How a PIN or a password stands, for a screen to show: `unlocked`, `lastAttemptFailed` with the tries that are left and
+/// the seconds to wait, or `lockedOut`.
+public typealias AuthenticatorProtectionStatus = UAFClient.AuthenticatorProtectionStatus
+
+/// How a PIN stands.
+public typealias PinAuthenticatorProtectionStatus = UAFClient.AuthenticatorProtectionStatus
+
+/// How a password stands; its tries are counted apart from the PIN's.
+public typealias PasswordAuthenticatorProtectionStatus = UAFClient.AuthenticatorProtectionStatus
+
+/// Where the client writes down what it does, for ``MobileAuthenticationClientInitializer/traceRecorder(_:)``.
+public typealias TraceRecorder = Ceremony.TraceRecorder
