@@ -25,7 +25,7 @@ public struct Subjects: Sendable {
 /// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server.
 ///
 /// It keeps nothing that another node would lack: every decision is made on a row of the store, inside the step that
-/// changes it. Only the wakes of ``CeremonyEvents`` and the budgets of sources live in memory.
+/// changes it. Only the wakes of ``CeremonyEvents`` and the budgets live in memory.
 public struct CeremonyEngine: Sendable {
     /// What a deployment chooses.
     public struct Configuration: Sendable {
@@ -96,10 +96,7 @@ public struct CeremonyEngine: Sendable {
     let subjects: Subjects
     let rules: CurrentRules
     let hub: CeremonyHub
-    let challenges: SourceBudget
-    let codes: SourceBudget
-    let guesses: SourceBudget
-    let refusals: SourceBudget
+    let budgets: Budgets
 
     /// An engine over a store. Throws `RequestError` where the configured factors make no policy.
     public init(
@@ -117,16 +114,7 @@ public struct CeremonyEngine: Sendable {
                 configuration, metadata: configuration.metadata, policies: configuration.policies,
                 channelBinding: configuration.channelBinding))
         self.hub = CeremonyHub(watchersPerCeremony: configuration.limits.watchersPerCeremony, time: time)
-        let limits = configuration.limits
-        self.challenges = SourceBudget(
-            burst: limits.challengeBurst, perSecond: limits.challengesPerSecond, sources: limits.countedSources)
-        self.codes = SourceBudget(
-            burst: limits.codeBurst, perSecond: Double(limits.codesPerMinute) / 60, sources: limits.countedSources)
-        self.guesses = SourceBudget(
-            burst: limits.guessBurst, perSecond: Double(limits.guessesPerMinute) / 60, sources: limits.countedSources)
-        self.refusals = SourceBudget(
-            burst: limits.refusalBurst, perSecond: Double(limits.refusalsPerMinute) / 60,
-            sources: limits.countedSources)
+        self.budgets = Budgets(configuration.limits)
     }
 
     var limits: Limits { self.configuration.limits }
@@ -167,7 +155,7 @@ extension AuditEvent.Kind {
     static let deviceAdded = Self(rawValue: "device-added")
     static let authenticatorAdded = Self(rawValue: "authenticator-added")
     static let activationCreated = Self(rawValue: "activation-created")
-    static let dispatched = Self(rawValue: "dispatched")
+    static let dispatchClaimed = Self(rawValue: "dispatch-claimed")
     static let signInClaimed = Self(rawValue: "sign-in-claimed")
     static let registrationAnswered = Self(rawValue: "registration-answered")
     static let confirmationFailed = Self(rawValue: "confirmation-failed")

@@ -1,3 +1,5 @@
+public import Store
+
 /// Why the engine refuses. Two are equal when their codes are. A store that cannot write throws `StoreError` instead.
 public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What went wrong, for code that has to choose.
@@ -35,21 +37,29 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
     public let code: Code
     /// For the log: never a secret or a value that was sent.
     public let reason: String
-    /// For ``Code/tooManyRequests``: after how many seconds a request can succeed.
-    public let retryAfterSeconds: Int?
+    /// For ``Code/tooManyRequests``: what has run out.
+    public let shortage: Shortage?
 
-    /// What a budget says of a source that has nothing left. `seconds` is what ``SourceBudget`` answered; does nothing for
-    /// `nil`.
-    static func throwShortage(_ seconds: Int?, _ reason: String) throws(CeremonyError) {
-        guard let seconds else { return }
-        throw CeremonyError(.tooManyRequests, reason, retryAfterSeconds: seconds)
-    }
+    /// For ``Code/tooManyRequests``: after how many seconds a request can succeed.
+    public var retryAfterSeconds: Int? { self.shortage?.retryAfterSeconds }
 
     /// Makes an error. `reason` must hold no secret and no value that was sent.
-    public init(_ code: Code, _ reason: String = "", retryAfterSeconds: Int? = nil) {
+    public init(_ code: Code, _ reason: String = "") {
         self.code = code
         self.reason = reason
-        self.retryAfterSeconds = retryAfterSeconds
+        self.shortage = nil
+    }
+
+    /// The refusal of whoever has run out of a budget.
+    init(_ shortage: Shortage) {
+        self.code = .tooManyRequests
+        self.reason = "\(shortage.setting) is used up"
+        self.shortage = shortage
+    }
+
+    /// Refuses whoever has run out of a budget; does nothing for `nil`.
+    static func throwShortage(_ shortage: Shortage?) throws(CeremonyError) {
+        if let shortage { throw CeremonyError(shortage) }
     }
 
     public var description: String {

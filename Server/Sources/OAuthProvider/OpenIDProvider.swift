@@ -37,7 +37,7 @@ public struct OpenIDProvider: Sendable {
     let people: any PersonDirectory
     let keys: SigningKeys
     /// What the sources of browsers may begin.
-    let signIns: SourceBudget
+    let signIns: Budget
     /// How often the operator is told of a client.
     let notes: SourceBudget
     let time: TimeSource
@@ -62,8 +62,9 @@ public struct OpenIDProvider: Sendable {
         let keys = try SigningKeys(
             try await store.providerKeys(orFirst: offered), retention: configuration.limits.oauth.retiredKeyRetention)
         let limits = configuration.limits
-        let signIns = SourceBudget(
-            burst: limits.signInBurst, perSecond: Double(limits.signInsPerMinute) / 60, sources: limits.countedSources)
+        let signIns = Budget(
+            "signInsPerMinute", burst: limits.signInBurst, perMinute: limits.signInsPerMinute,
+            sources: limits.countedSources)
         return OpenIDProvider(
             configuration: configuration, store: store, outcomes: outcomes, people: people, keys: keys,
             signIns: signIns,

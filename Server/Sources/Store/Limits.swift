@@ -35,10 +35,10 @@ public struct Limits: Sendable, Equatable {
 
     /// How long a challenge that anybody may ask for can be answered.
     public var challengeLifetime: Duration = .seconds(180)
-    /// Public challenges that one source can ask for at once.
-    public var challengeBurst = 30
-    /// Public challenges that one source can ask for each second, on average.
-    public var challengesPerSecond = 1.0
+    /// Public challenges that one source can ask for at once. The phones of a carrier may be one source.
+    public var challengeBurst = 3000
+    /// Public challenges that it can ask for each minute after that: about two hundredths of a core.
+    public var challengesPerMinute = 6000
     /// Refused answers that one source is told of at once. The phones of a company are one source, and right answers are
     /// not counted.
     public var refusalBurst = 300
@@ -61,8 +61,30 @@ public struct Limits: Sendable, Equatable {
     public var guessBurst = 60
     /// Wrong ones that it can send each minute after that.
     public var guessesPerMinute = 60
+    /// Wrong ones from everywhere that the writer looks up at once; past it a reader does.
+    public var unreadGuessBurst = 600
+    /// Wrong ones from everywhere that it looks up each minute after that.
+    public var unreadGuessesPerMinute = 600
     /// How long codes that a page has replaced are told from codes that never were.
     public var replacedCodeRetention: Duration = .seconds(5 * 60)
+
+    // MARK: Dispatches of clients
+
+    /// Dispatches to people whom it names that one client can send at once.
+    public var dispatchBurst = 3000
+    /// Dispatches that it can send each minute after that.
+    public var dispatchesPerMinute = 6000
+    /// Dispatches without a subject that one client can send at once.
+    public var openDispatchBurst = 600
+    /// Dispatches without a subject that it can send each minute after that.
+    public var openDispatchesPerMinute = 600
+    /// Dispatches to one person that one client can send at once.
+    public var personDispatchBurst = 30
+    /// Dispatches that it can send to this person each minute after that.
+    public var personDispatchesPerMinute = 10
+    /// Persons of clients that are counted one by one; the least recent is forgotten first. More than two clients can
+    /// name in the time in which a person's budget comes back, so that none makes a person be forgotten by its own doing.
+    public var countedPersons = 50_000
 
     // MARK: Deregistration
 

@@ -106,6 +106,10 @@ public enum CeremonyConformance {
             }
             try expect(
                 try await store.redeem(tokenDigest: [9]) { _, _ in CeremonyChange() } == nil, "an unknown one is nil")
+            try expect(try await store.ceremony(ofToken: [9]) == nil, "for a reader, too")
+            let found = try await store.ceremony(ofToken: sampleToken(2).digest)
+            try expect(found?.token == sampleToken(2, channel: .typed), "a reader finds the new one")
+            try expect(try await store.ceremony(.id("ceremony")) == found?.ceremony, "with its ceremony")
             // The first expired at second 2, the second at second 3.
             for (second, since) in [(3, 2), (4, 3)] {
                 _ = try await store.change(.id("ceremony")) { record in
@@ -308,7 +312,7 @@ public enum CeremonyConformance {
                 let redeemed = try await store.redeem(tokenDigest: sampleToken(fate == .activate ? 1 : 2).digest) {
                     _, _ in CeremonyChange()
                 }
-                try expect(redeemed?.account == sampleAccount(name), "a redeemed ceremony brings its account")
+                try expect(redeemed?.account == sampleAccount(name), "a redeemed registration brings its account")
                 try expect(redeemed?.credentials.isEmpty == true, "and no pending keys")
                 _ = try await store.change(.id(name)) { _ in
                     var change = CeremonyChange()

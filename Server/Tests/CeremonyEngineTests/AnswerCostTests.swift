@@ -198,6 +198,51 @@ struct AnswerCostTests {
     }
 }
 
+@Suite("Threat model, Guessing: codes and tokens past a budget of wrong ones")
+struct CodeCostTests {
+    @Test(
+        "Past its own budget, or everybody's, what nobody can redeem does not come to the writer, and what is right is taken",
+        arguments: [true, false])
+    func pastTheBudget(isOwn: Bool) async throws {
+        let server = try TestServer(storeLimits: BusyWriter.limits) {
+            $0.limits.guessBurst = isOwn ? 1 : 60
+            $0.limits.guessesPerMinute = 6
+            $0.limits.unreadGuessBurst = isOwn ? 600 : 1
+            $0.limits.unreadGuessesPerMinute = 6
+        }
+        func redeem(_ token: String) async throws {
+            _ = try await server.engine.redeem(token: token, operation: .authentication, source: "a")
+        }
+        let codes = try #require(try await server.beginSignIn("one").codes)
+        let used = try TestPhone.token(try #require(try await server.beginSignIn("two").codes).qrContent)
+        let unknown = CeremonyError(isOwn ? .tooManyRequests : .tokenUnknown)
+        try await redeem(used)
+        await #expect(throws: CeremonyError(.tokenUnknown)) { try await redeem("AAAAA-AAAAA") }
+        let writer = try await BusyWriter(server)
+        for wrong in ["AAAAA-AAAAA", "no token of ours at all"] {
+            await #expect(throws: unknown) { try await redeem(wrong) }
+        }
+        await #expect(throws: CeremonyError(.tokenAlreadyRedeemed)) { try await redeem(used) }
+        await #expect(throws: unknown) {
+            try await server.engine.redeem(token: codes.typedCode, operation: .registration, source: "a")
+        }
+        // A right one comes to the writer, which cannot take it just now; later it is taken.
+        await #expect(throws: StoreError(.unavailable, "")) { try await redeem(codes.typedCode) }
+        try await writer.stop()
+        try await redeem(codes.typedCode)
+    }
+
+    @Test("Within the budget the writer looks a code up itself, which spares a right one a read")
+    func withinTheBudget() async throws {
+        let server = try TestServer(storeLimits: BusyWriter.limits)
+        let writer = try await BusyWriter(server)
+        await #expect(throws: StoreError(.unavailable, "")) {
+            try await server.engine.redeem(token: "AAAAA-AAAAA", operation: .authentication, source: "a")
+        }
+        try await writer.stop()
+    }
+}
+
 @Suite("Decision 3: the budget of refused answers")
 struct RefusalBudgetTests {
     private func server() throws -> TestServer {

@@ -305,7 +305,7 @@ struct AnswerTests {
     @Test func aSourceHasABudgetOfChallengesAndOthersHaveTheirs() async throws {
         let server = try TestServer {
             $0.limits.challengeBurst = 3
-            $0.limits.challengesPerSecond = 0.5
+            $0.limits.challengesPerMinute = 30
         }
         for _ in 0..<3 { _ = try await server.engine.authenticationRequest(username: nil, source: "a") }
         let error = await #expect(throws: CeremonyError.self) {
@@ -320,10 +320,25 @@ struct AnswerTests {
         }
     }
 
+    /// Thousands of phones have one address where a carrier translates theirs.
+    @Test func theChallengesOfACarriersPhonesAreNotHeldBack() async throws {
+        let server = try TestServer()
+        func ask(_ count: Int) async throws {
+            for _ in 0..<count { _ = try await server.engine.authenticationRequest(username: nil, source: "a") }
+        }
+        try await ask(3000)
+        await #expect(throws: CeremonyError(.tooManyRequests)) { try await ask(1) }
+        for _ in 0..<3 {
+            server.clock.advance(.seconds(1))
+            try await ask(100)
+        }
+        await #expect(throws: CeremonyError(.tooManyRequests)) { try await ask(1) }
+    }
+
     @Test func aBudgetThatNeverComesBackAsksForAnHour() async throws {
         let server = try TestServer {
             $0.limits.challengeBurst = 1
-            $0.limits.challengesPerSecond = 0
+            $0.limits.challengesPerMinute = 0
         }
         _ = try await server.engine.authenticationRequest(username: nil, source: "a")
         let error = await #expect(throws: CeremonyError.self) {
@@ -335,7 +350,7 @@ struct AnswerTests {
     @Test func theBudgetForgetsTheLeastRecentSource() async throws {
         let server = try TestServer {
             $0.limits.challengeBurst = 1
-            $0.limits.challengesPerSecond = 0.001
+            $0.limits.challengesPerMinute = 0
             $0.limits.countedSources = 4
         }
         for source in ["a", "b", "c", "d", "e"] {

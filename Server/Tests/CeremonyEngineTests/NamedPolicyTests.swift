@@ -129,7 +129,10 @@ struct NamedPolicyRequestTests {
                 named: name, metadata: metadata)
         }
         let named = policies
-        return try TestServer { $0.policies = named }
+        return try TestServer {
+            $0.policies = named
+            $0.limits.challengeBurst = 30
+        }
     }
 
     private enum Names {

@@ -308,7 +308,7 @@ struct SignInTests {
         #expect(claimed.state == .claimed)
     }
 
-    @Test func wrongTypedCodesUseABudgetUpAndLinksWorkOn() async throws {
+    @Test func wrongCodesUseABudgetUpAndRightOnesAreTakenPastIt() async throws {
         let server = try TestServer {
             $0.limits.guessBurst = 2
             $0.limits.guessesPerMinute = 2
@@ -321,13 +321,18 @@ struct SignInTests {
         for guess in ["AAAAA-AAAAA", "no token of ours at all"] {
             await #expect(throws: CeremonyError(.tokenUnknown)) { try await redeem(guess) }
         }
-        let refused = await #expect(throws: CeremonyError.self) { try await redeem(codes.typedCode) }
+        let refused = await #expect(throws: CeremonyError.self) { try await redeem("BBBBB-BBBBB") }
         #expect(refused?.code == .tooManyRequests && refused?.retryAfterSeconds == 30)
-        await #expect(throws: CeremonyError(.tooManyRequests)) { try await redeem("no token of ours at all") }
+        #expect(refused?.shortage?.setting == "guessesPerMinute" && refused?.shortage?.isNews == true)
+        let again = await #expect(throws: CeremonyError.self) { try await redeem("no token of ours at all") }
+        #expect(again?.code == .tooManyRequests && again?.shortage?.isNews == false)
         await #expect(throws: CeremonyError(.tokenUnknown)) { try await redeem("AAAAA-AAAAA", source: "b") }
         try await redeem(try TestPhone.token(other.qrContent))
-        server.clock.advance(.seconds(30))
         try await redeem(codes.typedCode)
+        // Known, and worth nothing any more: said as it is.
+        await #expect(throws: CeremonyError(.tokenAlreadyRedeemed)) { try await redeem(codes.typedCode) }
+        server.clock.advance(.seconds(30))
+        await #expect(throws: CeremonyError(.tokenUnknown)) { try await redeem("BBBBB-BBBBB") }
     }
 
     @Test func ofManyWrongCodesAtOnceNoMoreAreJudgedThanTheBudgetHas() async throws {

@@ -463,6 +463,16 @@ struct SettableLimitsTests {
         #expect(limits.codeBurst == Limits().codeBurst)
         let refusals = try SettableLimits.applied(["refusalBurst": 7, "refusalsPerMinute": 8])
         #expect(refusals.refusalBurst == 7 && refusals.refusalsPerMinute == 8)
+        let clients = try SettableLimits.applied([
+            "challengeBurst": 1, "challengesPerMinute": 2, "dispatchBurst": 3, "dispatchesPerMinute": 4,
+            "openDispatchBurst": 5, "openDispatchesPerMinute": 6, "personDispatchBurst": 7,
+            "personDispatchesPerMinute": 8, "unreadGuessBurst": 9, "unreadGuessesPerMinute": 10,
+        ])
+        #expect(clients.challengeBurst == 1 && clients.challengesPerMinute == 2)
+        #expect(clients.dispatchBurst == 3 && clients.dispatchesPerMinute == 4)
+        #expect(clients.openDispatchBurst == 5 && clients.openDispatchesPerMinute == 6)
+        #expect(clients.personDispatchBurst == 7 && clients.personDispatchesPerMinute == 8)
+        #expect(clients.unreadGuessBurst == 9 && clients.unreadGuessesPerMinute == 10)
         #expect(throws: CommandFailure.self) { try SettableLimits.applied(["signInBurst": 1_000_001]) }
     }
 

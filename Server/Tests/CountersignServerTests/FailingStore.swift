@@ -78,6 +78,10 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.createCeremony(ceremony, tokens: tokens, audit: audit)
     }
 
+    func ceremony(ofToken digest: [UInt8]) async throws -> (ceremony: CeremonyRecord, token: DispatchTokenRecord)? {
+        try await self.store.ceremony(ofToken: digest)
+    }
+
     func redeem(
         tokenDigest: [UInt8],
         judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange

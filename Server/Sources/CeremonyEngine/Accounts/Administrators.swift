@@ -7,7 +7,7 @@ public struct Administrators: Sendable {
     private let time: TimeSource
     private let random: RandomSource
     private let limits: Limits
-    private let guesses: SourceBudget
+    private let guesses: Budget
 
     /// Manages the administrators of a store.
     public init(
@@ -18,8 +18,9 @@ public struct Administrators: Sendable {
         self.time = time
         self.random = random
         self.limits = limits
-        self.guesses = SourceBudget(
-            burst: limits.guessBurst, perSecond: Double(limits.guessesPerMinute) / 60, sources: limits.countedSources)
+        self.guesses = Budget(
+            "guessesPerMinute", burst: limits.guessBurst, perMinute: limits.guessesPerMinute,
+            sources: limits.countedSources)
     }
 
     /// The secret of a new one-time link, in place of an earlier one; `nil` where an administrator exists.
@@ -37,8 +38,7 @@ public struct Administrators: Sendable {
     public func redeem(secret: String, source: String) async throws -> String {
         let now = self.time.now()
         // Counted before it is judged; a right one is given back.
-        try CeremonyError.throwShortage(
-            self.guesses.spend(source, at: now), "a source sends too many wrong secrets")
+        try CeremonyError.throwShortage(self.guesses.spend(source, at: now))
         let token = self.random.token()
         let administrator = AdministratorRecord(
             id: self.random.identifier(), tokenDigest: Sealing.digest(ofSecret: token), createdAt: now,

@@ -74,16 +74,16 @@ extension CeremonyEngine {
         _ judge: (_ isPastBudget: Bool) async throws -> Answer
     ) async throws -> Answer {
         guard let source else { return try await judge(false) }
-        let shortage = self.refusals.spend(source, at: self.time.now())
+        let shortage = self.budgets.refusals.spend(source, at: self.time.now())
         let answer: Answer
         do { answer = try await judge(shortage != nil) } catch {
-            if shortage == nil { self.refusals.refund(source) }
+            if shortage == nil { self.budgets.refusals.refund(source) }
             throw error
         }
         if [.ok, .accepted].contains(statusCode(answer)) {
-            if shortage == nil { self.refusals.refund(source) }
+            if shortage == nil { self.budgets.refusals.refund(source) }
         } else {
-            try CeremonyError.throwShortage(shortage, "a source sends too many answers that are refused")
+            try CeremonyError.throwShortage(shortage)
         }
         return answer
     }
@@ -131,7 +131,7 @@ extension CeremonyEngine {
                 record.clientErrorCode = context?.clientErrorCode
                 record.asmStatusCode = context?.asmStatusCode
                 var change = CeremonyChange()
-                if record.isUnclaimedSignIn { return change }
+                if record.isUnclaimed { return change }
                 change.audit = [
                     AuditEvent(
                         audit, at: now, accountID: record.accountID, ceremonyID: id,

@@ -10,8 +10,7 @@ extension CeremonyEngine {
     /// account that cannot authenticate, an account is invented, the same for the same name each time, so that the answer
     /// does not tell who has one. Throws `tooManyRequests` and `invalidRequest` (a name beyond its limits).
     public func authenticationRequest(username: String?, source: String) async throws -> ReturnUAFRequest {
-        try CeremonyError.throwShortage(
-            self.challenges.spend(source, at: self.time.now()), "a source asks for challenges too often")
+        try CeremonyError.throwShortage(self.budgets.challenges.spend(source, at: self.time.now()))
         return try await self.authenticationRequest(username: username, policy: nil)
     }
 

@@ -22,10 +22,11 @@ extension CeremonyEngine {
         if case .model(let aaid) = context.keys, self.metadata[aaid] == nil {
             throw CeremonyError(.invalidRequest, "a model that is not known")
         }
+        let now = self.time.now()
+        try self.budgets.countDispatch(of: client.id, subject: context.person, at: now)
         guard let accountID = try await self.subjects.accountID(context.person, client.id),
             try await self.store.account(id: accountID) != nil
         else { return DispatchAnswer(.userNotFound, dispatcher: request.dispatcher) }
-        let now = self.time.now()
         return try await self.offer(
             CeremonyRecord(
                 id: self.newIdentifier(), kind: .deregistration, clientID: client.id, accountID: accountID,

@@ -77,7 +77,10 @@ extension CeremonyEngine {
     ///
     /// A subject that the client was never told, or that does not exist, answers `userNotFound`. Throws
     /// `invalidRequest` for a context that is not understood, for a text that cannot be shown, and for a payment with
-    /// a field that is not acceptable, `forbidden` for a deregistration by a client that may not have keys deleted.
+    /// a field that is not acceptable, `forbidden` for a deregistration by a client that may not have keys deleted,
+    /// `tooManyRequests` for a client that has used up its budget.
+    ///
+    /// The audit trail begins with the phone that takes the token: what nobody redeems leaves nothing behind.
     public func dispatch(_ request: DispatchRequest, client: DispatchingClient) async throws -> DispatchAnswer {
         guard let channel = Self.channel(of: request.dispatcher) else {
             return DispatchAnswer(.dispatcherNotFound, dispatcher: request.dispatcher)
@@ -90,6 +93,8 @@ extension CeremonyEngine {
         }
         let context = try Context(request.context ?? [:], limits: self.limits)
         _ = try self.rules.value.policy(named: context.policy, for: .authentication)
+        let now = self.time.now()
+        try self.budgets.countDispatch(of: client.id, subject: context.subject, at: now)
         var accountID: String?
         if let subject = context.subject {
             guard let known = try await self.subjects.accountID(subject, client.id),
@@ -100,7 +105,6 @@ extension CeremonyEngine {
             }
             accountID = known
         }
-        let now = self.time.now()
         let expiresAt = now + self.limits.dispatchLifetime
         let ceremony = CeremonyRecord(
             id: self.newIdentifier(), kind: context.transaction == nil ? .authentication : .transaction,
@@ -119,10 +123,7 @@ extension CeremonyEngine {
     {
         let codes = DispatchCodes(expiresAt: ceremony.expiresAt, random: self.random, limits: self.limits)
         try await self.store.createCeremony(
-            ceremony, tokens: codes.records([channel], sealing: self.sealing),
-            audit: AuditEvent(
-                .dispatched, at: ceremony.createdAt, accountID: ceremony.accountID, ceremonyID: ceremony.id,
-                actor: ceremony.clientID, detail: dispatcher))
+            ceremony, tokens: codes.records([channel], sealing: self.sealing), audit: nil)
         var answer = DispatchAnswer(.dispatched, dispatcher: dispatcher)
         let token = channel == .link ? codes.linkToken : codes.qrToken
         let payload = try self.payload(token: token, kind: ceremony.kind)

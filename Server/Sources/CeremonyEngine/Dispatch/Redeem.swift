@@ -10,51 +10,51 @@ extension CeremonyEngine {
     /// operation, which uses nothing up), `tokenAlreadyRedeemed`, `tokenExpired`. The token of a deregistration deletes
     /// once, too; who shows it again is told what it deleted (decision 14).
     ///
-    /// `source` has a budget of unknown tokens; past it `tooManyRequests` is thrown in the place of `tokenUnknown`, and for
-    /// everything that could be a typed code. A token of a link or QR code cannot be guessed, and a right one is always
-    /// taken. Without a source nothing is counted.
+    /// `source` has a budget of tokens and codes that are worth nothing, and so has everybody together. Past either one
+    /// readers look it up, and only what can be redeemed reaches the writer; past the source's own, `tooManyRequests` is
+    /// thrown in the place of `tokenUnknown`. A right one is taken past any budget (threat model, Guessing). Without a
+    /// source nothing is counted.
     public func redeem(token: String, operation: UAF.Operation, source: String? = nil) async throws
         -> ReturnUAFRequest
     {
         let now = self.time.now()
-        let reason = "a source sends too many unknown tokens"
-        guard let source else { return try await self.redeem(token: token, operation: operation, at: now) }
-        // Counted before it is judged; what was no guess is given back.
-        let shortage = self.guesses.spend(source, at: now)
-        if DispatchCodes.isTyped(token, limits: self.limits) { try CeremonyError.throwShortage(shortage, reason) }
+        guard let source else {
+            return try await self.redeem(token: token, operation: operation, readsFirst: false, at: now)
+        }
+        // Counted before it is judged, and given back where it was right.
+        let shortage = self.budgets.guesses.spend(source, at: now)
+        let shortageOfAll = self.budgets.allGuesses.spend("", at: now)
         do {
-            let request = try await self.redeem(token: token, operation: operation, at: now)
-            if shortage == nil { self.guesses.refund(source) }
+            let request = try await self.redeem(
+                token: token, operation: operation, readsFirst: shortage != nil || shortageOfAll != nil, at: now)
+            if shortage == nil { self.budgets.guesses.refund(source) }
+            if shortageOfAll == nil { self.budgets.allGuesses.refund("") }
             return request
         } catch let error as CeremonyError where error.code == .tokenUnknown {
-            try CeremonyError.throwShortage(shortage, reason)
-            throw error
-        } catch {
-            if shortage == nil { self.guesses.refund(source) }
+            try CeremonyError.throwShortage(shortage)
             throw error
         }
     }
 
-    private func redeem(token: String, operation: UAF.Operation, at now: Timestamp) async throws -> ReturnUAFRequest {
+    private func redeem(token: String, operation: UAF.Operation, readsFirst: Bool, at now: Timestamp) async throws
+        -> ReturnUAFRequest
+    {
         let digest = DispatchCodes.digest(token, sealing: self.sealing, limits: self.limits)
+        if readsFirst {
+            guard let (record, token) = try await self.store.ceremony(ofToken: digest) else {
+                throw CeremonyError(.tokenUnknown)
+            }
+            try Self.checkRedeemable(record, token, operation, at: now)
+        }
         let redeemed: RedeemedCeremony?
         do {
             redeemed = try await self.store.redeem(tokenDigest: digest) { record, token in
-                guard record.kind.operation == operation else {
-                    throw CeremonyError(.tokenUnknown, "a token of another operation")
-                }
+                try Self.checkRedeemable(record, token, operation, at: now)
                 // What is gone stays gone: a phone that lost the answer is told again what it was.
                 if record.isCarriedOutDeregistration { return CeremonyChange() }
-                // A ceremony that ended without ever being claimed has only expired tokens.
-                if record.channel == nil, record.phase == .ended || now >= token.expiresAt || now >= record.expiresAt {
-                    throw CeremonyError(.tokenExpired)
-                }
-                if record.channel != nil { throw CeremonyError(.tokenAlreadyRedeemed) }
                 try self.handle(.redeem(token.channel), &record, at: now)
                 var change = try self.deregistration(&record, at: now)
-                if record.browserDigest != nil {
-                    change.audit.append(AuditEvent(.signInClaimed, at: now, ceremonyID: record.id))
-                }
+                change.audit.append(contentsOf: Self.claim(of: record, at: now))
                 return change
             }
         } catch is RefusedEvent {
@@ -63,6 +63,32 @@ extension CeremonyEngine {
         guard let redeemed else { throw CeremonyError(.tokenUnknown) }
         self.hub.wake(redeemed.ceremony.id)
         return try self.request(for: redeemed, at: now)
+    }
+
+    /// Throws `tokenUnknown`, `tokenExpired` and `tokenAlreadyRedeemed`.
+    private static func checkRedeemable(
+        _ record: CeremonyRecord, _ token: DispatchTokenRecord, _ operation: UAF.Operation, at now: Timestamp
+    ) throws(CeremonyError) {
+        guard record.kind.operation == operation else {
+            throw CeremonyError(.tokenUnknown, "a token of another operation")
+        }
+        if record.isCarriedOutDeregistration { return }
+        // A ceremony that ended without ever being claimed has only expired tokens.
+        if record.channel == nil, record.phase == .ended || now >= token.expiresAt || now >= record.expiresAt {
+            throw CeremonyError(.tokenExpired)
+        }
+        if record.channel != nil { throw CeremonyError(.tokenAlreadyRedeemed) }
+    }
+
+    /// The trail of what has left none before: a sign-in, and a client's dispatch, unless it is in the trail by itself.
+    private static func claim(of record: CeremonyRecord, at now: Timestamp) -> [AuditEvent] {
+        if record.browserDigest != nil { return [AuditEvent(.signInClaimed, at: now, ceremonyID: record.id)] }
+        guard let client = record.clientID, record.kind != .deregistration else { return [] }
+        return [
+            AuditEvent(
+                .dispatchClaimed, at: now, accountID: record.accountID, ceremonyID: record.id, actor: client,
+                detail: record.channel?.wireName)
+        ]
     }
 
     private func request(for redeemed: RedeemedCeremony, at now: Timestamp) throws -> ReturnUAFRequest {

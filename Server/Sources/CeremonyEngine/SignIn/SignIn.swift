@@ -144,7 +144,7 @@ extension CeremonyEngine {
     }
 
     private func spendCodes(of source: String, at now: Timestamp) throws {
-        try CeremonyError.throwShortage(self.codes.spend(source, at: now), "a source asks for codes too often")
+        try CeremonyError.throwShortage(self.budgets.codes.spend(source, at: now))
     }
 
     private func renew(_ record: CeremonyRecord, source: String, at now: Timestamp) async throws -> SignInView {

@@ -44,7 +44,7 @@ extension CeremonyEngine {
             var change = CeremonyChange()
             // Keys that nobody confirmed.
             if record.kind == .registration { change.deviceFate = .discard }
-            if !record.isUnclaimedSignIn {
+            if !record.isUnclaimed {
                 change.audit = [AuditEvent(.expired, at: now, accountID: record.accountID, ceremonyID: id)]
             }
             return change
@@ -54,7 +54,7 @@ extension CeremonyEngine {
 }
 
 extension CeremonyRecord {
-    /// Whether it is a sign-in that no phone has taken up. Anybody can begin these without end, and the trail is kept for
-    /// ever: it begins with the phone.
-    var isUnclaimedSignIn: Bool { self.browserDigest != nil && self.channel == nil }
+    /// Whether it is a sign-in or a dispatch that no phone has taken up. Browsers begin these without end, and so does a
+    /// client that means harm or is in error; the trail is kept for ever: it begins with the phone.
+    var isUnclaimed: Bool { self.channel == nil && (self.browserDigest != nil || self.clientID != nil) }
 }

@@ -16,12 +16,18 @@ enum SettableLimits {
         "sessionLifetime": \.sessionLifetime,
     ]
 
-    /// What one source of public requests may do.
+    /// What one source of public requests, and one client, may do.
     private static let budgets: [String: any WritableKeyPath<Limits, Int> & Sendable] = [
-        "answerBytes": \.answerBytes, "challengeBurst": \.challengeBurst, "channelsPerSource": \.channelsPerSource,
-        "connectionsPerSource": \.connectionsPerSource, "codeBurst": \.codeBurst, "codesPerMinute": \.codesPerMinute,
-        "guessBurst": \.guessBurst, "guessesPerMinute": \.guessesPerMinute, "refusalBurst": \.refusalBurst,
+        "answerBytes": \.answerBytes, "channelsPerSource": \.channelsPerSource,
+        "connectionsPerSource": \.connectionsPerSource,
+        "challengeBurst": \.challengeBurst, "challengesPerMinute": \.challengesPerMinute, "codeBurst": \.codeBurst,
+        "codesPerMinute": \.codesPerMinute, "dispatchBurst": \.dispatchBurst,
+        "dispatchesPerMinute": \.dispatchesPerMinute, "guessBurst": \.guessBurst,
+        "guessesPerMinute": \.guessesPerMinute, "openDispatchBurst": \.openDispatchBurst,
+        "openDispatchesPerMinute": \.openDispatchesPerMinute, "personDispatchBurst": \.personDispatchBurst,
+        "personDispatchesPerMinute": \.personDispatchesPerMinute, "refusalBurst": \.refusalBurst,
         "refusalsPerMinute": \.refusalsPerMinute, "signInBurst": \.signInBurst, "signInsPerMinute": \.signInsPerMinute,
+        "unreadGuessBurst": \.unreadGuessBurst, "unreadGuessesPerMinute": \.unreadGuessesPerMinute,
     ]
 
     /// The largest budget: past it there is none.

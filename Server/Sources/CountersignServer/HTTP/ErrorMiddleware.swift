@@ -24,7 +24,9 @@ struct ErrorMiddleware: RouterMiddleware {
     func problem(_ error: any Error, _ context: ServerContext) -> Problem {
         switch error {
         case let problem as Problem: return problem
-        case let error as CeremonyError: return self.problem(error)
+        case let error as CeremonyError:
+            if let shortage = error.shortage { context.log(shortage) }
+            return self.problem(error)
         case let error as JSONError:
             return Problem(
                 .badRequest, "malformed-body", "The body is not the JSON that is asked for: \(error.reason).")
@@ -59,7 +61,7 @@ struct ErrorMiddleware: RouterMiddleware {
             case .notFound: (.notFound, "There is no such thing.")
             case .conflict: (.conflict, "The name is taken.")
             case .wrongBrowser: (.forbidden, "This browser did not start the sign-in.")
-            case .tooManyRequests: (.tooManyRequests, "Too many requests from this address.")
+            case .tooManyRequests: (.tooManyRequests, error.shortage?.remedy ?? "Too many requests.")
             case .wrongNumber: (.unprocessableContent, "That is not the number. The activation has ended.")
             case .wrongState: (.conflict, "Nothing waits for this now.")
             case .forbidden: (.forbidden, "This is not allowed to this client.")
@@ -67,5 +69,15 @@ struct ErrorMiddleware: RouterMiddleware {
             default: (.badRequest, error.reason)
             }
         return Problem(status, error.code.name, detail, headers: headers)
+    }
+}
+
+extension ServerContext {
+    /// Says which setting a caller has run into, and which client it was, unless the log was told a moment ago.
+    func log(_ shortage: Shortage) {
+        guard shortage.isNews else { return }
+        var metadata: Logger.Metadata = ["setting": "\(shortage.setting)"]
+        metadata["client"] = shortage.clientID.map { "\($0)" }
+        self.logger.warning("A budget is used up: requests are refused until it comes back", metadata: metadata)
     }
 }

@@ -48,8 +48,10 @@ struct AuthorizationRoutes: Sendable {
             self.trace?.record(.authorizationRequested, trace: request.trace)
             return .seeOther("/sign-in?request=\(id)", headers: HTTPFields([self.cookies.set(browser)]))
         case .redirect(let location): return .seeOther(location)
-        case .tooMany(let seconds):
-            throw Problem(.tooManyRequests, "too-many-requests", headers: [.retryAfter: String(seconds)])
+        case .tooMany(let shortage):
+            context.log(shortage)
+            throw Problem(
+                .tooManyRequests, "too-many-requests", headers: [.retryAfter: String(shortage.retryAfterSeconds)])
         case .page(let error): return self.answers.error(error, context)
         }
     }

@@ -1,5 +1,5 @@
 public import OAuth
-import Store
+public import Store
 public import _Primitives
 
 /// What to do with a browser that came with an authorization request.
@@ -9,7 +9,7 @@ public enum AuthorizationAnswer: Sendable, Equatable {
     /// Send the browser to the client (status 303).
     case redirect(String)
     /// Show a page that asks to come back: the source has begun too many sign-ins.
-    case tooMany(retryAfterSeconds: Int)
+    case tooMany(Shortage)
     /// Show an error page. The browser must not be sent anywhere: the address it would go to is not to be trusted.
     case page(OAuthError)
 }
@@ -72,7 +72,7 @@ extension OpenIDProvider {
             }
             guard !checked.isSilent else { throw OAuthError(.loginRequired, "The person has to sign in.") }
             let now = self.time.now()
-            if let seconds = self.signIns.spend(source, at: now) { return .tooMany(retryAfterSeconds: seconds) }
+            if let shortage = self.signIns.spend(source, at: now) { return .tooMany(shortage) }
             let request = AuthorizationRequestRecord(
                 id: self.random.identifier(), browserDigest: browser.digest, client: client.id,
                 redirectURI: reply.redirectURI.text, scope: checked.scope.description, state: reply.state,

@@ -26,23 +26,19 @@ extension SQLiteDatabase: CeremonyStore {
         }
     }
 
+    public func ceremony(ofToken digest: [UInt8]) async throws -> (
+        ceremony: CeremonyRecord, token: DispatchTokenRecord
+    )? {
+        try await self.read { [sealing] db in try db.ceremony(ofToken: digest, sealing) }
+    }
+
     public func redeem(
         tokenDigest: [UInt8],
         judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange
     ) async throws -> RedeemedCeremony? {
         try await self.step { [sealing] db in
-            let found = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT \(CeremonyRecord.columns), dispatch_token.channel, dispatch_token.expires_at
-                        FROM dispatch_token JOIN ceremony ON ceremony.id = ceremony_id WHERE digest = ?
-                        """), arguments: [tokenDigest.blob])
-            guard let found else { return nil }
-            guard let channel = CeremonyRecord.Channel(rawValue: try found.integer(22)) else {
-                throw StoreError(.corrupt, "a token of an unknown channel")
-            }
-            let token = DispatchTokenRecord(digest: tokenDigest, channel: channel, expiresAt: try found.moment(23))
-            var ceremony = try CeremonyRecord(found, sealing)
+            guard let (found, token) = try db.ceremony(ofToken: tokenDigest, sealing) else { return nil }
+            var ceremony = found
             let change = try judge(&ceremony, token)
             try db.update(ceremony)
             try db.apply(change, to: ceremony, at: ceremony.changedAt, sealing)
@@ -55,7 +51,8 @@ extension SQLiteDatabase: CeremonyStore {
                     deregistered: try db.deregistered(ceremonyID: ceremony.id))
             }
             return RedeemedCeremony(
-                ceremony: ceremony, account: try db.account(id: accountID, sealing),
+                ceremony: ceremony,
+                account: ceremony.kind == .registration ? try db.account(id: accountID, sealing) : nil,
                 credentials: try db.credentials(accountID: accountID, sealing).filter(\.isActive))
         }
     }

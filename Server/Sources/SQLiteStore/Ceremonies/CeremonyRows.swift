@@ -154,6 +154,25 @@ extension Database {
         ).map { try CeremonyRecord($0, sealing) }
     }
 
+    /// The ceremony of a token, and the token.
+    func ceremony(ofToken digest: [UInt8], _ sealing: Sealing) throws -> (CeremonyRecord, DispatchTokenRecord)? {
+        try Row.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT \(CeremonyRecord.columns), dispatch_token.channel, dispatch_token.expires_at
+                    FROM dispatch_token JOIN ceremony ON ceremony.id = ceremony_id WHERE digest = ?
+                    """), arguments: [digest.blob]
+        ).map { row in
+            guard let channel = CeremonyRecord.Channel(rawValue: try row.integer(22)) else {
+                throw StoreError(.corrupt, "a token of an unknown channel")
+            }
+            return (
+                try CeremonyRecord(row, sealing),
+                DispatchTokenRecord(digest: digest, channel: channel, expiresAt: try row.moment(23))
+            )
+        }
+    }
+
     func insert(_ tokens: [DispatchTokenRecord], ceremonyID: String) throws {
         let statement = try self.cachedStatement(sql: "INSERT INTO dispatch_token VALUES (?, ?, ?, ?)")
         for token in tokens {

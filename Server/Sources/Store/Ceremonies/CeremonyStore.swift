@@ -91,9 +91,9 @@ public struct AnsweredChallenge: Sendable, Equatable {
 public struct RedeemedCeremony: Sendable, Equatable {
     /// The ceremony after the step.
     public var ceremony: CeremonyRecord
-    /// The account where the ceremony is about a known one.
+    /// The account that a registration is for; `nil` for every other kind.
     public var account: AccountRecord?
-    /// That account's active keys.
+    /// The active keys of the ceremony's account, where it is about a known one.
     public var credentials: [CredentialRecord]
     /// The keys that the redemption of a deregistration has deleted, this one or the first, the newest key first.
     public var deregistered: [CredentialSelection.Name]
@@ -123,6 +123,10 @@ public protocol CeremonyStore: Sendable {
     /// cancelled unless it has ended, and its tokens expire. Throws `conflict` where that earlier one was started by
     /// another browser: nobody takes over what somebody else has begun.
     func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent?) async throws
+
+    /// The ceremony of a token as it is, and the token; `nil` where no ceremony has that token. A reader's work: nothing
+    /// waits for the writer.
+    func ceremony(ofToken digest: [UInt8]) async throws -> (ceremony: CeremonyRecord, token: DispatchTokenRecord)?
 
     /// Finds the ceremony of a token, lets `judge` decide with the token at hand, and writes the row and the change.
     /// `nil` where no ceremony has that token.

@@ -6,7 +6,7 @@ import Logging
 import Testing
 
 /// Hands on what a server logs.
-private struct HandedLog: LogHandler {
+struct HandedLog: LogHandler {
     let lines: AsyncStream<LogEvent>.Continuation
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level = .info

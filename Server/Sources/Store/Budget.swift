@@ -1,0 +1,46 @@
+public import _Primitives
+
+/// What of a budget has run out, for the one who asked and for the operator's log.
+public struct Shortage: Hashable, Sendable {
+    /// The setting by which an operator raises the budget, as `--limits` takes it.
+    public let setting: String
+    /// The client whose budget it is; `nil` where it is a network's.
+    public let clientID: String?
+    /// After how many seconds there is something again; an hour at most.
+    public let retryAfterSeconds: Int
+    /// What whoever asked can do.
+    public let remedy: String
+    /// Whether the log has not been told of this setting, and of this client, for a minute.
+    public let isNews: Bool
+}
+
+/// A budget of sources together with its name, so that whoever runs out of it can be told which one it is.
+public struct Budget: Sendable {
+    private let setting: String
+    private let remedy: String
+    private let sources: SourceBudget
+    private let news: SourceBudget
+
+    /// The budget of at most `sources` sources, by the name of the setting that raises it: `burst` at once, and so many a
+    /// minute after that.
+    public init(
+        _ setting: String, burst: Int, perMinute: Int, sources: Int,
+        remedy: String = "Too many requests from this address."
+    ) {
+        self.setting = setting
+        self.remedy = remedy
+        self.sources = SourceBudget(burst: burst, perSecond: Double(perMinute) / 60, sources: sources)
+        self.news = SourceBudget(burst: 1, perSecond: 1.0 / 60, sources: sources)
+    }
+
+    /// Spends one of a source's budget; where nothing is left, says so and spends nothing. The source is one of `client`'s.
+    public func spend(_ source: String, of client: String? = nil, at now: Timestamp) -> Shortage? {
+        guard let seconds = self.sources.spend(source, at: now) else { return nil }
+        return Shortage(
+            setting: self.setting, clientID: client, retryAfterSeconds: seconds, remedy: self.remedy,
+            isNews: self.news.spend(client ?? "", at: now) == nil)
+    }
+
+    /// Gives one back (``SourceBudget/refund(_:)``).
+    public func refund(_ source: String) { self.sources.refund(source) }
+}
