@@ -19,7 +19,7 @@ struct BankCommand: AsyncParsableCommand {
         abstract: "An example bank: sign in with a phone, confirm transfers on it.",
         discussion: """
             The client secret is read from BANK_CLIENT_SECRET or from the file that --client-secret-file names; it is \
-            never an argument.
+            never an argument. The bank verifies ES256: it is registered with --id-token-signed-response-alg ES256.
 
             Exit codes: 0 ended by a signal, 1 failed, 2 usage.
             """)

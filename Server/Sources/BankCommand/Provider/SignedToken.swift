@@ -52,7 +52,11 @@ struct UnverifiedToken {
 
     /// The claims, once the signature verifies: ES256 and nothing else (RFC 8725, section 3.1).
     func claims<Claims: Decodable>(_ type: Claims.Type, keys: KeySet) throws -> Claims {
-        guard self.header.alg == "ES256", self.header.crit == nil, let key = keys.signingKey(id: self.header.kid),
+        guard self.header.alg == "ES256" else {
+            throw ProviderError.refused(
+                "a token is not signed with ES256: register the bank with --id-token-signed-response-alg ES256")
+        }
+        guard self.header.crit == nil, let key = keys.signingKey(id: self.header.kid),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: self.signature),
             key.isValidSignature(signature, for: self.signed)
         else { throw ProviderError.refused("a token's signature does not verify") }
