@@ -76,6 +76,7 @@ public enum DisplayText {
         for label in name.split(separator: ".", omittingEmptySubsequences: false) {
             guard label.unicodeScalars.count <= Self.hostLimits.label else { return nil }
             let isASCII = label.utf8.allSatisfy { $0 < 0x80 }
+            // A name is shown as people write it, in lower case; nothing is compared.
             let shown = isASCII ? String(label) : "xn--" + Punycode.encode(label.lowercased())
             guard shown.utf8.count <= Self.hostLimits.label else { return nil }
             labels.append(shown)

@@ -28,7 +28,7 @@ public struct OutOfBandPayload: Hashable, Sendable {
             guard (1...256).contains(token.utf8.count), token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
                 throw OutOfBandPayloadError(.malformedPayload, "token is empty, too long or not visible ASCII")
             }
-            let scheme = redeemUrl.scheme?.lowercased()
+            let scheme = redeemUrl.scheme?.asciiLowercased
             guard scheme == "https" || scheme == "http", let host = redeemUrl.host(), !host.isEmpty,
                 redeemUrl.user() == nil, redeemUrl.password() == nil, redeemUrl.fragment() == nil,
                 redeemUrl.absoluteString.utf8.count <= 2048
@@ -180,9 +180,10 @@ extension OutOfBandPayload {
         } catch {
             throw OutOfBandPayloadError(reading: error)
         }
-        guard let redeemUrl = URL(string: address, encodingInvalidCharacters: false) else {
-            throw OutOfBandPayloadError(.malformedPayload, "redeem_url is no address")
-        }
+        // A letter outside ASCII would be folded into another host by who makes the address of it.
+        guard address.utf8.allSatisfy({ $0 < 0x80 }), address.utf8.count <= 2048,
+            let redeemUrl = URL(string: address, encodingInvalidCharacters: false)
+        else { throw OutOfBandPayloadError(.malformedPayload, "redeem_url is no address") }
         attributes["token"] = nil
         attributes["redeem_url"] = nil
         try self.init(redeemData: RedeemData(token: token, redeemUrl: redeemUrl), attributes: attributes)
@@ -227,12 +228,12 @@ extension OutOfBandPayload {
 extension OutOfBandPayload {
     public static func == (left: Self, right: Self) -> Bool {
         left.contentType == right.contentType && left.version == right.version && left.redeemData == right.redeemData
-            && left.data == right.data
+            && left.data.map(ExactText.init) == right.data.map(ExactText.init)
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(self.redeemData)
-        hasher.combine(self.data)
+        hasher.combine(self.data.map(ExactText.init))
     }
 }
 

@@ -21,6 +21,7 @@ public struct TransactionText: Hashable, Sendable, CustomStringConvertible {
     ///
     /// Throws ``TransactionTextError``: `empty`, `tooLong`, `forbiddenCharacter`.
     public init(normalizing text: String, maximumLength: Int = Self.maximumLength) throws(TransactionTextError) {
+        try Self.check(text, against: 4 * maximumLength)
         let lines = text.replacingOccurrences(of: "\r\n", with: "\n").replacingOccurrences(of: "\r", with: "\n")
         try self.init(checking: lines.precomposedStringWithCanonicalMapping, maximumLength: maximumLength)
     }
@@ -32,11 +33,20 @@ public struct TransactionText: Hashable, Sendable, CustomStringConvertible {
         throws(TransactionTextError)
     {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw TransactionTextError(.notUTF8) }
+        try Self.check(text, against: maximumLength)
         // Strings compare by canonical equivalence; here the very scalars count.
         guard text.unicodeScalars.elementsEqual(text.precomposedStringWithCanonicalMapping.unicodeScalars) else {
             throw TransactionTextError(.notNormalized)
         }
         try self.init(checking: text, maximumLength: maximumLength)
+    }
+
+    /// Bounds a text before it is brought into its normal form, which takes the square of a run of combining marks. No
+    /// composed character stands for more than four.
+    private static func check(_ text: String, against maximumLength: Int) throws(TransactionTextError) {
+        guard text.utf8.count <= 4 * maximumLength, text.unicodeScalars.count <= maximumLength else {
+            throw TransactionTextError(.tooLong, "\(text.utf8.count) bytes")
+        }
     }
 
     private init(checking text: String, maximumLength: Int) throws(TransactionTextError) {

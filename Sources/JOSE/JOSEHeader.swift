@@ -44,12 +44,12 @@ public struct JOSEHeader: Hashable, Sendable {
     /// out (RFC 7515, section 4.1.9).
     public func hasType(_ type: String) -> Bool {
         guard let own = self.type else { return false }
-        return Self.fullType(own) == Self.fullType(type)
+        return Self.fullType(own).hasSameBytes(as: Self.fullType(type))
     }
 
     private static func fullType(_ type: String) -> String {
-        let lowered = type.lowercased()
-        return lowered.contains("/") ? lowered : "application/\(lowered)"
+        let lowered = type.asciiLowercased
+        return lowered.utf8.contains(UInt8(ascii: "/")) ? lowered : "application/\(lowered)"
     }
 }
 

@@ -238,7 +238,7 @@ public struct JWKSet: Hashable, Sendable {
             for member in members {
                 guard case .object(let json) = member else { throw JOSEError(.malformed, "a key is not an object") }
                 guard let key = try? JWK(json: json) else { continue }
-                if let name = key.keyID, keys.contains(where: { $0.keyID == name }) {
+                if let name = key.keyID, keys.contains(where: { $0.keyID?.hasSameBytes(as: name) == true }) {
                     throw JOSEError(.malformed, "two keys of one name")
                 }
                 keys.append(key)
@@ -254,7 +254,7 @@ public struct JWKSet: Hashable, Sendable {
     }
 
     /// The key of that name.
-    public subscript(keyID: String) -> JWK? { self.keys.first { $0.keyID == keyID } }
+    public subscript(keyID: String) -> JWK? { self.keys.first { $0.keyID?.hasSameBytes(as: keyID) == true } }
 
     /// The JSON form of the public parts. Octet sequences are left out.
     public var publicJSON: JSONObject { ["keys": .array(self.keys.compactMap { $0.publicJSON.map(JSON.object) })] }

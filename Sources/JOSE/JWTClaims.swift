@@ -55,9 +55,9 @@ public struct JWTClaims: Hashable, Sendable {
         throws(JOSEError)
     {
         guard let own = self.issuer else { throw JOSEError(.missingClaim, "iss") }
-        guard own == issuer else { throw JOSEError(.wrongIssuer, "iss") }
+        guard own.hasSameBytes(as: issuer) else { throw JOSEError(.wrongIssuer, "iss") }
         guard !self.audience.isEmpty else { throw JOSEError(.missingClaim, "aud") }
-        guard self.audience.contains(audience) else { throw JOSEError(.wrongAudience, "aud") }
+        guard self.audience.containsBytes(of: audience) else { throw JOSEError(.wrongAudience, "aud") }
         guard let expiration = self.expiration else { throw JOSEError(.missingClaim, "exp") }
         let now = time.now()
         guard now < expiration + skew else { throw JOSEError(.expired, "exp") }

@@ -57,7 +57,7 @@ public struct ClientCredentials: Sendable, CustomStringConvertible {
                 throw OAuthError(.invalidRequest, "The client authenticates in two ways.")
             }
             try self.init(basic: header)
-            if let named = parameters["client_id"], named != self.clientID {
+            if let named = parameters["client_id"], !named.hasSameBytes(as: self.clientID) {
                 throw OAuthError(.invalidRequest, "The client_id is not the authenticated client.")
             }
         } else {
@@ -100,7 +100,7 @@ public struct BearerToken: Sendable, CustomStringConvertible {
 /// What follows the scheme's name and one space or more: visible characters without a space.
 private func authorizationValue(_ header: String, scheme: String) -> Substring? {
     let parts = header.split(separator: " ", omittingEmptySubsequences: true)
-    guard parts.count == 2, parts[0].lowercased() == scheme,
+    guard parts.count == 2, parts[0].asciiLowercased == scheme,
         parts[1].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
     else { return nil }
     return parts[1]

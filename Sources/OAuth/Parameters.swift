@@ -1,7 +1,10 @@
+import _Primitives
+
 /// The parameters of an OAuth request, from a query or an `application/x-www-form-urlencoded` body.
 ///
 /// Read strictly (RFC 6749, sections 3.1, 3.2 and appendix B): percent signs are followed by two hexadecimal digits, the
-/// result is UTF-8 without control characters, no name occurs twice, and a parameter without a value counts as left out.
+/// result is UTF-8 without control characters and no more combining marks in a row than a text has, no name occurs twice
+/// (names are the same when their bytes are), and a parameter without a value counts as left out.
 public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     /// How much is taken before it is refused.
     public struct Limits: Sendable {
@@ -40,7 +43,7 @@ public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         guard text.utf8.count <= limits.bytes else {
             throw OAuthError(.invalidRequest, "The request is too long.", detail: "\(text.utf8.count) bytes")
         }
-        var seen: Set<String> = []
+        var seen: Set<ExactText> = []
         for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
             let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
             let name = try FormEncoding.decode(pair[..<equals])
@@ -48,7 +51,7 @@ public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
             guard !name.isEmpty else {
                 throw OAuthError(.invalidRequest, "A parameter has no name.")
             }
-            guard seen.insert(name).inserted else {
+            guard seen.insert(ExactText(name)).inserted else {
                 throw OAuthError(.invalidRequest, "A parameter occurs twice.", detail: String(name.prefix(64)))
             }
             guard seen.count <= limits.count else {
@@ -59,7 +62,7 @@ public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// The value of a parameter; `nil` where it was left out or empty.
-    public subscript(name: String) -> String? { self.members.first { $0.name == name }?.value }
+    public subscript(name: String) -> String? { self.members.first { $0.name.hasSameBytes(as: name) }?.value }
 
     /// The value of a parameter that must be there. Throws ``OAuthError`` `invalid_request`.
     public func required(_ name: String) throws(OAuthError) -> String {
@@ -73,13 +76,15 @@ public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     }
 
     public static func == (left: Self, right: Self) -> Bool {
-        left.members.elementsEqual(right.members) { $0.name == $1.name && $0.value == $1.value }
+        left.members.elementsEqual(right.members) {
+            $0.name.hasSameBytes(as: $1.name) && $0.value.hasSameBytes(as: $1.value)
+        }
     }
 
     public func hash(into hasher: inout Hasher) {
         for member in self.members {
-            hasher.combine(member.name)
-            hasher.combine(member.value)
+            member.name.hashBytes(into: &hasher)
+            member.value.hashBytes(into: &hasher)
         }
     }
 }
@@ -108,6 +113,9 @@ enum FormEncoding {
         }
         guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }) else {
             throw OAuthError(.invalidRequest, "A parameter has a control character.")
+        }
+        guard text.isStreamSafe else {
+            throw OAuthError(.invalidRequest, "A parameter has more combining marks in a row than a text has.")
         }
         return text
     }

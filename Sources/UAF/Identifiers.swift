@@ -59,7 +59,7 @@ public struct KeyID: Hashable, Sendable, CustomStringConvertible {
 
 /// What calls the UAF client: a web origin or an app, 1 to 512 characters (§7.1).
 ///
-/// Compared exactly. Origins are to be in their normal form (lower-case host, no default port, no path).
+/// Compared by its bytes. Origins are to be in their normal form (lower-case host, no default port, no path).
 public struct FacetID: Hashable, Sendable, CustomStringConvertible {
     /// The identifier as text.
     public let text: String
@@ -78,6 +78,8 @@ public struct FacetID: Hashable, Sendable, CustomStringConvertible {
     public static let unknown = FacetID(uncheckedText: "")
 
     public var description: String { self.text }
+    public static func == (left: Self, right: Self) -> Bool { left.text.hasSameBytes(as: right.text) }
+    public func hash(into hasher: inout Hasher) { self.text.hashBytes(into: &hasher) }
 }
 
 /// A version of the protocol, the ASM or a product: major first, then minor (§2.1).

@@ -1,4 +1,6 @@
 /// A JSON value as this product reads it: without null, members in the order they came (RFC 8259).
+///
+/// Texts, and the names of members, are the same when their bytes of UTF-8 are.
 public enum JSON: Hashable, Sendable {
     /// A text.
     case string(String)
@@ -12,9 +14,32 @@ public enum JSON: Hashable, Sendable {
     case array([JSON])
     /// Named members.
     case object(JSONObject)
+
+    public static func == (left: Self, right: Self) -> Bool {
+        switch (left, right) {
+        case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
+        case (.integer(let left), .integer(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.bool(let left), .bool(let right)): left == right
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .string(let text): text.hashBytes(into: &hasher)
+        case .integer(let number): hasher.combine(number)
+        case .number(let number): hasher.combine(number)
+        case .bool(let flag): hasher.combine(flag)
+        case .array(let values): hasher.combine(values)
+        case .object(let object): hasher.combine(object)
+        }
+    }
 }
 
-/// A JSON object. No member name occurs twice; the order is kept.
+/// A JSON object. No member name occurs twice, each told by its bytes; the order is kept.
 public struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     /// The members in the order they came.
     public private(set) var members: [(name: String, value: JSON)]
@@ -35,9 +60,9 @@ public struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// The member of that name. Setting `nil` removes it.
     public subscript(name: String) -> JSON? {
-        get { self.members.first { $0.name == name }?.value }
+        get { self.members.first { $0.name.hasSameBytes(as: name) }?.value }
         set {
-            if let index = self.members.firstIndex(where: { $0.name == name }) {
+            if let index = self.members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) {
                 if let newValue { self.members[index].value = newValue } else { self.members.remove(at: index) }
             } else if let newValue {
                 self.members.append((name, newValue))
@@ -47,15 +72,22 @@ public struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// Whether both have the same members, in any order.
     public static func == (left: Self, right: Self) -> Bool {
-        left.members.count == right.members.count && left.members.allSatisfy { right[$0.name] == $0.value }
+        guard left.members.count == right.members.count else { return false }
+        return left.sortedMembers.elementsEqual(right.sortedMembers) { $0.name == $1.name && $0.value == $1.value }
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(self.members.count)
-        for member in self.members.sorted(by: { $0.name < $1.name }) {
+        for member in self.sortedMembers {
             hasher.combine(member.name)
             hasher.combine(member.value)
         }
+    }
+
+    /// The members in the order of their names' bytes, so that comparing two objects of many members takes no square of
+    /// them.
+    private var sortedMembers: [(name: ExactText, value: JSON)] {
+        self.members.map { (ExactText($0.name), $0.value) }.sorted { $0.name < $1.name }
     }
 }
 
@@ -71,7 +103,7 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let null = Self(base: .null)
         /// A member name that occurs twice in one object.
         public static let duplicateName = Self(base: .duplicateName)
-        /// More bytes or values than the reader's limit.
+        /// More bytes or values than the reader's limit, a longer name, or more combining marks in a row.
         public static let tooLarge = Self(base: .tooLarge)
         /// Nested more deeply than the reader's limit.
         public static let tooDeep = Self(base: .tooDeep)

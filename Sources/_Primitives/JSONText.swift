@@ -6,6 +6,8 @@ public struct JSONLimits: Sendable {
     public var depth: Int
     /// How many values there may be in all, members' values included.
     public var values: Int
+    /// The longest name of a member, in bytes of UTF-8: longer than any name of a message or of a registered claim.
+    public static let nameBytes = 256
 
     /// The defaults: 64 KiB, 16 levels and 10,000 values, wide enough for every message of the product.
     public init(bytes: Int = 65_536, depth: Int = 16, values: Int = 10_000) {
@@ -100,13 +102,14 @@ extension JSON {
     }
 }
 
-/// The names of one object's members so far. Few are compared one by one, which costs less than hashing them.
+/// The names of one object's members so far, told by their bytes. Few are compared one by one, which costs less than
+/// hashing them.
 private struct MemberNames {
-    private var few: [String] = []
-    private var many: Set<String> = []
+    private var few: [ExactText] = []
+    private var many: Set<ExactText> = []
 
     /// Whether the name is new.
-    mutating func insert(_ name: String) -> Bool {
+    mutating func insert(_ name: ExactText) -> Bool {
         guard self.many.isEmpty else { return self.many.insert(name).inserted }
         guard !self.few.contains(name) else { return false }
         self.few.append(name)
@@ -186,8 +189,10 @@ private struct JSONReader {
                 throw self.malformed("a member's name is missing")
             }
             let name = try self.readString()
-            // A string's equality is Unicode's canonical equivalence: two spellings of one name are one name.
-            guard names.insert(name) else { throw JSONError(.duplicateName, "at byte \(self.position)") }
+            guard name.utf8.count <= JSONLimits.nameBytes else {
+                throw JSONError(.tooLarge, "a member's name of \(name.utf8.count) bytes")
+            }
+            guard names.insert(ExactText(name)) else { throw JSONError(.duplicateName, "at byte \(self.position)") }
             self.skipWhitespace()
             guard self.take(":") else { throw self.malformed("a colon is missing") }
             members.append((name, try self.readValue(depth: depth)))
@@ -228,6 +233,11 @@ private struct JSONReader {
                     text.isEmpty
                     ? String(validating: self.bytes[run], as: UTF8.self) : String(validating: text, as: UTF8.self)
                 guard let string else { throw self.malformed("not UTF-8") }
+                // Whoever compares or normalises the text later pays for its length, and not for the square of it.
+                guard string.isStreamSafe else {
+                    throw JSONError(
+                        .tooLarge, "more combining marks in a row than a text has, at byte \(self.position)")
+                }
                 return string
             case UInt8(ascii: "\\"):
                 text += self.bytes[run]

@@ -119,6 +119,9 @@ struct OutOfBandPayloadTests {
             text(address: "ftp://id.example.com/x"), text(address: "javascript:alert(1)"), text(address: "https://"),
             text(address: "https://user@id.example.com/"), text(address: "https://u:p@id.example.com/"),
             text(address: "https://id.example.com/#part"),
+            // Letters outside ASCII, of which a reader could make another host.
+            text(address: "https://ban\u{212A}.example/"), text(address: "https://\u{FF41}.example/"),
+            text(address: "https://id.example.com/\u{E9}"),
             text(address: "https://id.example.com/" + String(repeating: "x", count: 2048)),
             text(contentType: "text/plain"), text(contentType: ""),
             text(further: #","token":"twice""#), text(further: #","x":null"#),

@@ -62,6 +62,16 @@ struct TransactionTextTests {
         }
     }
 
+    @Test("bounds a text before it is brought into its normal form, in characters and in bytes")
+    func boundsBeforeNormalizing() throws {
+        // Four characters that become one are within the bound, as they are one for who reads them.
+        let composed = String(repeating: "\u{3B1}\u{313}\u{300}\u{345}", count: 200)
+        #expect(try TransactionText(normalizing: composed).text.unicodeScalars.count == 200)
+        let marks = "e" + String(repeating: "\u{301}\u{323}", count: 30_000)
+        #expect(throws: TransactionTextError(.tooLong)) { try TransactionText(normalizing: marks) }
+        #expect(throws: TransactionTextError(.tooLong)) { try TransactionText(received: marks.utf8) }
+    }
+
     @Test("never shows the text in a description")
     func describesTheLengthAlone() throws {
         let text = try TransactionText(normalizing: "to Eve")

@@ -34,6 +34,20 @@ struct JWTClaimsTests {
         }
     }
 
+    @Test(
+        "RFC 7519, section 4.1: issuer and audience are the same where their bytes are",
+        arguments: [("K", "\u{212A}"), (";", "\u{37E}"), ("\u{E9}", "e\u{301}")])
+    func namesAreBytes(name: String, other: String) throws {
+        let claims = try Self.claims(#"{"iss":"i\#(name)","aud":"a\#(name)","exp":100}"#)
+        try claims.check(issuer: "i\(name)", audience: "a\(name)", at: Self.time(50))
+        #expect(throws: JOSEError(.wrongIssuer, "")) {
+            try claims.check(issuer: "i\(other)", audience: "a\(name)", at: Self.time(50))
+        }
+        #expect(throws: JOSEError(.wrongAudience, "")) {
+            try claims.check(issuer: "i\(name)", audience: "a\(other)", at: Self.time(50))
+        }
+    }
+
     @Test func theEndIsNotWithinTheTime() throws {
         let claims = try Self.claims(#"{"iss":"i","aud":"a","exp":100,"nbf":10,"iat":10}"#)
         try claims.check(issuer: "i", audience: "a", at: Self.time(99))

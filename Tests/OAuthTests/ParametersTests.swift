@@ -34,6 +34,23 @@ struct ParametersTests {
         #expect(throws: OAuthError(.invalidRequest)) { try Parameters(parsing: text) }
     }
 
+    @Test("tells names by their bytes, whatever Unicode calls equivalent")
+    func namesAreBytes() throws {
+        let parameters = try Parameters(parsing: "K=1&%E2%84%AA=2&%C3%A9=3&e%CC%81=4&;=5&%CD%BE=6")
+        #expect(parameters.members.map(\.value) == ["1", "2", "3", "4", "5", "6"])
+        #expect(parameters["K"] == "1" && parameters["\u{212A}"] == "2" && parameters["e\u{301}"] == "4")
+        #expect(Parameters(["a": "K"]) != Parameters(["a": "\u{212A}"]))
+        #expect(throws: OAuthError(.invalidRequest)) { try Parameters(parsing: "%C3%A9=1&%C3%A9=2") }
+    }
+
+    @Test("refuses more combining marks in a row than a text has (UAX #15, section 13)")
+    func boundsCombiningMarks() throws {
+        func marked(_ count: Int) -> String { "e" + String(repeating: "%CC%81", count: count) }
+        #expect(try Parameters(parsing: "a=\(marked(30))&\(marked(30))=1").members.count == 2)
+        #expect(throws: OAuthError(.invalidRequest)) { try Parameters(parsing: "a=\(marked(31))") }
+        #expect(throws: OAuthError(.invalidRequest)) { try Parameters(parsing: "\(marked(31))=1") }
+    }
+
     @Test func refusesMoreThanTheLimits() throws {
         let limits = Parameters.Limits(bytes: 11, count: 2)
         #expect(try Parameters(parsing: "a=12345&b=1", limits: limits).members.count == 2)

@@ -96,13 +96,56 @@ struct JSONTextTests {
     func refusesNull(text: String) { #expect(self.code(text) == .null) }
 
     @Test(
-        "Section 4: refuses a name that occurs twice, also in another spelling",
+        "Section 4: refuses a name that occurs twice, told by its bytes",
         arguments: [
             #"{"a":1,"a":1}"#, #"{"a":1,"b":2,"a":3}"#, #"{"a":1,"\u0061":2}"#, #"[{"x":{"a":1,"a":2}}]"#,
-            // é as one scalar and as two.
-            #"{"\u00e9":1,"e\u0301":2}"#, #"{"":1,"":2}"#,
+            #"{"\u00e9":1,"é":2}"#, #"{"":1,"":2}"#,
         ])
     func refusesDuplicates(text: String) { #expect(self.code(text) == .duplicateName) }
+
+    @Test(
+        "Decision 2: names whose bytes differ are different names, whatever Unicode calls equivalent",
+        arguments: [
+            // é as one scalar and as two, K and the KELVIN SIGN, a semicolon and the GREEK QUESTION MARK.
+            ("\u{E9}", "e\u{301}"), ("K", "\u{212A}"), (";", "\u{37E}"),
+        ])
+    func namesAreTheirBytes(one: String, other: String) throws {
+        let filler = (0..<20).map { ",\"n\($0)\":0" }.joined()
+        for text in ["{\"\(one)\":1,\"\(other)\":2}", "{\"\(one)\":1\(filler),\"\(other)\":2}"] {
+            guard case .object(let object) = try JSON(parsing: text) else { throw JSONError(.wrongType, "no object") }
+            #expect(object[one] == .integer(1))
+            #expect(object[other] == .integer(2))
+        }
+        let (left, right): (JSONObject, JSONObject) = ([one: .bool(true)], [other: .bool(true)])
+        #expect(left != right)
+        #expect(left[other] == nil)
+        #expect(JSON.string(one) != JSON.string(other))
+        #expect(Set([JSON.string(one), .string(other)]).count == 2)
+    }
+
+    @Test func theLimitOfANameIsExact() {
+        func named(_ letters: Int, _ letter: String = "n") -> String {
+            "{\"\(String(repeating: letter, count: letters))\":1}"
+        }
+        #expect(self.code(named(256)) == nil)
+        #expect(self.code(named(257)) == .tooLarge)
+        // It counts bytes, not letters.
+        #expect(self.code(named(128, "é")) == nil)
+        #expect(self.code(named(129, "é")) == .tooLarge)
+    }
+
+    @Test(
+        "UAX #15, section 13: no text has more than 30 combining marks in a row, as name or as value",
+        arguments: ["\u{301}", "\u{323}", "\u{F73}", "\u{1D165}"])
+    func combiningMarksAreBounded(mark: String) {
+        func marked(_ count: Int) -> String { "e" + String(repeating: mark, count: count) }
+        #expect(self.code("[\"\(marked(30))\"]") == nil)
+        #expect(self.code("[\"\(marked(31))\"]") == .tooLarge)
+        #expect(self.code("{\"\(marked(30))\":1}") == nil)
+        #expect(self.code("{\"\(marked(31))\":1}") == .tooLarge)
+        // Each letter begins anew.
+        #expect(self.code("[\"\(marked(30))\(marked(30))\"]") == nil)
+    }
 
     @Test func oneNameMayOccurInSeveralObjects() throws {
         let value = try JSON(parsing: #"{"a":{"a":1},"b":{"a":2}}"#)

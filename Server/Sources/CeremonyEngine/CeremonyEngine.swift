@@ -53,6 +53,7 @@ public struct CeremonyEngine: Sendable {
         /// that `TransactionText` takes.
         public var lenientReadings: LenientReadings
         /// Extensions of responses that are understood or known to be harmless, by their identifiers.
+        /// The operator's own words.
         public var knownExtensions: Set<String>
         /// The protocol versions that responses may have. Requests are of UAF 1.1.
         public var versions: Set<Version> = [.uaf11]
@@ -70,6 +71,7 @@ public struct CeremonyEngine: Sendable {
             factors: FactorMatrix = Self.everyFactor, enrolmentFactors: FactorMatrix = Self.everyFactor,
             metadata: MetadataCatalog, policies: PolicyCatalog = PolicyCatalog(),
             channelBinding: ChannelBindingRule = .ignore, limits: Limits = Limits(),
+            // The operator's own words.
             lenientReadings: LenientReadings = LenientReadings(), knownExtensions: Set<String> = ["fido.uaf.uvm"]
         ) {
             self.issuer = issuer

@@ -1,4 +1,5 @@
 import Foundation
+import _Primitives
 
 /// A server's address as operators write it: scheme, host and port, and nothing else.
 struct ServerOrigin: Equatable, Sendable {
@@ -10,8 +11,9 @@ struct ServerOrigin: Equatable, Sendable {
     /// Reads `https://HOST` or `http://HOST`, with or without a port. `nil` for anything more, such as user information,
     /// a path, a query or a fragment.
     init?(_ text: String) {
-        guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
-            ["http", "https"].contains(scheme), let host = parts.host, !host.isEmpty, ["", "/"].contains(parts.path),
+        guard let parts = URLComponents(string: text), let scheme = parts.scheme?.asciiLowercased,
+            text.utf8.allSatisfy({ $0 < 0x80 }), ["http", "https"].contains(scheme), let host = parts.host,
+            !host.isEmpty, ["", "/"].contains(parts.path),
             parts.user == nil, parts.password == nil, parts.query == nil, parts.fragment == nil
         else { return nil }
         let name = Loopback.withoutBrackets(host)
@@ -24,7 +26,7 @@ struct ServerOrigin: Equatable, Sendable {
 enum Loopback {
     /// Whether a host is `localhost` or a literal loopback address; a name that begins like one is none.
     static func contains(_ host: String) -> Bool {
-        let host = self.withoutBrackets(host).lowercased()
+        let host = self.withoutBrackets(host).asciiLowercased
         if host == "localhost" || host == "::1" { return true }
         var address = in_addr()
         return inet_pton(AF_INET, host, &address) == 1 && UInt32(bigEndian: address.s_addr) >> 24 == 127

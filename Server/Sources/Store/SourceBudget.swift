@@ -12,7 +12,7 @@ public final class SourceBudget: Sendable {
         var at: Timestamp
     }
 
-    private let buckets = Mutex<[String: Bucket]>([:])
+    private let buckets = Mutex<[ExactText: Bucket]>([:])
     private let burst: Double
     private let perSecond: Double
     private let sources: Int
@@ -27,6 +27,7 @@ public final class SourceBudget: Sendable {
     /// Spends one of the source's budget. Where nothing is left: after how many seconds there is one again, an hour at
     /// most, and nothing is spent.
     public func spend(_ source: String, at now: Timestamp) -> Int? {
+        let source = ExactText(source)
         let missing: Double = self.buckets.withLock { buckets in
             if buckets[source] == nil, buckets.count >= self.sources { self.forget(&buckets, at: now) }
             var bucket = buckets[source] ?? Bucket(tokens: self.burst, at: now)
@@ -43,6 +44,7 @@ public final class SourceBudget: Sendable {
     /// Gives back what was spent on something that turned out to cost nothing: an attempt is counted before it is judged,
     /// so that many at once do not all find the same rest, and given back where it was right.
     public func refund(_ source: String) {
+        let source = ExactText(source)
         self.buckets.withLock { buckets in
             guard var bucket = buckets[source] else { return }
             bucket.tokens = min(self.burst, bucket.tokens + 1)
@@ -61,7 +63,7 @@ public final class SourceBudget: Sendable {
     }
 
     /// Makes room: sources whose bucket is full again, and if that is not enough the half that asked least recently.
-    private func forget(_ buckets: inout [String: Bucket], at now: Timestamp) {
+    private func forget(_ buckets: inout [ExactText: Bucket], at now: Timestamp) {
         buckets = buckets.filter { self.level($0.value, at: now) < self.burst }
         guard buckets.count >= self.sources else { return }
         for entry in buckets.sorted(by: { $0.value.at < $1.value.at }).prefix(self.sources / 2 + 1) {

@@ -1,4 +1,5 @@
 public import UAF
+import _Primitives
 
 /// What a server accepts in every operation.
 public struct RelyingPartyConfiguration: Sendable {
@@ -11,6 +12,7 @@ public struct RelyingPartyConfiguration: Sendable {
     /// What the TLS channel must have been.
     public var channelBinding: ChannelBindingRule
     /// Extensions that are understood or known to be harmless, in messages and in assertions.
+    /// The operator's own words, told by their bytes.
     public var knownExtensions: Set<String>
     /// Whether an assertion may use another attestation than the one that its criterion prefers.
     public var acceptsLessPreferredAttestation: Bool
@@ -23,6 +25,7 @@ public struct RelyingPartyConfiguration: Sendable {
     public init(
         metadata: MetadataCatalog, versions: Set<Version> = [.uaf11], trustedFacets: Set<FacetID>,
         channelBinding: ChannelBindingRule = .ignore,
+        // The operator's own words.
         knownExtensions: Set<String> = [AssertionExtension.userVerificationMethodsID],
         acceptsLessPreferredAttestation: Bool = false, acceptsOutdatedAuthenticators: Bool = false,
         lenientReadings: LenientReadings = LenientReadings()
@@ -43,7 +46,7 @@ public struct RelyingPartyConfiguration: Sendable {
         let facetID = facetID.normalized
         if self.trustedFacets.contains(facetID) { return true }
         guard let facetHost = facetID.httpsHost, let appHost = httpsHost(of: appID) else { return false }
-        return facetHost == appHost
+        return facetHost.hasSameBytes(as: appHost)
     }
 }
 
@@ -59,11 +62,14 @@ public enum ChannelBindingRule: Hashable, Sendable {
     /// The certificates that the server, or what ends TLS before it, shows.
     public struct AcceptedChannel: Hashable, Sendable {
         /// The values that `serverEndPoint` may have.
+        /// The operator's own words, told by their bytes.
         public var serverEndPoints: Set<String>
         /// The values that `tlsServerCertificate` may have.
+        /// The operator's own words, told by their bytes.
         public var tlsServerCertificates: Set<String>
 
         /// Names the values.
+        /// They are the operator's own words.
         public init(serverEndPoints: Set<String>, tlsServerCertificates: Set<String>) {
             self.serverEndPoints = serverEndPoints
             self.tlsServerCertificates = tlsServerCertificates
@@ -88,19 +94,20 @@ public enum ChannelBindingRule: Hashable, Sendable {
     }
 
     private func matches(_ binding: ChannelBinding, _ channel: AcceptedChannel) -> Bool {
-        (binding.serverEndPoint.map(channel.serverEndPoints.contains) ?? true)
-            && (binding.tlsServerCertificate.map(channel.tlsServerCertificates.contains) ?? true)
+        (binding.serverEndPoint.map { channel.serverEndPoints.containsBytes(of: $0) } ?? true)
+            && (binding.tlsServerCertificate.map { channel.tlsServerCertificates.containsBytes(of: $0) } ?? true)
     }
 }
 
 extension FacetID {
-    /// A web origin without default port and trailing slash, in lower case; anything else as it is (§7.3).
+    /// A web origin without default port and trailing slash, in lower case; anything else as it is (§7.3). A host with
+    /// letters outside ASCII is no host, so nothing is folded but the letters of ASCII.
     var normalized: FacetID {
         guard hasHTTPSScheme(self.text) else { return self }
-        var text = self.text.lowercased()
-        if text.hasSuffix("/") { text.removeLast() }
+        var text = self.text.asciiLowercased
+        if text.utf8.last == UInt8(ascii: "/") { text.removeLast() }
         guard host(ofAuthority: text.dropFirst("https://".count)) != nil else { return self }
-        if text.hasSuffix(":443") { text.removeLast(4) }
+        if text.utf8.reversed().starts(with: ":443".utf8.reversed()) { text.removeLast(4) }
         return (try? FacetID(text)) ?? self
     }
 
@@ -127,7 +134,8 @@ private func httpsHost(of address: String) -> String? {
 /// The host of `host` or `host:port`, in lower case: letters, digits, dots and dashes, or an IPv6 address in brackets; the
 /// port is 1 to 65535. `nil` for anything else.
 private func host(ofAuthority text: Substring) -> String? {
-    let authority = text.lowercased()
+    guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+    let authority = text.asciiLowercased
     let isLiteral = authority.hasPrefix("[")
     let name = authority.prefix { isLiteral ? $0 != "]" : $0 != ":" }
     let host = isLiteral ? authority.prefix(name.count + 1) : name

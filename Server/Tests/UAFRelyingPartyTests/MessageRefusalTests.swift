@@ -257,6 +257,54 @@ struct MessageRefusalTests {
         }
     }
 
+    /// A name, and what Unicode calls equivalent to it: another name (§7, decision 2).
+    private static let equivalents: [(name: String, other: String)] = [
+        ("K", "\u{212A}"), (";", "\u{37E}"), ("\u{E9}", "e\u{301}"),
+    ]
+
+    @Test("AppIDs and facets are compared by their bytes", arguments: Self.equivalents)
+    func namesAreBytes(name: String, other: String) throws {
+        func scene(appID: String, sent: String, trusted: String, facet: String) throws -> Scene {
+            var scene = try Scene.registration()
+            scene.appID = appID
+            scene.header.appID = sent
+            scene.params.appID = sent
+            scene.configuration = RelyingPartyConfiguration(
+                metadata: scene.configuration.metadata, trustedFacets: [try FacetID(trusted)])
+            scene.params.facetID = try FacetID(facet)
+            return scene
+        }
+        let (appID, facet) = ("https://uaf.example/facets#\(name)", "linux:program:\(name)")
+        _ = try scene(appID: appID, sent: appID, trusted: facet, facet: facet).verifyRegistration()
+        Refused("another AppID", .unacceptableContent, .appID) { _ in }.expect {
+            _ = try scene(
+                appID: appID, sent: "https://uaf.example/facets#\(other)", trusted: facet, facet: facet
+            ).verifyRegistration()
+        }
+        Refused("another facet", .unacceptableContent, .facetID) { _ in }.expect {
+            _ = try scene(appID: appID, sent: appID, trusted: facet, facet: "linux:program:\(other)")
+                .verifyRegistration()
+        }
+    }
+
+    @Test(
+        "A host with letters outside ASCII is no host, of an AppID or of a facet",
+        arguments: [
+            ("https://key.example/facets", "https://\u{212A}ey.example"),
+            ("https://\u{212A}ey.example/facets", "https://key.example"),
+            ("https://\u{E9}.example/facets", "https://\u{E9}.example"),
+        ])
+    func hostsAreASCII(appID: String, facet: String) throws {
+        var scene = try Scene.registration()
+        scene.appID = appID
+        scene.header.appID = appID
+        scene.params.appID = appID
+        scene.params.facetID = try FacetID(facet)
+        Refused("a host that is none", .unacceptableContent, .facetID) { _ in }.expect {
+            _ = try scene.verifyRegistration()
+        }
+    }
+
     @Test("A registration as made is accepted")
     func registrationIsAccepted() throws {
         let verified = try Scene.registration().verifyRegistration()

@@ -127,6 +127,7 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
             line.unicodeScalars.contains { !$0.properties.isWhitespace }
         }
         guard let first else { return false }
+        // A likeness is looked for as people write, so more than the same bytes counts.
         let letters = String(first).precomposedStringWithCompatibilityMapping.lowercased().unicodeScalars
             .filter(\.properties.isAlphabetic)
         return letters.elementsEqual(Self.title.lowercased().unicodeScalars)
@@ -163,6 +164,8 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
     /// A name or a reference in its one spelling: words with one space between them, of which one has a letter or a
     /// digit, so that a person sees something. Throws the field's code.
     private static func name(_ text: String, _ field: PaymentError.Code) throws(PaymentError) -> String {
+        // Bounded before it is brought into its normal form, where four characters can become one.
+        guard text.unicodeScalars.count <= 4 * Self.maximumNameLength else { throw PaymentError(field, "too long") }
         let words = text.precomposedStringWithCanonicalMapping.unicodeScalars
             .split { $0.properties.generalCategory == .spaceSeparator }
         let name = words.map { String($0) }.joined(separator: " ")

@@ -40,7 +40,7 @@ public struct SequenceDiagram: Sendable {
         }
     }
 
-    /// The diagram's text. `labels` replaces participants' names, e.g. `relyingParty` by `Demo Bank`.
+    /// The diagram's text. `labels`, the caller's own words, replaces names, e.g. `relyingParty` by `Demo Bank`.
     ///
     /// Throws ``TraceError/Code/unknownParticipant`` for a label of somebody else.
     public func mermaid(labels: [String: String] = [:]) throws(TraceError) -> String {

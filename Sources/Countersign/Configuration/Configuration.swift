@@ -1,3 +1,5 @@
+import _Primitives
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -34,6 +36,8 @@ public struct Configuration: Hashable, Sendable, Codable {
     public var sessionsPath: String
     /// The hosts, with their port where it is not the scheme's own, to which a token may be sent: by default the one of
     /// ``baseUrl``. A payload that names another host is refused before anything is sent.
+    ///
+    /// The app's own words; a host from a payload is told from them by its bytes.
     public var redeemHosts: Set<String>
     /// How long one exchange with the server may take.
     public var networkTimeoutInSeconds: Int
@@ -101,11 +105,16 @@ public struct Configuration: Hashable, Sendable, Codable {
         return parts.url
     }
 
+    /// Whether a token may be sent to a host. Hosts are the same where their bytes are.
+    func mayRedeem(at authority: String) -> Bool { self.redeemHosts.containsBytes(of: authority) }
+
     /// Host and port of an address as ``redeemHosts`` names them: lower case, the port only where it is not the
-    /// scheme's own. `nil` where there is no host.
+    /// scheme's own. `nil` where there is no host, or one with letters outside ASCII.
     static func authority(_ url: URL) -> String? {
-        guard let host = url.host()?.lowercased(), !host.isEmpty else { return nil }
-        let usual = ["https": 443, "http": 80][url.scheme?.lowercased() ?? ""]
+        guard let host = url.host()?.asciiLowercased, !host.isEmpty, host.utf8.allSatisfy({ $0 < 0x80 }) else {
+            return nil
+        }
+        let usual = ["https": 443, "http": 80][url.scheme?.asciiLowercased ?? ""]
         guard let port = url.port, port != usual else { return host }
         return "\(host):\(port)"
     }

@@ -61,14 +61,14 @@ struct AccountExchange: Sendable {
         let response = try await self.send("GET", path)
         guard response.status == 200 else { throw Self.refused(response.status) }
         let type = response.header("Content-Type")?.split(separator: ";").first ?? ""
-        guard type.filter({ !$0.isWhitespace }).lowercased() == "application/json" else {
+        guard type.filter({ !$0.isWhitespace }).asciiLowercased == "application/json" else {
             throw OperationError.fido(.protocolError, recovery: .updateApp, "the answer's content type")
         }
         let limits = JSONLimits(bytes: Self.maximumLength)
         guard case .object(let body) = try JSON(parsing: response.body, limits: limits) else {
             throw JSONError(.wrongType, "the answer is not an object")
         }
-        guard try body.requiredString("username") == username else {
+        guard try body.requiredString("username").hasSameBytes(as: username) else {
             throw OperationError.fido(.protocolError, "the server's answer is about somebody else")
         }
         return try Self.objects(name, of: body).map(read)

@@ -1,5 +1,6 @@
 public import Ceremony
 import UAF
+import _Primitives
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -76,7 +77,7 @@ public struct OutOfBandPayloadDecode: SingleOperation {
 
     /// Ten letters of Crockford's base 32: no I, L, O, U; the letters that look like digits are read as these.
     private func payload(typedCode text: String) throws(OutOfBandPayloadError) -> OutOfBandPayload {
-        let letters = text.uppercased().filter { $0 != "-" && !$0.isWhitespace }
+        let letters = text.asciiUppercased.filter { $0 != "-" && !$0.isWhitespace }
             .map { ["I": "1", "L": "1", "O": "0"][$0] ?? $0 }
         guard letters.count == 10, letters.allSatisfy({ "0123456789ABCDEFGHJKMNPQRSTVWXYZ".contains($0) }) else {
             throw OutOfBandPayloadError(.malformedPayload, "not a sign-in code")

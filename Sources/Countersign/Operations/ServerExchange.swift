@@ -89,7 +89,7 @@ struct ServerExchange: Sendable {
             throw OperationError.fido(
                 .insecureTransport, recovery: .warnPerson, "the redeem address is not https")
         }
-        guard let authority = Configuration.authority(url), self.core.configuration.redeemHosts.contains(authority)
+        guard let authority = Configuration.authority(url), self.core.configuration.mayRedeem(at: authority)
         else {
             throw OperationError(.hostNotAllowed, "the redeem address is at another host")
         }
@@ -126,7 +126,7 @@ struct ServerExchange: Sendable {
     /// The address that the server asks to be opened, where it may be: secure, and at a host of this server.
     func continuation(_ location: String?) -> URL? {
         guard let url = location.flatMap({ URL(string: $0) }), SecureChannel.isSecure(url),
-            let authority = Configuration.authority(url), self.core.configuration.redeemHosts.contains(authority)
+            let authority = Configuration.authority(url), self.core.configuration.mayRedeem(at: authority)
         else { return nil }
         return url
     }
@@ -178,7 +178,7 @@ struct ServerExchange: Sendable {
 
     private static func isMessage(_ response: TransportResponse) -> Bool {
         let type = response.header("Content-Type")?.split(separator: ";").first ?? ""
-        return type.filter { !$0.isWhitespace }.lowercased() == self.messageType
+        return type.filter { !$0.isWhitespace }.asciiLowercased == self.messageType
     }
 }
 

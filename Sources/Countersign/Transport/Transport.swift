@@ -1,4 +1,5 @@
 import Ceremony
+import _Primitives
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -70,7 +71,7 @@ public struct TransportResponse: Sendable {
 
     /// The first header field of that name, in any case.
     public func header(_ name: String) -> String? {
-        self.headers.first { $0.name.lowercased() == name.lowercased() }?.value
+        self.headers.first { $0.name.asciiLowercased.hasSameBytes(as: name.asciiLowercased) }?.value
     }
 }
 
@@ -134,8 +135,8 @@ struct SecureChannel: Sendable {
 
     /// Whether an address is `https`, or `http` on a literal loopback address or `localhost`.
     static func isSecure(_ url: URL) -> Bool {
-        guard let host = url.host()?.lowercased(), !host.isEmpty else { return false }
-        switch url.scheme?.lowercased() {
+        guard let host = url.host()?.asciiLowercased, !host.isEmpty else { return false }
+        switch url.scheme?.asciiLowercased {
         case "https": return true
         case "http": return self.isLoopback(host)
         default: return false

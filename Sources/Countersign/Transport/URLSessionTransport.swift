@@ -1,4 +1,5 @@
 import Foundation
+import _Primitives
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -73,8 +74,8 @@ public final class URLSessionTransport: Transport {
     /// known only where its server, by host and port, has never shown another.
     private struct ShownCertificates {
         private var byTask: [Int: [UInt8]] = [:]
-        private var byServer: [String: [UInt8]] = [:]
-        private var serversOfSeveral: Set<String> = []
+        private var byServer: [ExactText: [UInt8]] = [:]
+        private var serversOfSeveral: Set<ExactText> = []
 
         mutating func note(_ space: URLProtectionSpace, for task: URLSessionTask) {
             guard space.authenticationMethod == NSURLAuthenticationMethodServerTrust, let trust = space.serverTrust,
@@ -82,7 +83,7 @@ public final class URLSessionTransport: Transport {
                 let leaf = (SecTrustCopyCertificateChain(trust) as? [SecCertificate])?.first
             else { return }
             let certificate = Array(SecCertificateCopyData(leaf) as Data)
-            let server = "\(space.host.lowercased()):\(space.port)"
+            let server = ExactText("\(space.host.asciiLowercased):\(space.port)")
             if let other = self.byServer[server], other != certificate { self.serversOfSeveral.insert(server) }
             self.byServer[server] = certificate
             self.byTask[task.taskIdentifier] = certificate
@@ -91,10 +92,11 @@ public final class URLSessionTransport: Transport {
         /// The certificate of the connection that a task has used; asked for once.
         mutating func take(_ task: URLSessionTask) -> [UInt8]? {
             if let certificate = self.byTask.removeValue(forKey: task.taskIdentifier) { return certificate }
-            guard let url = task.originalRequest?.url, url.scheme?.lowercased() == "https", let host = url.host() else {
+            guard let url = task.originalRequest?.url, url.scheme?.asciiLowercased == "https", let host = url.host()
+            else {
                 return nil
             }
-            let server = "\(host.lowercased()):\(url.port ?? 443)"
+            let server = ExactText("\(host.asciiLowercased):\(url.port ?? 443)")
             return self.serversOfSeveral.contains(server) ? nil : self.byServer[server]
         }
     }

@@ -1,3 +1,5 @@
+import _Primitives
+
 /// An authenticator that a policy is held against, with the keys that it holds for the application.
 public struct PolicyCandidate: Hashable, Sendable {
     /// What the authenticator is like. On a server: by its metadata, never by what a client claims.
@@ -131,7 +133,7 @@ extension MatchCriteria {
             accepted.map { !$0.isDisjoint(with: value) } ?? true
         }
         return one(self.aaid, info.aaid)
-            && (self.vendorID?.contains { $0.uppercased() == info.aaid.vendorID } ?? true)
+            && (self.vendorID?.contains { $0.asciiUppercased.hasSameBytes(as: info.aaid.vendorID) } ?? true)
             && (self.keyIDs?.contains { candidate.keyIDs.contains($0) } ?? true)
             && (self.userVerification?.matches(info.userVerification) ?? true)
             && shared(self.keyProtection, info.keyProtection)

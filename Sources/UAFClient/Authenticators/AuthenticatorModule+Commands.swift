@@ -105,7 +105,9 @@ extension AuthenticatorModule {
                 throw OperationFailure(.cannotRenderTransactionContent, of: .sign, "neither text nor such a picture")
             }
         }
-        guard let record = self.ownIndex(of: name).map({ self.database.keys[$0] }), record.appID == appID else {
+        guard let record = self.ownIndex(of: name).map({ self.database.keys[$0] }),
+            record.appID.hasSameBytes(as: appID)
+        else {
             throw OperationFailure(.accessDenied, of: .sign, "no such key for this AppID")
         }
         if let transaction, transaction.contentType == .imagePNG {

@@ -119,7 +119,7 @@ public actor AuthenticatorModule {
 
     /// The keys that were made for an AppID by this app (GetRegistrations), oldest first.
     public func registrations(appID: String) -> [KeyRegistration] {
-        self.ownKeys.filter { $0.appID == appID }.map {
+        self.ownKeys.filter { $0.appID.hasSameBytes(as: appID) }.map {
             KeyRegistration(name: $0.name, isPending: $0.isPending)
         }
     }
@@ -153,7 +153,8 @@ public actor AuthenticatorModule {
     public func deregister(appID: String, aaid: AAID? = nil, keyID: KeyID? = nil) throws {
         try self.delete(
             self.ownKeys.filter { key in
-                key.appID == appID && aaid.map { key.aaid == $0 } ?? true && keyID.map { key.keyID == $0 } ?? true
+                key.appID.hasSameBytes(as: appID) && aaid.map { key.aaid == $0 } ?? true
+                    && keyID.map { key.keyID == $0 } ?? true
             }.map(\.name))
     }
 
@@ -226,7 +227,8 @@ extension AuthenticatorModule {
     }
 
     private func isOwn(_ key: KeyRecord) -> Bool {
-        key.callerID == self.configuration.callerID.text && key.personaID == self.configuration.personaID
+        key.callerID.hasSameBytes(as: self.configuration.callerID.text)
+            && key.personaID.hasSameBytes(as: self.configuration.personaID)
     }
 
     /// SHA-256(AppID ‖ ASMToken ‖ PersonaID ‖ CallerID) (§12).

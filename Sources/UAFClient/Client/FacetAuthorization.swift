@@ -42,7 +42,8 @@ public struct FacetListAnswer: Sendable {
 /// Whether this app may use keys of an AppID (FIDO AppID and Facets 1.1 §3.1.2).
 ///
 /// Stricter than the standard where the standard needs the list of public suffixes: an `https` facet counts only on the
-/// AppID's own host, and a redirect only within it. A list has at most 64 KiB.
+/// AppID's own host, and a redirect only within it. A list has at most 64 KiB. Identifiers are the same where their bytes
+/// are; scheme and host of a web address count in any ASCII case, and a host with other letters is none.
 public struct FacetAuthorization: Sendable {
     /// Fetches the list at an `https` address, anonymously and without following redirects.
     public typealias Fetch = @Sendable (URL) async throws -> FacetListAnswer
@@ -66,14 +67,13 @@ public struct FacetAuthorization: Sendable {
     /// that a `CancellationError` goes on.
     public func authorize(appID: String, version: Version) async throws -> String {
         // Steps 1 and 2: no AppID, or the facet itself.
-        if appID.isEmpty || appID == self.facetID.text { return self.facetID.text }
-        guard let url = URL(string: appID), url.scheme?.lowercased() == "https", let host = url.host()?.lowercased(),
-            url.user() == nil
+        if appID.isEmpty || appID.hasSameBytes(as: self.facetID.text) { return self.facetID.text }
+        guard let url = URL(string: appID), let host = Self.httpsHost(of: url, writtenAs: appID), url.user() == nil
         else { throw Self.refused("the AppID is neither https nor this facet") }
         // Step 3: a web origin on the AppID's own host.
-        if let origin = Self.origin(self.facetID.text), origin.host == host { return appID }
+        if let origin = Self.origin(self.facetID.text), origin.host.hasSameBytes(as: host) { return appID }
         // Steps 4 to 6.
-        let facets: [Version: Set<String>]
+        let facets: [Version: Set<ExactText>]
         do {
             facets = try await self.facets(of: appID, at: url, host: host)
         } catch let error as OperationFailure {
@@ -84,13 +84,13 @@ public struct FacetAuthorization: Sendable {
             throw Self.refused("the facet list could not be fetched")
         }
         // Steps 7 to 11.
-        guard facets[version]?.contains(self.facetID.text) == true else {
+        guard facets[version]?.contains(ExactText(self.facetID.text)) == true else {
             throw Self.refused("the facet \(self.facetID.text) is not in the AppID's list")
         }
         return appID
     }
 
-    private func facets(of appID: String, at url: URL, host: String) async throws -> [Version: Set<String>] {
+    private func facets(of appID: String, at url: URL, host: String) async throws -> [Version: Set<ExactText>] {
         if let kept = await self.cache?.facets(of: appID) { return kept }
         let answer = try await self.list(at: url, host: host)
         let facets = try Self.trusted(in: answer.body, host: host)
@@ -105,16 +105,16 @@ public struct FacetAuthorization: Sendable {
             let answer = try await self.fetch(url)
             guard (300..<400).contains(answer.status) else {
                 let type = answer.contentType?.split(separator: ";").first.map {
-                    $0.trimmingPrefix(while: \.isWhitespace).lowercased()
+                    $0.trimmingPrefix(while: \.isWhitespace).asciiLowercased
                 }
                 guard answer.status == 200, type == "application/fido.trusted-apps+json" else {
                     throw Self.refused("no facet list: status \(answer.status)")
                 }
                 return answer
             }
-            guard answer.redirectAuthorized?.lowercased() == "true", let location = answer.location,
-                let next = URL(string: location, relativeTo: url)?.absoluteURL, next.scheme?.lowercased() == "https",
-                next.host()?.lowercased() == host, next.user() == nil
+            guard answer.redirectAuthorized?.asciiLowercased == "true", let location = answer.location,
+                let next = URL(string: location, relativeTo: url)?.absoluteURL,
+                Self.httpsHost(of: next, writtenAs: location)?.hasSameBytes(as: host) == true, next.user() == nil
             else { throw Self.refused("a redirect of the facet list that is not allowed") }
             url = next
         }
@@ -123,11 +123,11 @@ public struct FacetAuthorization: Sendable {
 
     /// The facets that count, by version, without `http` and without foreign hosts.
     /// What is no list is refused, and so never kept.
-    private static func trusted(in body: [UInt8], host: String) throws -> [Version: Set<String>] {
+    private static func trusted(in body: [UInt8], host: String) throws -> [Version: Set<ExactText>] {
         guard case .object(let object)? = try? JSON(parsing: body),
             let lists = try? object.array("trustedFacets")
         else { throw Self.refused("the facet list cannot be read") }
-        var facets: [Version: Set<String>] = [:]
+        var facets: [Version: Set<ExactText>] = [:]
         for case .object(let list) in lists {
             guard let found = try? list.object("version"), let major = try? found.integer("major", as: UInt16.self),
                 let minor = try? found.integer("minor", as: UInt16.self),
@@ -136,11 +136,12 @@ public struct FacetAuthorization: Sendable {
             let version = Version(major: major, minor: minor)
             for identifier in identifiers {
                 if let origin = self.origin(identifier) {
-                    if origin.host == host { facets[version, default: []].insert(origin.text) }
-                } else if let scheme = URL(string: identifier)?.scheme?.lowercased(), scheme != "http",
+                    guard origin.host.hasSameBytes(as: host) else { continue }
+                    facets[version, default: []].insert(ExactText(origin.text))
+                } else if let scheme = URL(string: identifier)?.scheme?.asciiLowercased, scheme != "http",
                     scheme != "https"
                 {
-                    facets[version, default: []].insert(identifier)
+                    facets[version, default: []].insert(ExactText(identifier))
                 }
             }
         }
@@ -149,11 +150,18 @@ public struct FacetAuthorization: Sendable {
 
     /// An `https` identifier as an origin: path, query, fragment, user information and the usual port dropped.
     private static func origin(_ text: String) -> (host: String, text: String)? {
-        guard let url = URL(string: text), url.scheme?.lowercased() == "https", let host = url.host()?.lowercased(),
-            !host.isEmpty
-        else { return nil }
+        guard let url = URL(string: text), let host = Self.httpsHost(of: url, writtenAs: text) else { return nil }
         guard let port = url.port, port != 443 else { return (host, "https://\(host)") }
         return (host, "https://\(host):\(port)")
+    }
+
+    /// The host of an `https` address in lower case. `nil` where it has letters outside ASCII: they would have to be folded
+    /// and encoded before they name a host, and every reader does that in its own way.
+    private static func httpsHost(of url: URL, writtenAs text: String) -> String? {
+        guard text.utf8.allSatisfy({ $0 < 0x80 }), url.scheme?.asciiLowercased == "https", let host = url.host(),
+            !host.isEmpty, host.utf8.allSatisfy({ $0 < 0x80 })
+        else { return nil }
+        return host.asciiLowercased
     }
 
     private static func refused(_ reason: String) -> OperationFailure { OperationFailure(.untrustedFacetID, reason) }

@@ -1,4 +1,5 @@
 import UAF
+import _Primitives
 
 /// Facet lists that a server allows to be kept, in memory, for as long as it allows and a day at most.
 ///
@@ -8,19 +9,20 @@ public actor FacetListCache {
     private static let longestLifetime = Duration.seconds(86_400)
 
     private struct Entry {
-        let facets: [Version: Set<String>]
+        let facets: [Version: Set<ExactText>]
         let end: Duration
         let boot: String
     }
 
     private let clock: any DeviceClock
-    private var entries: [String: Entry] = [:]
+    private var entries: [ExactText: Entry] = [:]
 
     /// An empty cache.
     public init(clock: any DeviceClock) { self.clock = clock }
 
     /// The trusted facets of an AppID by the versions of its list; `nil` where nothing is kept or its time is over.
-    func facets(of appID: String) -> [Version: Set<String>]? {
+    func facets(of appID: String) -> [Version: Set<ExactText>]? {
+        let appID = ExactText(appID)
         guard let entry = self.entries[appID] else { return nil }
         guard entry.boot == self.clock.bootIdentifier, self.clock.uptime() < entry.end else {
             self.entries[appID] = nil
@@ -29,8 +31,9 @@ public actor FacetListCache {
         return entry.facets
     }
 
-    func keep(_ facets: [Version: Set<String>], of appID: String, for lifetime: Duration) {
+    func keep(_ facets: [Version: Set<ExactText>], of appID: String, for lifetime: Duration) {
         guard lifetime > .zero else { return }
+        let appID = ExactText(appID)
         if self.entries.count >= Self.capacity, self.entries[appID] == nil,
             let first = self.entries.min(by: { $0.value.end < $1.value.end })?.key
         {
@@ -45,7 +48,7 @@ public actor FacetListCache {
     /// `no-store` or `no-cache`, without `max-age`, or where a directive stands twice or is no number.
     static func lifetime(cacheControl: String?, age: String?) -> Duration {
         var maximum: Int?
-        for directive in (cacheControl ?? "").lowercased().split(separator: ",") {
+        for directive in (cacheControl ?? "").asciiLowercased.split(separator: ",") {
             let parts = directive.split(separator: "=", maxSplits: 1).map {
                 $0.filter { !$0.isWhitespace && $0 != "\"" }
             }

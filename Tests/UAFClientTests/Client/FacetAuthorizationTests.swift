@@ -83,6 +83,33 @@ struct FacetAuthorizationTests {
         #expect(await self.authorize(appID, fetching: list) == self.refused)
     }
 
+    /// The facet, the AppID, and what the list names.
+    private static let equivalents: [(facet: String, appID: String?, listed: String?)] = [
+        ("linux:program:K", "linux:program:\u{212A}", nil), ("linux:program:a;b", "linux:program:a\u{37E}b", nil),
+        ("linux:program:\u{E9}", "linux:program:e\u{301}", nil),
+        ("linux:program:K", nil, "linux:program:\u{212A}"), ("linux:program:\u{E9}", nil, "linux:program:e\u{301}"),
+        ("linux:program:a;b", nil, "linux:program:a\u{37E}b"),
+        ("https://key.example", "https://\u{212A}ey.example/facets", nil),
+        ("https://\u{212A}ey.example", "https://key.example/facets", nil),
+        ("https://\u{E9}.example", "https://e\u{301}.example/facets", nil),
+        ("https://\u{E9}.example", "https://\u{E9}.example/facets", nil),
+        ("linux:program:test", "https://\u{E9}.example/facets", "linux:program:test"),
+    ]
+
+    @Test(
+        "What Unicode calls equivalent is another AppID, another facet and another host; nothing outside ASCII is folded",
+        arguments: Self.equivalents)
+    func equivalents(facet: String, appID: String?, listed: String?) async {
+        let list = Self.answer(Self.list([listed].compactMap(\.self)))
+        #expect(await self.authorize(appID ?? Self.appID, facet: facet, fetching: list) == self.refused)
+    }
+
+    @Test("The list may be moved within the AppID's host alone, letter for letter")
+    func foldedRedirect() async {
+        let moved = Self.answer("", status: 302, location: "https://\u{212A}ey.example/list", authorized: "true")
+        #expect(await self.authorize("https://key.example/facets", fetching: moved) == self.refused)
+    }
+
     @Test(
         "A facet in the list of the message's version is trusted",
         arguments: [

@@ -72,7 +72,7 @@ struct Confirmations: Sendable {
         else { throw ProviderError.refused("the confirmation was not sent: \(answer.dispatchResult)") }
         let own = Base64.encodeURL(Data(order.text.utf8))
         guard let shown = answer.transaction, shown.count == 1, shown[0].contentType == "text/plain",
-            shown[0].content == own
+            shown[0].content.isSame(as: own)
         else {
             throw ProviderError.refused("the provider would show another text")
         }

@@ -58,7 +58,7 @@ actor OpenIDProvider {
         if let metadata = self.metadata { return metadata }
         let found = try await self.calls.get("\(self.calls.issuer)/.well-known/openid-configuration")
             .decoded(as: Metadata.self)
-        guard found.issuer == self.calls.issuer else {
+        guard found.issuer.isSame(as: self.calls.issuer) else {
             throw ProviderError.refused("the discovery document is of another issuer")
         }
         self.metadata = found
@@ -83,7 +83,7 @@ actor OpenIDProvider {
         guard let state = callback.state, Base64.isSame(state, attempt.state) else {
             throw ProviderError.refused("the state is not of this browser")
         }
-        guard callback.issuer == self.calls.issuer else {
+        guard callback.issuer?.isSame(as: self.calls.issuer) == true else {
             throw ProviderError.refused("the answer names another issuer, or none")
         }
         guard let code = callback.code, callback.error == nil else {
@@ -126,7 +126,9 @@ actor OpenIDProvider {
         guard let endpoint = try await self.discover().userinfoEndpoint else { return "customer" }
         let person = try await self.calls.get(endpoint, bearer: accessToken).decoded(as: UserInfo.self)
         // OpenID Connect Core 1.0, section 5.3.2: the answer counts only for the subject of the ID token.
-        guard person.sub == subject else { throw ProviderError.refused("the user information is of somebody else") }
+        guard person.sub.isSame(as: subject) else {
+            throw ProviderError.refused("the user information is of somebody else")
+        }
         return person.name ?? person.preferredUsername ?? "customer"
     }
 

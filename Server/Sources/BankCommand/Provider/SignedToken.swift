@@ -15,7 +15,10 @@ struct KeySet: Decodable, Sendable {
 
     /// The signing key of that id.
     func signingKey(id: String) -> P256.Signing.PublicKey? {
-        for key in self.keys where key.kid == id && key.kty == "EC" && key.crv == "P-256" && key.use ?? "sig" == "sig" {
+        for key in self.keys
+        where key.kid.map({ $0.isSame(as: id) }) == true && key.kty == "EC" && key.crv == "P-256"
+            && key.use ?? "sig" == "sig"
+        {
             guard let x = key.x.flatMap(Base64.decodeURL), let y = key.y.flatMap(Base64.decodeURL) else { continue }
             return try? P256.Signing.PublicKey(rawRepresentation: x + y)
         }
@@ -79,6 +82,15 @@ struct Audience: Decodable {
             self.values = try container.decode([String].self)
         }
     }
+
+    /// Whether it is this one and nobody else.
+    func isOnly(_ name: String) -> Bool { self.values.count == 1 && self.values[0].isSame(as: name) }
+}
+
+extension String {
+    /// Whether both are the same bytes of UTF-8, as what names something is compared. `==` would also take a KELVIN SIGN
+    /// for the letter K.
+    func isSame(as other: String) -> Bool { self.utf8.elementsEqual(other.utf8) }
 }
 
 /// The claims that the bank reads from an ID token (OpenID Connect Core 1.0, section 2).
@@ -93,14 +105,16 @@ struct IDTokenClaims: Decodable {
 
     /// Section 3.1.3.7. Throws ``ProviderError`` for the first rule that is broken.
     func validate(issuer: String, clientID: String, nonce: String, now: Date) throws {
-        guard self.iss == issuer else { throw ProviderError.refused("the ID token has another issuer") }
-        guard self.aud.values == [clientID], self.azp ?? clientID == clientID else {
+        guard self.iss.isSame(as: issuer) else { throw ProviderError.refused("the ID token has another issuer") }
+        guard self.aud.isOnly(clientID), (self.azp ?? clientID).isSame(as: clientID) else {
             throw ProviderError.refused("the ID token is for somebody else")
         }
         guard self.exp > now.timeIntervalSince1970, self.iat < now.timeIntervalSince1970 + 60 else {
             throw ProviderError.refused("the ID token is not of now")
         }
-        guard self.nonce == nonce else { throw ProviderError.refused("the ID token answers another request") }
+        guard self.nonce?.isSame(as: nonce) == true else {
+            throw ProviderError.refused("the ID token answers another request")
+        }
         guard !self.sub.isEmpty else { throw ProviderError.refused("the ID token names nobody") }
     }
 }
@@ -127,13 +141,17 @@ struct ConfirmationClaims: Decodable {
     /// Checks that the statement is for this bank, this person, this session, and above all this text: what was
     /// confirmed is known by its hash, and the bank hashes the text that it is about to act on.
     func validate(issuer: String, clientID: String, subject: String, session: String, text: String, now: Date) throws {
-        guard self.iss == issuer, self.aud.values == [clientID] else {
+        guard self.iss.isSame(as: issuer), self.aud.isOnly(clientID) else {
             throw ProviderError.refused("the confirmation is of another provider or for another service")
         }
         guard self.exp > now.timeIntervalSince1970 else { throw ProviderError.refused("the confirmation is too old") }
-        guard self.sub == subject else { throw ProviderError.refused("somebody else confirmed") }
-        guard self.sessionID == session else { throw ProviderError.refused("the confirmation is of another session") }
-        guard self.transactionContentType == "text/plain", self.transactionHash == Base64.sha256URL(text) else {
+        guard self.sub.isSame(as: subject) else { throw ProviderError.refused("somebody else confirmed") }
+        guard self.sessionID.isSame(as: session) else {
+            throw ProviderError.refused("the confirmation is of another session")
+        }
+        guard self.transactionContentType == "text/plain",
+            self.transactionHash.isSame(as: Base64.sha256URL(text))
+        else {
             throw ProviderError.refused("another text was confirmed")
         }
     }

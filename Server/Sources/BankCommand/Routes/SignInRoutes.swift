@@ -51,7 +51,7 @@ extension Bank {
             await self.record(.signedIn, attempt.trace)
             return self.redirect("/accounts", session: signedIn)
         } catch {
-            let isDenied = callback.error == "access_denied" && callback.state == attempt.state
+            let isDenied = callback.error == "access_denied" && callback.state?.isSame(as: attempt.state) == true
             return self.failure(
                 error, title: isDenied ? "You declined on your phone" : "You are not signed in", context: context)
         }

@@ -1,4 +1,5 @@
 import Ceremony
+import Foundation
 public import Store
 public import _Primitives
 
@@ -27,6 +28,8 @@ public struct AccountDirectory: Sendable {
         guard self.isName(username, limit: self.limits.usernameCharacters), !username.contains(" ") else {
             throw CeremonyError(.invalidRequest, "a user name that is empty, too long or cannot be shown")
         }
+        // From here on there is one spelling of it, which requests, phones and the audit trail have.
+        let username = username.precomposedStringWithCanonicalMapping
         if let displayName, !self.isName(displayName, limit: self.limits.nameCharacters) {
             throw CeremonyError(.invalidRequest, "a display name that is empty, too long or cannot be shown")
         }
@@ -69,7 +72,10 @@ public struct AccountDirectory: Sendable {
 
     /// The account of that user name. Throws `notFound`.
     public func account(username: String) async throws -> AccountRecord {
-        guard let account = try await self.store.account(username: username) else { throw CeremonyError(.notFound) }
+        // The store brings a name into its one spelling; what is too long to be one does not get there.
+        guard (1...self.limits.usernameCharacters).contains(username.unicodeScalars.count),
+            let account = try await self.store.account(username: username)
+        else { throw CeremonyError(.notFound) }
         return account
     }
 

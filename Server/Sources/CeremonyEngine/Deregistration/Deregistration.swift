@@ -1,3 +1,4 @@
+import Foundation
 import Store
 public import UAF
 import UAFRelyingParty
@@ -18,7 +19,7 @@ extension CeremonyEngine {
             return ReturnUAFRequest(statusCode: .badRequest)
         }
         // Of whom a device may ask is the same for a name that exists and one that does not.
-        if let account = try await self.store.account(id: device.accountID), account.username != context.person {
+        if let account = try await self.store.account(id: device.accountID), !self.isName(context.person, of: account) {
             return ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration)
         }
         return try await self.deregister(
@@ -39,6 +40,13 @@ extension CeremonyEngine {
         }
         let accountID = try await self.subjects.accountID(context.person, client.id)
         return try await self.deregister(context, accountID: accountID, askedBy: nil, client: client)
+    }
+
+    /// Whether somebody is called by their user name, in any of the spellings that it is found by.
+    private func isName(_ name: String, of account: AccountRecord) -> Bool {
+        name.unicodeScalars.count <= self.limits.usernameCharacters
+            && name.precomposedStringWithCanonicalMapping
+                .hasSameBytes(as: account.username.precomposedStringWithCanonicalMapping)
     }
 
     private func deregistrationContext(_ message: GetUAFRequest, person: String) -> DeregistrationContext? {

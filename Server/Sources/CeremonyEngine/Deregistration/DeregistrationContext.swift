@@ -32,7 +32,8 @@ struct DeregistrationContext: Sendable {
                 (self.keys, member) = (.named(try Self.names(try object.array("keys"), limits)), "keys")
             default: throw CeremonyError(.invalidRequest, "an unknown mode of deregistration")
             }
-            guard object.members.allSatisfy({ ["mode", person, member].contains($0.name) }) else {
+            guard object.members.allSatisfy({ ["mode", person, member].compactMap(\.self).containsBytes(of: $0.name) })
+            else {
                 throw CeremonyError(.invalidRequest, "a context member that is not known")
             }
         } catch let error as CeremonyError {

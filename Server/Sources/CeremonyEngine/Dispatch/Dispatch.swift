@@ -158,8 +158,8 @@ extension CeremonyEngine {
 
         init(_ object: JSONObject, limits: Limits) throws {
             do {
-                let known: Set = ["subject", "transaction", "payment", "policy"]
-                guard object.members.allSatisfy({ known.contains($0.name) }) else {
+                let known: Set<ExactText> = ["subject", "transaction", "payment", "policy"]
+                guard object.members.allSatisfy({ known.contains(ExactText($0.name)) }) else {
                     throw CeremonyError(.invalidRequest, "a context member that is not known")
                 }
                 self.subject = try object.string("subject")

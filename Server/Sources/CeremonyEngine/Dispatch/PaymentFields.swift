@@ -2,7 +2,7 @@ import Ceremony
 import _Primitives
 
 extension Payment {
-    private static let members: Set = [
+    private static let members: Set<ExactText> = [
         "amount", "currency", "payee", "iban", "account", "reference", "executionDate",
     ]
 
@@ -12,7 +12,7 @@ extension Payment {
     /// Throws `JSONError` for missing and wrongly typed members, ``PaymentError`` for what is no payment, and
     /// ``CeremonyError`` `invalidRequest` for a member that is not known: what a sender means by it would go unsigned.
     init(json: JSONObject, maximumLength: Int) throws {
-        guard json.members.allSatisfy({ Self.members.contains($0.name) }) else {
+        guard json.members.allSatisfy({ Self.members.contains(ExactText($0.name)) }) else {
             throw CeremonyError(.invalidRequest, "a payment member that is not known")
         }
         let account: PaymentAccount

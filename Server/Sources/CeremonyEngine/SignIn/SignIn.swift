@@ -339,6 +339,7 @@ struct AuthenticationMethods {
         // Something that is known or inherent, on a device that is had.
         let isTwofold = names.count > 1
         if isTwofold { names.append("mfa") }
+        // Our own words, from above.
         var seen: Set<String> = []
         self.names = names.filter { seen.insert($0).inserted }
         self.assurance = isTwofold ? "urn:countersign:acr:two-factor" : "urn:countersign:acr:one-factor"

@@ -31,6 +31,7 @@ final class CeremonyHub: Sendable {
 
     private struct State {
         var next: UInt64 = 0
+        // Identifiers are our own words: whoever watches has the record of the ceremony.
         var ceremonies: [String: [Watcher]] = [:]
         var isTicking = false
     }

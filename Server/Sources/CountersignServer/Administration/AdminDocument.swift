@@ -10,6 +10,7 @@ struct AdminDocument {
         for operation in self.operations {
             var item: JSONObject = [:]
             if case .object(let present)? = paths[operation.path] { item = present }
+            // Methods are our own words.
             item[operation.method.rawValue.lowercased()] = .object(self.document(of: operation))
             paths[operation.path] = .object(item)
         }

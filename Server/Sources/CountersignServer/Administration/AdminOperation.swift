@@ -32,6 +32,7 @@ struct AdminOperation: Sendable {
 
     /// What a handler is given: the path's parameters and the body, of whose members all are known.
     struct Call: Sendable {
+        /// By our own words, the names that stand in the path.
         let parameters: [String: String]
         let query: String?
         let body: JSONObject
@@ -103,12 +104,14 @@ struct AdminRoutes: Sendable {
         -> Response
     {
         let actor = operation.isOpen ? "anybody" : try await self.authorizedActor(of: request)
+        // By our own words, the names that stand in the path.
         var parameters: [String: String] = [:]
         for name in operation.parameterNames { parameters[name] = try context.pathParameter(name) }
         var body: JSONObject = [:]
         if !operation.body.isEmpty {
             body = try await request.jsonObject(limit: self.bodyLimit)
-            for member in body.members where !operation.body.contains(where: { $0.name == member.name }) {
+            for member in body.members where !operation.body.contains(where: { $0.name.hasSameBytes(as: member.name) })
+            {
                 throw JSONError(.wrongType, "an unknown member")
             }
         }
@@ -131,7 +134,7 @@ struct AdminRoutes: Sendable {
         let refusal = Problem(
             .unauthorized, "unauthorized", "An administrator's token is needed.",
             headers: [.wwwAuthenticate: "Bearer"])
-        guard let header = request.headers[.authorization], header.lowercased().hasPrefix("bearer ") else {
+        guard let header = request.headers[.authorization], header.asciiLowercased.hasBytes(atStart: "bearer ") else {
             throw refusal
         }
         guard let actor = try await administrator(String(header.dropFirst(7))) else { throw refusal }

@@ -29,6 +29,7 @@ public struct ServerAssembly: Sendable {
         /// What responses may have that the standard is against.
         public var lenientReadings: LenientReadings
         /// Extensions of responses that are understood or known to be harmless.
+        /// The operator's own words.
         public var knownExtensions: Set<String>
         /// The protocol versions that responses may have. Requests are of UAF 1.1.
         public var versions: Set<Version> = [.uaf11]
@@ -45,6 +46,7 @@ public struct ServerAssembly: Sendable {
         public init(
             issuer: String, serviceName: String = "Countersign", facets: [FacetID],
             rules: @escaping @Sendable () throws -> RuleSet = { RuleSet(metadata: try .builtIn()) },
+            // The operator's own words.
             lenientReadings: LenientReadings = LenientReadings(), knownExtensions: Set<String> = ["fido.uaf.uvm"],
             trustedProxies: [AddressBlock] = [], limits: Limits = Limits()
         ) {

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Synchronization
+import _Primitives
 
 /// What every mounted path takes, for requests of methods that none of them was mounted with.
 final class MountedPaths: Sendable {
@@ -28,7 +29,7 @@ final class MountedPaths: Sendable {
         return self.paths.withLock { paths in
             paths.first { mounted in
                 mounted.parts.count == parts.count
-                    && zip(mounted.parts, parts).allSatisfy { $0 == $1 || Self.isParameter($0) }
+                    && zip(mounted.parts, parts).allSatisfy { $0.hasSameBytes(as: $1) || Self.isParameter($0) }
             }?.allow
         }
     }

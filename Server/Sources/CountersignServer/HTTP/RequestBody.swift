@@ -89,6 +89,6 @@ private struct MediaTypeHeader {
         func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         let start = text.utf8.drop(while: isSpace).startIndex
         let end = text.utf8[start...].lastIndex { !isSpace($0) }.map(text.utf8.index(after:)) ?? start
-        return text[start..<end].lowercased()
+        return text[start..<end].asciiLowercased
     }
 }

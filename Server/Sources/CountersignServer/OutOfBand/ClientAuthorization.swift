@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import OAuth
 import OAuthProvider
+import _Primitives
 
 /// A relying party's back end, by its client's id and secret.
 struct ClientAuthorization: Sendable {
@@ -21,6 +22,6 @@ struct ClientAuthorization: Sendable {
 
     /// Whether a request wants to be a client's.
     static func isClaimed(by request: Request) -> Bool {
-        request.headers[.authorization]?.prefix(6).lowercased() == "basic "
+        request.headers[.authorization]?.prefix(6).asciiLowercased == "basic "
     }
 }

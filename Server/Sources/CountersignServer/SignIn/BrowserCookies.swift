@@ -62,7 +62,7 @@ struct BrowserCookies: Sendable {
         let pairs = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }
         let values = pairs.compactMap { pair -> Substring? in
             let pair = pair.drop { $0 == " " }
-            return pair.hasPrefix("\(name)=") ? pair.dropFirst(name.utf8.count + 1) : nil
+            return pair.hasBytes(atStart: "\(name)=") ? pair.dropFirst(name.utf8.count + 1) : nil
         }
         return values.count == 1 ? String(values[0]) : nil
     }

@@ -91,7 +91,7 @@ extension OpenIDProvider {
             throw OAuthError(.invalidRequest, "The client is not known here.")
         }
         let address = try parameters.required("redirect_uri")
-        guard client.redirectURIs.contains(address) else {
+        guard client.redirectURIs.containsBytes(of: address) else {
             self.note(
                 client, "--redirect-uri",
                 "A sign-in was asked for with an address that is not registered. Addresses are compared letter by letter."

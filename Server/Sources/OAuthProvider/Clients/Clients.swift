@@ -92,7 +92,8 @@ extension OpenIDProvider {
         else { throw OAuthError(.invalidRequest, "The name is empty, too long, or has characters that do not show.") }
         guard !redirectURIs.isEmpty else { throw OAuthError(.invalidRequest, "A redirect address is needed.") }
         for addresses in [redirectURIs, postLogoutRedirectURIs] {
-            guard addresses.count <= self.limits.oauth.addressesPerClient, Set(addresses).count == addresses.count
+            guard addresses.count <= self.limits.oauth.addressesPerClient,
+                Set(addresses.map(ExactText.init)).count == addresses.count
             else { throw OAuthError(.invalidRequest, "There are too many redirect addresses, or one twice.") }
             for address in addresses { _ = try RedirectURI(address) }
         }

@@ -63,7 +63,7 @@ extension OpenIDProvider {
                 parsing: text, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
             let hint = try await self.hint(parameters["id_token_hint"])
             let named = parameters["client_id"]
-            if let hint, let named, hint.client != named {
+            if let hint, let named, !hint.client.hasSameBytes(as: named) {
                 throw OAuthError(.invalidRequest, "The client_id is not the client of the id_token_hint.")
             }
             var client: ClientRecord?
@@ -102,7 +102,7 @@ extension OpenIDProvider {
     /// Where the browser goes afterwards (section 3): only to a registered address of a client that is known.
     private func destination(_ parameters: Parameters, client: ClientRecord?) throws -> String? {
         guard let address = parameters["post_logout_redirect_uri"] else { return nil }
-        guard let client, client.postLogoutRedirectURIs.contains(address) else {
+        guard let client, client.postLogoutRedirectURIs.containsBytes(of: address) else {
             throw OAuthError(.invalidRequest, "The address after signing out is not registered.")
         }
         var reply: Parameters = [:]

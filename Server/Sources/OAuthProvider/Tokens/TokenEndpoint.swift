@@ -62,9 +62,9 @@ extension OpenIDProvider {
         guard case .taken(let grant) = taking else {
             throw refusal(taking == .replayed ? "used before: the grant is revoked" : "unknown")
         }
-        guard grant.client == client.id else { throw refusal("another client's") }
+        guard grant.client.hasSameBytes(as: client.id) else { throw refusal("another client's") }
         guard now < grant.codeExpiresAt else { throw refusal("expired") }
-        guard grant.redirectURI == redirectURI else { throw refusal("another redirect address") }
+        guard grant.redirectURI.hasSameBytes(as: redirectURI) else { throw refusal("another redirect address") }
         switch (grant.codeChallenge, verifier) {
         case (nil, nil): return grant
         case (let digest?, let verifier?):

@@ -1,6 +1,7 @@
 import Ceremony
 import Countersign
 import Foundation
+import _Primitives
 
 /// What a person holds before the phone: a link, a picture with a QR code, or a typed code.
 struct CodeInput: Equatable {
@@ -29,7 +30,7 @@ struct CodeInput: Equatable {
     }
 
     private static func isPicture(_ argument: String) -> Bool {
-        argument.lowercased().hasSuffix(".png")
+        argument.asciiLowercased.hasSuffix(".png")
             || (!argument.contains("://") && FileManager.default.fileExists(atPath: argument))
     }
 

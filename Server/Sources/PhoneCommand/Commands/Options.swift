@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import _Primitives
 
 /// Which phone, and how it speaks.
 struct PhoneOptions: ParsableArguments {
@@ -96,12 +97,12 @@ struct ServerAddress: Equatable, Sendable {
     }
 
     private init?(_ parts: URLComponents) {
-        guard let scheme = parts.scheme?.lowercased(), ["http", "https"].contains(scheme), let host = parts.host,
+        guard let scheme = parts.scheme?.asciiLowercased, ["http", "https"].contains(scheme), let host = parts.host,
             !host.isEmpty
         else { return nil }
         var origin = URLComponents()
         origin.scheme = scheme
-        origin.host = host.lowercased()
+        origin.host = host.asciiLowercased
         origin.port = parts.port
         guard let url = origin.url else { return nil }
         self.url = url

@@ -5,6 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 import Synchronization
+import _Primitives
 
 /// The phone's network: the SDK's requests over async-http-client, with an additional certificate authority if asked.
 ///
@@ -26,7 +27,7 @@ struct HTTPTransport: Transport {
             tlsConfiguration: self.tls, redirectConfiguration: .disallow, timeout: .init(connect: .seconds(10)))
         // A server that is not there, or not trusted, is told at once, and is not tried again until the time is over.
         configuration.connectionPool.retryConnectionEstablishment = false
-        if request.url.scheme?.lowercased() == "https" {
+        if request.url.scheme?.asciiLowercased == "https" {
             configuration.http1_1ConnectionDebugInitializer = { shown.note(on: $0) }
             configuration.http2ConnectionDebugInitializer = { shown.note(on: $0) }
         }

@@ -157,7 +157,7 @@ extension HTTPTransport {
                 method: "GET", url: url, headers: [("Accept", "application/fido.trusted-apps+json")], body: [],
                 timeout: .seconds(10)))
         func header(_ name: String) -> String? {
-            response.headers.first { $0.name.lowercased() == name }?.value
+            response.headers.first { $0.name.asciiLowercased == name }?.value
         }
         return FacetListAnswer(
             status: response.status, contentType: header("content-type"), location: header("location"),

@@ -1,5 +1,6 @@
 import Ceremony
 import Foundation
+import _Primitives
 
 /// What a person at the keyboard sees and types.
 ///
@@ -113,7 +114,7 @@ struct Terminal: Sendable {
         while true {
             self.write("\(self.styled(question)) \(self.styled("[y/n]", .dim)) ")
             guard let answer = try await self.readLine() else { return false }
-            switch answer.trimmingCharacters(in: .whitespaces).lowercased() {
+            switch answer.trimmingCharacters(in: .whitespaces).asciiLowercased {
             case "y", "yes": return true
             case "n", "no": return false
             default: continue

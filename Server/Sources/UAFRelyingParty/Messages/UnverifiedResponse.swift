@@ -154,8 +154,10 @@ extension RelyingPartyConfiguration {
         }
         // An empty AppID stands for the caller itself.
         let appID = expected.appID.isEmpty ? params.facetID.text : expected.appID
-        guard params.appID == appID else { throw UAFRefusal(.unacceptableContent, .appID, "another application") }
-        guard envelope.header.appID.isEmpty || envelope.header.appID == params.appID else {
+        guard params.appID.hasSameBytes(as: appID) else {
+            throw UAFRefusal(.unacceptableContent, .appID, "another application")
+        }
+        guard envelope.header.appID.isEmpty || envelope.header.appID.hasSameBytes(as: params.appID) else {
             throw UAFRefusal(.unacceptableContent, .appID, "header and parameters differ")
         }
         guard self.trusts(params.facetID, for: params.appID) else {
@@ -172,14 +174,14 @@ extension RelyingPartyConfiguration {
 
     /// JSON extensions of a message or an assertion (§15).
     func check(_ extensions: [Extension]) throws(UAFRefusal) {
-        for entry in extensions where entry.failIfUnknown && !self.knownExtensions.contains(entry.id) {
+        for entry in extensions where entry.failIfUnknown && !self.knownExtensions.containsBytes(of: entry.id) {
             throw UAFRefusal(.unacceptableContent, .messageExtensions, "an unknown extension that must be known")
         }
     }
 
     /// Extensions within an assertion (§15).
     func check(_ extensions: [AssertionExtension]) throws(UAFRefusal) {
-        for entry in extensions where entry.isCritical && !self.knownExtensions.contains(entry.id) {
+        for entry in extensions where entry.isCritical && !self.knownExtensions.containsBytes(of: entry.id) {
             throw UAFRefusal(.unacceptableContent, .assertionExtensions, "an unknown critical extension")
         }
     }

@@ -4,7 +4,7 @@ import _Primitives
 
 /// The policies that an operator has given names to, for relying parties to ask by.
 public struct PolicyCatalog: Sendable {
-    private var policies: [String: Policy] = [:]
+    private var policies: [ExactText: Policy] = [:]
 
     /// No policy.
     public init() {}
@@ -33,14 +33,14 @@ public struct PolicyCatalog: Sendable {
     public mutating func add(_ policy: Policy, named name: String, metadata: MetadataCatalog) throws {
         guard Self.isName(name) else { throw PolicyFileError(file: name, reason: "not a name of a policy") }
         try RequestBuilder(metadata: metadata, appID: "").checkNamed(policy)
-        self.policies[name] = policy
+        self.policies[ExactText(name)] = policy
     }
 
     /// The policy of that name.
-    public subscript(name: String) -> Policy? { self.policies[name] }
+    public subscript(name: String) -> Policy? { self.policies[ExactText(name)] }
 
     /// All names, in alphabetical order.
-    public var names: [String] { self.policies.keys.sorted() }
+    public var names: [String] { self.policies.keys.sorted().map(\.text) }
 
     private static func policy(_ bytes: Data) throws -> Policy {
         guard case .object(let object) = try JSON(parsing: bytes, limits: JSONLimits(bytes: 65_536)),

@@ -1,4 +1,5 @@
 public import UAF
+import _Primitives
 
 /// Which factors an operation takes: alternatives, each a list of factors that are needed together.
 ///
@@ -235,7 +236,7 @@ public struct RequestBuilder: Sendable {
             guard let info = self.info(credential.id.aaid) else { continue }
             let candidate = PolicyCandidate(info: info, keyIDs: [credential.id.keyID])
             guard matcher.allows(candidate) else { continue }
-            if let index = devices.firstIndex(where: { $0.name == credential.deviceRegistration }) {
+            if let index = devices.firstIndex(where: { $0.name.hasSameBytes(as: credential.deviceRegistration) }) {
                 devices[index].candidates.append((credential, candidate))
             } else {
                 devices.append((credential.deviceRegistration, [(credential, candidate)]))

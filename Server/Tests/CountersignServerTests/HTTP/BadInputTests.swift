@@ -211,6 +211,18 @@ struct BadInputTests {
         }
     }
 
+    @Test("A header field or an address with more combining marks in a row than a text has is 400 (decision 2)")
+    func combiningMarksInAHeaderAreBounded() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            for (count, isRefused) in [(30, false), (31, true)] {
+                let cookie = "a=e" + String(repeating: "\u{301}", count: count)
+                let answer = try await client.execute(uri: "/readyz", method: .get, headers: [.cookie: cookie])
+                #expect((answer.status == .badRequest) == isRefused)
+            }
+        }
+    }
+
     @Test(
         "What a step finds in its way is the caller's affair, not the server's",
         arguments: [(StoreError.Code.conflict, 409), (.corrupt, 500)])
