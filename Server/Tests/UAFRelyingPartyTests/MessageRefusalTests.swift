@@ -257,7 +257,7 @@ struct MessageRefusalTests {
         }
     }
 
-    /// A name, and what Unicode calls equivalent to it: another name (§7, decision 2).
+    /// A name, and what Unicode calls equivalent to it: another name (§7.1, decision 2).
     private static let equivalents: [(name: String, other: String)] = [
         ("K", "\u{212A}"), (";", "\u{37E}"), ("\u{E9}", "e\u{301}"),
     ]
