@@ -84,7 +84,7 @@ struct FacetAuthorizationTests {
     }
 
     /// The facet, the AppID, and what the list names.
-    private static let equivalents: [(facet: String, appID: String?, listed: String?)] = [
+    private static let lookalikes: [(facet: String, appID: String?, listed: String?)] = [
         ("linux:program:K", "linux:program:\u{212A}", nil), ("linux:program:a;b", "linux:program:a\u{37E}b", nil),
         ("linux:program:\u{E9}", "linux:program:e\u{301}", nil),
         ("linux:program:K", nil, "linux:program:\u{212A}"), ("linux:program:\u{E9}", nil, "linux:program:e\u{301}"),
@@ -98,7 +98,7 @@ struct FacetAuthorizationTests {
 
     @Test(
         "What Unicode calls equivalent is another AppID, another facet and another host; nothing outside ASCII is folded",
-        arguments: Self.equivalents)
+        arguments: Self.lookalikes)
     func equivalents(facet: String, appID: String?, listed: String?) async {
         let list = Self.answer(Self.list([listed].compactMap(\.self)))
         #expect(await self.authorize(appID ?? Self.appID, facet: facet, fetching: list) == self.refused)
