@@ -13,7 +13,7 @@ import _Primitives
 public final class EventChannels: Sendable {
     private struct State {
         var next: UInt64 = 0
-        /// By source, the oldest first.
+        /// By source in our own words, the network of an address; the oldest first.
         var channels: [String: [(number: UInt64, watch: CeremonyWatch)]] = [:]
         var open = 0
         var lost = 0

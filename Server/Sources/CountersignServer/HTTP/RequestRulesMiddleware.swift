@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import _Primitives
 
 /// What a request's route says to the listener before it reads the body of a client that waits to be asked for it: the
 /// listener sends `100 Continue`.
@@ -26,15 +27,15 @@ struct RequestRulesMiddleware: RouterMiddleware {
         else {
             throw Self.refusal(.badRequest, "invalid-host", "A request names one host, as Host: NAME[:PORT].")
         }
-        if let coding = request.headers[.transferEncoding], coding.lowercased() != "chunked" {
+        if let coding = request.headers[.transferEncoding], !coding.asciiLowercased.hasSameBytes(as: "chunked") {
             throw Self.refusal(.notImplemented, "transfer-coding", "Bodies come as they are, or in chunks.")
         }
         let path = request.uri.description
-        guard path.utf8.first == UInt8(ascii: "/") || path == "*" else {
+        guard path.utf8.first == UInt8(ascii: "/") || path.hasSameBytes(as: "*") else {
             throw Self.refusal(.badRequest, "invalid-target", "A request's address is a path of this server.")
         }
         guard let expectation = request.headers[.expect] else { return try await next(request, context) }
-        guard expectation.lowercased() == "100-continue" else {
+        guard expectation.asciiLowercased.hasSameBytes(as: "100-continue") else {
             throw Self.refusal(
                 .expectationFailed, "expectation-failed", "Nothing but 100-continue can be expected.")
         }
