@@ -97,6 +97,29 @@ def test_wrong_pin_until_locked(bank, phone, browser):
     assert_not_signed_in(browser, bank)
 
 
+def test_a_locked_account_is_enrolled_over(deployment, bank, phone, browser):
+    """The new key takes the locked one's place at the server too, and the phone's other account is not touched."""
+    server = deployment.server
+    neighbour = f"{phone.username}-neighbour"
+    server.admin("account", "add", neighbour)
+    server.enroll(neighbour, phone)
+    before = server.admin("device", "list", phone.username)["devices"]
+    for attempt in range(5):
+        phone("clock", "--skew", f"+{600 * (attempt + 1)}").expect(0)
+        browser.begin_sign_in(bank)
+        run = phone.approve(browser.picture(), "--account", phone.username, pin="000000")
+    assert run.code == 4 and run["finished"]["reason"] == "locked-out"
+    server.enroll(phone.username, phone)
+    after = server.admin("device", "list", phone.username)["devices"]
+    assert len(before) == len(after) == 1 and before[0]["id"] != after[0]["id"]
+    assert len(server.admin("device", "list", neighbour)["devices"]) == 1
+    for name in (phone.username, neighbour):
+        phone("authenticate", name, "--server", server.issuer, "--pin-stdin", "--approve", stdin=PIN + "\n").expect(0)
+    phone("forget", phone.username).expect(0)
+    phone("forget", phone.username).expect(3)
+    phone("authenticate", neighbour, "--server", server.issuer, "--pin-stdin", "--approve", stdin=PIN + "\n").expect(0)
+
+
 def test_second_browser_cannot_take_the_sign_in_over(bank, phone, browser, new_browser):
     browser.begin_sign_in(bank)
     request = browser.address

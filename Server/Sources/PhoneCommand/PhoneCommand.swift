@@ -15,7 +15,8 @@ struct PhoneCommand: AsyncParsableCommand {
             """,
         subcommands: [
             EnrollCommand.self, ScanCommand.self, AuthenticateCommand.self, ActivityCommand.self,
-            RevokeCommand.self, DeregisterCommand.self, AccountsCommand.self, AuthenticatorsCommand.self,
+            RevokeCommand.self, DeregisterCommand.self, ForgetCommand.self, AccountsCommand.self,
+            AuthenticatorsCommand.self,
             SensorCommand.self, ClockCommand.self,
             UAFCommand.self, WipeCommand.self,
         ])

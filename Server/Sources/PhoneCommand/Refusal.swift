@@ -59,7 +59,9 @@ struct Refusal: Error, Equatable {
         switch error.code {
         case .storageInUse: self = .failed("storage-in-use", "Another command is using this phone.")
         case .storageCorrupt:
-            self = .failed("storage-corrupt", "What this phone keeps cannot be opened. Wipe it, and enrol again.")
+            self = .failed(
+                "storage-corrupt",
+                "Nothing that this phone keeps can be opened. Only `wipe` helps; then enrol each account again.")
         default: self = .failed(Self.kebab(error.code), "The phone cannot be switched on (\(error.reason)).")
         }
     }
@@ -67,6 +69,10 @@ struct Refusal: Error, Equatable {
     private init(_ error: OperationError) {
         let reason = Self.kebab(error.code)
         switch error.code {
+        case .fidoError where error.recovery == .unlockDevice:
+            self.init(
+                .lockedOut, "locked-out", "locked-out",
+                "Too many wrong tries: the device has locked its sensor. Unlock it (`sensor`), and try again.")
         case .fidoError: self.init(error.fidoErrorCode ?? .unknown, error.serverStatusCode, error.reason)
         case .networkError:
             self.init(.unreachable, "unreachable", "unreachable", "The server does not answer (\(error.reason)).")
@@ -95,7 +101,10 @@ struct Refusal: Error, Equatable {
         case .userCanceled: self.init(.refused, "denied", "denied", "Denied. The service has been told.")
         case .userLockout:
             self.init(
-                .lockedOut, "locked-out", "locked-out", "Too many wrong tries: locked. Wipe the phone and enrol again.")
+                .lockedOut, "locked-out", "locked-out",
+                "Too many wrong tries: locked. Ask the service for a new link, and enrol again with it "
+                    + "(`countersign-phone enroll LINK`): the new key takes the place of the locked one. "
+                    + "Your other accounts are not touched.")
         case .userNotResponsive: self = .failed("no-answer", "Nobody answered in time.")
         case .noSuitableAuthenticator:
             self.init(.refused, "refused", "no-suitable-authenticator", "Nothing on this phone can answer that.")

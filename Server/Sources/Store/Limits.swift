@@ -86,6 +86,13 @@ public struct Limits: Sendable, Equatable {
     /// name in the time in which a person's budget comes back, so that none makes a person be forgotten by its own doing.
     public var countedPersons = 50_000
 
+    // MARK: Enrolment over spent keys
+
+    /// Secrets of earlier enrolments that one enrolment can show.
+    public var shownDeviceSecrets = 8
+    /// Keys that one enrolment can replace.
+    public var replacedKeys = 16
+
     // MARK: Deregistration
 
     /// Keys that one deregistration can name.

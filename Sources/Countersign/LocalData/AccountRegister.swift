@@ -12,6 +12,14 @@ import _Primitives
 struct AccountRecord: Equatable {
     /// The most browsers that an account remembers; the oldest goes first.
     static let maximumBrowsers = 32
+    /// The most enrolments whose secret is kept; the oldest goes first.
+    static let maximumSecrets = 8
+
+    /// Keys that go once a newer one has answered.
+    struct Replacement: Equatable {
+        let key: KeyName
+        var replaced: [KeyName]
+    }
 
     var username: Username
     var baseUrl: URL
@@ -21,6 +29,11 @@ struct AccountRecord: Equatable {
     var appID: String
     /// The browsers that the person has confirmed something from.
     var browsers: [String] = []
+    /// What proves to the account's server, and to nobody else, that a later enrolment comes from this device: one for
+    /// each enrolment, oldest first.
+    var secrets: [String] = []
+    /// What newer keys take the place of, as soon as they are confirmed.
+    var replacements: [Replacement] = []
 
     var account: Account { Account(username: self.username, server: Account.Server(baseUrl: self.baseUrl)) }
 }
@@ -54,32 +67,49 @@ actor AccountRegister {
 
     func record(of username: Username) -> AccountRecord? { self.content.accounts.first { $0.username == username } }
 
-    /// Adds keys that the server has taken. They replace nothing yet: see ``settle(_:of:)``. The first registration names
-    /// the device.
-    func add(_ keys: [KeyName], to username: Username, baseUrl: URL, appID: String, deviceName: String?) throws {
+    /// Adds keys that the server has taken, and with them what a later enrolment proves itself by. They replace nothing
+    /// yet: see ``settle(_:of:)``. The first registration names the device.
+    func add(
+        _ keys: [KeyName], to username: Username, baseUrl: URL, appID: String, deviceName: String?,
+        proof: EnrolmentProof? = nil
+    ) throws {
         var content = self.content
         if content.deviceName == nil { content.deviceName = deviceName }
-        if let index = content.accounts.firstIndex(where: { $0.username == username }) {
-            content.accounts[index].keys += keys
-            content.accounts[index].appID = appID
-        } else {
-            content.accounts.append(
-                AccountRecord(username: username, baseUrl: baseUrl, keys: keys, appID: appID))
+        let found = content.accounts.firstIndex { $0.username == username }
+        let index = found ?? content.accounts.endIndex
+        if found == nil {
+            content.accounts.append(AccountRecord(username: username, baseUrl: baseUrl, keys: [], appID: appID))
+        }
+        content.accounts[index].keys += keys
+        content.accounts[index].appID = appID
+        if let proof {
+            content.accounts[index].secrets.append(proof.secret)
+            if content.accounts[index].secrets.count > AccountRecord.maximumSecrets {
+                content.accounts[index].secrets.removeFirst()
+            }
+            if !proof.replaced.isEmpty {
+                content.accounts[index].replacements += keys.map {
+                    AccountRecord.Replacement(key: $0, replaced: proof.replaced)
+                }
+            }
         }
         try self.write(content)
     }
 
-    /// Lets keys that the server answers to take the place of the account's earlier keys of their models, which are
-    /// returned, to be deleted. Until then both are here: a registration that is never confirmed costs no key.
+    /// Lets keys that the server answers to take the place of the account's earlier keys of their models, and of those
+    /// that their enrolment was to replace. These are returned, to be deleted. Until then all are here: a registration
+    /// that is never confirmed costs no key.
     func settle(_ keys: [KeyName], of username: Username) throws -> [KeyName] {
         var content = self.content
         guard let index = content.accounts.firstIndex(where: { $0.username == username }) else { return [] }
         let all = content.accounts[index].keys
+        let settled = content.accounts[index].replacements.filter { keys.contains($0.key) }
         let replaced = all.enumerated().filter { position, key in
             all[(position + 1)...].contains { $0.aaid == key.aaid && keys.contains($0) }
+                || !keys.contains(key) && settled.contains { $0.replaced.contains(key) }
         }.map(\.element)
-        guard !replaced.isEmpty else { return [] }
         content.accounts[index].keys.removeAll { replaced.contains($0) }
+        content.accounts[index].replacements.removeAll { keys.contains($0.key) || replaced.contains($0.key) }
         try self.write(content)
         return replaced
     }
@@ -112,6 +142,7 @@ actor AccountRegister {
         guard let index = content.accounts.firstIndex(where: { $0.username == username }) else { return keys }
         var gone = keys
         content.accounts[index].keys.removeAll { keys.contains($0) }
+        content.accounts[index].replacements.removeAll { keys.contains($0.key) }
         let left = content.accounts[index].keys
         if !left.contains(where: { AuthenticatorModel(aaid: $0.aaid)?.info.isSilent == false }) {
             gone += left
@@ -161,10 +192,15 @@ actor AccountRegister {
                 .object([
                     "username": .string(account.username), "baseUrl": .string(account.baseUrl.absoluteString),
                     "appID": .string(account.appID), "browsers": .array(account.browsers.map { .string($0) }),
-                    "keys": .array(
-                        account.keys.map { key in
-                            .object(["aaid": .string(key.aaid.text), "keyID": .string(key.keyID.base64URL)])
+                    "secrets": .array(account.secrets.map { .string($0) }),
+                    "replacements": .array(
+                        account.replacements.map { replacement in
+                            .object([
+                                "key": .object(replacement.key.json),
+                                "replaced": .array(replacement.replaced.map { .object($0.json) }),
+                            ])
                         }),
+                    "keys": .array(account.keys.map { .object($0.json) }),
                 ])
             })
         if !content.deregistrations.isEmpty {
@@ -194,17 +230,19 @@ actor AccountRegister {
                 guard let baseUrl = URL(string: try account.requiredString("baseUrl")) else {
                     throw StorageError(.corrupt, "an account's address")
                 }
-                var keys: [KeyName] = []
-                for case .object(let key) in try account.array("keys") ?? [] {
-                    keys.append(
-                        KeyName(
-                            aaid: try AAID(try key.requiredString("aaid")),
-                            keyID: try KeyID(base64URL: try key.requiredString("keyID"))))
-                }
+                // An account of before has neither secrets nor replacements.
                 content.accounts.append(
                     AccountRecord(
-                        username: try account.requiredString("username"), baseUrl: baseUrl, keys: keys,
-                        appID: try account.requiredString("appID"), browsers: try account.strings("browsers") ?? []))
+                        username: try account.requiredString("username"), baseUrl: baseUrl,
+                        keys: try Self.keys("keys", of: account), appID: try account.requiredString("appID"),
+                        browsers: try account.strings("browsers") ?? [], secrets: try account.strings("secrets") ?? [],
+                        replacements: try (account.array("replacements") ?? []).map { value in
+                            guard case .object(let replacement) = value, let key = try replacement.object("key") else {
+                                throw StorageError(.corrupt, "a replacement")
+                            }
+                            return AccountRecord.Replacement(
+                                key: try KeyName(json: key), replaced: try Self.keys("replaced", of: replacement))
+                        }))
             }
             for case .object(let deregistration) in try object.array("deregistrations") ?? [] {
                 guard let redeemUrl = URL(string: try deregistration.requiredString("redeemUrl")),
@@ -220,5 +258,23 @@ actor AccountRegister {
         } catch {
             throw StorageError(.corrupt, "the accounts: \(error)")
         }
+    }
+
+    private static func keys(_ name: String, of object: JSONObject) throws -> [KeyName] {
+        try (object.array(name) ?? []).map { value in
+            guard case .object(let key) = value else { throw StorageError(.corrupt, "a key is not an object") }
+            return try KeyName(json: key)
+        }
+    }
+}
+
+extension KeyName {
+    /// As it is stored, and as servers name keys.
+    var json: JSONObject { ["aaid": .string(self.aaid.text), "keyID": .string(self.keyID.base64URL)] }
+
+    fileprivate init(json object: JSONObject) throws {
+        self.init(
+            aaid: try AAID(try object.requiredString("aaid")),
+            keyID: try KeyID(base64URL: try object.requiredString("keyID")))
     }
 }

@@ -38,8 +38,27 @@ public struct LocalData: Sendable {
         return try await self.core.module.protectionStatus(of: key)
     }
 
-    /// Deletes what this device keeps of an authenticator of an account, or of all of them, without telling the server:
-    /// what is left after a lock-out. The account goes with its last authenticator.
+    /// Deletes what this device keeps of an account that is of no use any more, without telling the server: all of its
+    /// keys, locked or not, and what proves that an enrolment comes from this device. Other accounts are not touched.
+    ///
+    /// The server goes on listing the device, whose keys nobody has any more, until its operator takes it away or the
+    /// person deregisters it elsewhere. To use the account again, do not forget it: enrol over it with a new link, and the
+    /// server retires the old device once the new key is confirmed. To leave for good, ``Deregistration`` tells the server.
+    ///
+    /// Throws ``DeleteAuthenticatorError``; `unknownUsername` also for an account of that name at another server.
+    public func forget(_ account: Account) async throws {
+        guard let record = await self.core.register.record(of: account.username), record.account == account else {
+            throw DeleteAuthenticatorError(.unknownUsername, "no such account")
+        }
+        do {
+            try await self.core.forget(record.keys, of: record)
+        } catch {
+            throw DeleteAuthenticatorError(.storageError, "\(error)")
+        }
+    }
+
+    /// Deletes what this device keeps of an authenticator of an account, or of all of them, without telling the server.
+    /// The account goes with its last authenticator. After a lock-out there is no need for it: see ``forget(_:)``.
     ///
     /// Throws ``DeleteAuthenticatorError``.
     public func deleteAuthenticator(username: Username, aaid: Aaid? = nil) async throws {

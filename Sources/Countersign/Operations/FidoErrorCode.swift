@@ -28,7 +28,8 @@ public struct FidoErrorCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let userNotResponsive = Self(rawValue: 0x0E)
     /// No room for another key. Ask the person to delete one.
     public static let insufficientAuthenticatorResources = Self(rawValue: 0x0F)
-    /// Too many wrong tries. Delete the authenticator and ask the person to enrol again; for a finger, a face and the
+    /// Too many wrong tries. A PIN or a password stays locked: have the person ask for a new enrolment link and enrol over
+    /// the account, which replaces the locked key; delete nothing, and no other account. For a finger, a face and the
     /// device's passcode the operating system has locked: ask the person to unlock the device, and to try again.
     public static let userLockout = Self(rawValue: 0x10)
     /// No finger, face or passcode is enrolled with the operating system. Ask the person to enrol one there.

@@ -21,7 +21,8 @@ extension OperationError {
         case chooseAnotherAuthenticator
         /// The key is of no use any more: ask the person to enrol this device again.
         case enrollAgain
-        /// Too many wrong tries have locked the key: only a new enrolment takes its place.
+        /// Too many wrong tries have locked the key: only a new enrolment takes its place. Have the person ask for a new
+        /// link, and enrol over the account; delete nothing, and no other account is touched.
         case replaceLockedKey
         /// The operating system has locked finger, face or passcode: ask the person to unlock the device, and to try
         /// again.
@@ -89,7 +90,9 @@ extension OperationError.Recovery {
         case .authenticate: "Confirm first that it is you."
         case .chooseAnotherAuthenticator: "Choose another way to confirm that it is you."
         case .enrollAgain: "Enrol this device again."
-        case .replaceLockedKey: "Enrol this device again: the new key takes the place of the locked one."
+        case .replaceLockedKey:
+            "Ask for a new link and enrol again with it: the new key takes the place of the locked one. "
+                + "Your other accounts are not touched."
         case .unlockDevice: "Lock this device, unlock it, and try again."
         case .enrollWithOperatingSystem: "Set up a finger, a face or a passcode in this device's settings first."
         case .deleteAnother: "Delete an account or an authenticator in this app first."

@@ -99,8 +99,11 @@ struct RegistrationRun: Sendable {
             }
         }
         let supported = await self.core.module.authenticators.filter(\.isSupportedByHardware).map(\.model)
-        let selections = await prepared.selections(among: supported.filter { self.screens.canEnroll($0.factor) })
-        let possible = await prepared.selections(among: supported)
+        // A key that cannot answer any more stands in nobody's way.
+        let spent = try await self.core.spentKeys(of: record)
+        let selections = await prepared.selections(
+            among: supported.filter { self.screens.canEnroll($0.factor) }, passingOver: spent)
+        let possible = await prepared.selections(among: supported, passingOver: spent)
         guard !selections.isEmpty else {
             guard possible.isEmpty else {
                 throw OperationError(.missingInteraction, "no enroller or verifier for any authenticator that fits")
@@ -147,9 +150,16 @@ struct RegistrationRun: Sendable {
     ) async throws -> RegistrationResult {
         let username = prepared.request.username
         let response: ServerResponse
+        var proof: EnrolmentProof?
         do {
             var context: JSONObject = [:]
             context["deviceName"] = self.screens.deviceInformation.map { .string($0.name) }
+            // In the app the keys join the device that has authenticated.
+            if self.username == nil {
+                proof = try await EnrolmentProof(
+                    for: answer.keys, of: await self.core.register.record(of: username), self.core)
+                proof?.add(to: &context)
+            }
             response = try await exchange.send(
                 answer.message, as: .registrationSent, context: context, path: path)
         } catch {
@@ -162,7 +172,7 @@ struct RegistrationRun: Sendable {
             }
             try await self.core.register.add(
                 answer.keys, to: username, baseUrl: self.core.configuration.baseUrl, appID: prepared.appID,
-                deviceName: self.screens.deviceInformation?.name)
+                deviceName: self.screens.deviceInformation?.name, proof: proof)
             for key in answer.keys { try await self.core.module.notify(key, response.statusCode) }
             if response.statusCode == .ok { try await self.core.settle(answer.keys, of: username, prepared.appID) }
         } catch {

@@ -3,7 +3,7 @@ public import Countersign
 import Crypto
 public import Foundation
 public import UAF
-import _Primitives
+public import _Primitives
 
 /// A server in memory, behind a ``Transport``: it issues tokens, makes UAF requests and checks the answers' signatures,
 /// hashes and counters, and can be told to answer otherwise.
@@ -55,6 +55,8 @@ public actor VirtualServer: Transport {
     public private(set) var asmStatusCodes: [Int] = []
     /// The device names of registrations.
     public private(set) var deviceNames: [String] = []
+    /// What went along with the registrations that it has accepted.
+    public private(set) var registrationContexts: [JSONObject] = []
     /// The authentications that it has accepted.
     public private(set) var accepted: [Accepted] = []
 
@@ -95,6 +97,9 @@ public actor VirtualServer: Transport {
     public func forget(_ username: Username) {
         self.credentials = self.credentials.filter { $0.value.username != username }
     }
+
+    /// Forgets keys.
+    public func forget(_ keys: Set<KeyID>) { self.credentials = self.credentials.filter { !keys.contains($0.key) } }
 
     /// A payload for a registration.
     public func registration(for username: Username, policy: Policy, channel: String? = nil) throws -> OutOfBandPayload
@@ -354,6 +359,7 @@ extension VirtualServer {
         let verdict = self.verdict()
         if [.ok, .accepted].contains(verdict.statusCode) {
             if let name = try? sent.context?.string("deviceName") { self.deviceNames.append(name) }
+            self.registrationContexts.append(sent.context ?? [:])
             for (keyID, aaid, key) in keys {
                 self.credentials[keyID] = Credential(
                     username: username, aaid: aaid, publicKey: P256Key(key: key), signCounter: 0)

@@ -136,7 +136,7 @@ public struct Requester: Hashable, Sendable {
 }
 
 /// A client's answer for the server (SendUAFResponse, §6.2).
-public struct SendUAFResponse: Hashable, Sendable {
+public struct SendUAFResponse: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// `uafResponse`: the message, an array of one dictionary.
     public var uafResponse: String
     /// `context`: what goes with it, such as the device's name or how the client failed.
@@ -161,6 +161,12 @@ public struct SendUAFResponse: Hashable, Sendable {
         object["context"] = self.context.map { .string(JSON.object($0).text) }
         return JSON.object(object).serialized
     }
+
+    /// Lengths and names alone: a context can hold a device's secret.
+    public var description: String {
+        "SendUAFResponse(\(self.uafResponse.utf8.count) bytes, \((self.context?.members ?? []).map(\.name)))"
+    }
+    public var customMirror: Mirror { Mirror(self, children: ["bytes": self.uafResponse.utf8.count]) }
 }
 
 /// How the server judges an answer (ServerResponse, §6.2), with what this product adds.

@@ -130,6 +130,13 @@ public actor AuthenticatorModule {
         return try self.ledger.status(name.keyID.base64URL)
     }
 
+    /// Whether a key can still answer: it is there, and not locked after too many wrong tries. Throws ``StorageError``.
+    public func canAnswer(_ name: KeyName) throws -> Bool {
+        guard let index = self.ownIndex(of: name) else { return false }
+        guard self.database.keys[index].protection.secretSalt != nil else { return true }
+        return try self.ledger.status(name.keyID.base64URL) != .lockedOut
+    }
+
     /// What the server said of a key (notifyUAFResult, UAF Application API 1.1).
     ///
     /// `ok` makes a pending key final; `accepted` leaves it pending; `unknownKeyID` deletes it, and so does every other

@@ -141,8 +141,13 @@ public struct PreparedRegistration: Sendable {
 
     /// All ways to meet the policy with the given authenticators, the server's preference first; empty where there is
     /// none. Within one way all authenticators are used together.
-    public func selections(among models: [AuthenticatorModel]) async -> [[AuthenticatorModel]] {
-        let keys = await self.client.module.registrations(appID: self.appID).map(\.name)
+    ///
+    /// An authenticator that holds a key which the server names takes no part (§9.2 step 2), unless that key is among
+    /// `spent`: it cannot answer any more, and the new one is to take its place.
+    public func selections(among models: [AuthenticatorModel], passingOver spent: [KeyName] = []) async
+        -> [[AuthenticatorModel]]
+    {
+        let keys = await self.client.module.registrations(appID: self.appID).map(\.name).filter { !spent.contains($0) }
         let candidates = models.map { model in
             PolicyCandidate(info: model.info, keyIDs: Set(keys.filter { $0.aaid == model.aaid }.map(\.keyID)))
         }

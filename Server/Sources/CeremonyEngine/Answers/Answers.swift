@@ -31,11 +31,17 @@ struct ClientContext: Sendable {
     let deviceName: String?
     let asmStatusCode: Int?
     let clientErrorCode: Int?
+    /// The secret by which the phone will prove later that it is the device of this enrolment.
+    let deviceSecret: String?
+    /// What an enrolment is to take the place of.
+    let replacement: ReplacementClaim?
 
     /// Throws `badRequest` for members of the wrong type.
-    init(_ object: JSONObject?) throws {
+    init(_ object: JSONObject?, _ limits: Limits) throws {
         let object = object ?? [:]
         do {
+            self.deviceSecret = try object.string("deviceSecret").map { try ReplacementClaim.secret($0) }
+            self.replacement = try object.object("replaces").map { try ReplacementClaim($0, limits) }
             self.deviceName = try object.string("deviceName")
             self.asmStatusCode = try object.integer("asmStatusCode")
             self.clientErrorCode = try object.integer("clientErrorCode")

@@ -34,7 +34,7 @@ extension CeremonyEngine {
         -> AuthenticationAnswer
     {
         let now = self.time.now()
-        let context = try ClientContext(message.context)
+        let context = try ClientContext(message.context, self.limits)
         let response: UnverifiedAuthentication
         do {
             response = try UnverifiedAuthentication(

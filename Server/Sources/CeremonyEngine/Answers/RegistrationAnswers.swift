@@ -23,7 +23,7 @@ extension CeremonyEngine {
 
     private func judgeRegistration(_ message: SendUAFResponse) async throws -> ServerResponse {
         let now = self.time.now()
-        let context = try ClientContext(message.context)
+        let context = try ClientContext(message.context, self.limits)
         let response: UnverifiedRegistration
         do {
             response = try UnverifiedRegistration(
@@ -62,7 +62,7 @@ extension CeremonyEngine {
         guard let accountID = ceremony.accountID else { throw Answered(.invalidRequest) }
         let policy = try self.policy(ofRequest: ceremony.detail.policy, for: .registration)
         let verified = try self.verify(response, data, policy, existing: existing, at: now)
-        let registration = self.registration(verified, accountID: accountID, name: context.deviceName, at: now)
+        let registration = try await self.registration(verified, accountID: accountID, context, at: now)
         let number = self.confirmationNumber()
         let accepted: CeremonyRecord?
         do {
@@ -163,14 +163,17 @@ extension CeremonyEngine {
     }
 
     private func registration(
-        _ verified: VerifiedRegistration, accountID: String, name: String?, at now: Timestamp
-    ) -> DeviceRegistration {
+        _ verified: VerifiedRegistration, accountID: String, _ context: ClientContext, at now: Timestamp
+    ) async throws -> DeviceRegistration {
         // The name goes to operators' terminals and to other devices: nothing in it may act there.
-        let shown = DisplayText.line(name ?? "", maximumLength: self.limits.nameCharacters)
+        let shown = DisplayText.line(context.deviceName ?? "", maximumLength: self.limits.nameCharacters)
         let device = DeviceRecord(
             id: self.newIdentifier(), accountID: accountID, name: shown.isEmpty ? "Phone" : shown, isActive: false,
-            createdAt: now)
-        return DeviceRegistration(device: device, credentials: self.credentials(verified, of: device, at: now))
+            createdAt: now,
+            secretCode: context.deviceSecret.map { self.deviceSecretCode($0, accountID: accountID) })
+        return DeviceRegistration(
+            device: device, credentials: self.credentials(verified, of: device, at: now),
+            replaces: try await self.replacedCredentials(context.replacement, accountID: accountID))
     }
 
     /// The rows of a device's new keys, which may be used when the device may.

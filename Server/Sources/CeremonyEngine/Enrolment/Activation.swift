@@ -68,7 +68,8 @@ extension CeremonyEngine {
     }
 
     /// Confirms an enrolment with the number that the phone shows; the device may authenticate from then on, and the
-    /// person's other devices get a notice.
+    /// person's other devices get a notice. Keys that it replaces go in the same step, and a device of the person's that
+    /// has none left: the phone has proven that it was that device.
     ///
     /// A wrong number ends the enrolment and deletes the pending keys. Throws `wrongNumber`, `wrongState`, `notFound`.
     public func confirmActivation(id: String, number: String, by operator: String) async throws -> ActivationView {
@@ -87,6 +88,8 @@ extension CeremonyEngine {
                 record.confirmationCode = nil
                 var change = CeremonyChange()
                 change.deviceFate = isRight ? .activate : .discard
+                change.replacementAudit = AuditEvent(
+                    .deviceReplaced, at: now, accountID: record.accountID, ceremonyID: id, actor: `operator`)
                 change.audit = [
                     AuditEvent(
                         isRight ? .deviceAdded : .confirmationFailed, at: now, accountID: record.accountID,

@@ -8,8 +8,8 @@ struct DeregisterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deregister", abstract: "Delete an account's keys of this phone, at the server and here.",
         discussion: """
-            The phone authenticates first. Where the server does not answer, everything stays. A locked phone cannot \
-            authenticate: `wipe` forgets everything without telling a server.
+            The phone authenticates first. Where the server does not answer, everything stays. A locked account cannot \
+            authenticate: `enroll` with a new link replaces its key, `forget` deletes it without telling a server.
             """)
 
     @Argument(help: "The account's name.")
@@ -46,6 +46,37 @@ struct DeregisterCommand: AsyncParsableCommand {
                 terminal.success(
                     isGone ? "This phone is no longer \(name)'s." : "The authenticator is gone; \(name) stays.")
             }
+        }
+    }
+}
+
+/// `countersign-phone forget`: deletes one account of this phone, without its server.
+struct ForgetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget", abstract: "Delete one account of this phone. Its server is not told.",
+        discussion: """
+            Other accounts are not touched. The server goes on listing this phone until its operator takes it away. To \
+            use a locked account again, do not forget it: `enroll` with a new link replaces its key.
+            """)
+
+    @Argument(help: "The account's name.")
+    var username: String
+
+    @OptionGroup var phone: PhoneOptions
+
+    func run() async throws {
+        let report = Report(isJSON: self.phone.json)
+        try await report.running {
+            let data = try await PhoneDevice(self.phone).client(nil).localData
+            guard let account = await data.accounts.first(where: { $0.username == self.username }) else {
+                throw Refusal.notFound("no-such-account", "This phone has no account of that name.")
+            }
+            do { try await data.forget(account) } catch {
+                throw Refusal.failed("storage", "The account could not be deleted (\(error)).")
+            }
+            report.say([
+                "event": .string("finished"), "outcome": .string("forgotten"), "account": .string(self.username),
+            ]) { $0.success("This phone has forgotten \(DisplayText.line(self.username)). The server was not told.") }
         }
     }
 }

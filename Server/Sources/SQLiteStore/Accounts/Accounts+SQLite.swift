@@ -39,6 +39,22 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// Devices from before have no secret: nobody can prove to be them.
+    static let deviceSecrets = Migration(name: "secrets of devices, and what replaces what") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE device ADD COLUMN secret_code BLOB;
+                CREATE TABLE replaced_credential (
+                    successor_id TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,
+                    credential_id TEXT NOT NULL REFERENCES credential (id) ON DELETE CASCADE,
+                    PRIMARY KEY (successor_id, credential_id)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX replaced_credential_by_credential ON replaced_credential (credential_id);
+                """)
+    }
+}
+
 extension SealingPurpose {
     static let attestation = SealingPurpose("attestation")
     static let usernameCode = SealingPurpose("user name code")
@@ -132,14 +148,16 @@ extension SQLiteDatabase: AccountStore {
             let rows = try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
-                        SELECT id, name, is_active, created_at FROM device WHERE account_id = ? ORDER BY number
+                        SELECT id, name, is_active, created_at, secret_code FROM device WHERE account_id = ?
+                        ORDER BY number
                         """), arguments: [accountID])
             return try rows.map { row in
                 let id = try row.text(0)
                 return DeviceRecord(
                     id: id, accountID: accountID,
                     name: try sealing.openText(try row.bytes(1), purpose: .deviceName, row: id),
-                    isActive: try row.integer(2, as: Int.self) == 1, createdAt: try row.moment(3))
+                    isActive: try row.integer(2, as: Int.self) == 1, createdAt: try row.moment(3),
+                    secretCode: try row.optionalBytes(4))
             }
         }
     }
@@ -272,9 +290,22 @@ extension Database {
         let device = registration.device
         let name = try sealing.seal(device.name, purpose: .deviceName, row: device.id)
         try self.cachedStatement(
-            sql: "INSERT INTO device (id, account_id, name, is_active, created_at) VALUES (?, ?, ?, ?, ?)"
-        ).execute(arguments: [device.id, device.accountID, name.blob, device.isActive, device.createdAt.milliseconds])
+            sql: """
+                INSERT INTO device (id, account_id, name, is_active, created_at, secret_code) VALUES (?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            device.id, device.accountID, name.blob, device.isActive, device.createdAt.milliseconds,
+            device.secretCode?.blob,
+        ])
         try self.insert(registration.credentials, sealing)
+        for id in registration.replaces {
+            try self.cachedStatement(
+                sql: """
+                    INSERT OR IGNORE INTO replaced_credential
+                    SELECT ?, id FROM credential WHERE id = ? AND account_id = ?
+                    """
+            ).execute(arguments: [device.id, id, device.accountID])
+        }
     }
 
     /// Adds keys to active devices of accounts that are not locked, in place of the devices' keys of the same models.

@@ -112,6 +112,26 @@ extension Database {
         ).map { CredentialSelection.Name(aaid: try $0.text(0), keyID: try $0.bytes(1)) }
     }
 
+    /// Deletes the keys that a device takes the place of, and the devices that have none left. Says which devices lost
+    /// keys.
+    func replaceKeys(by successor: String, accountID: String, at now: Timestamp) throws -> [String] {
+        let devices = try String.fetchAll(
+            self.cachedStatement(
+                sql: """
+                    SELECT DISTINCT device_id FROM credential JOIN replaced_credential ON credential_id = credential.id
+                    WHERE successor_id = ? AND account_id = ? AND device_id <> successor_id
+                    """), arguments: [successor, accountID])
+        guard !devices.isEmpty else { return [] }
+        try self.cachedStatement(
+            sql: """
+                DELETE FROM credential WHERE account_id = ? AND device_id <> ?
+                AND id IN (SELECT credential_id FROM replaced_credential WHERE successor_id = ?)
+                """
+        ).execute(arguments: [accountID, successor, successor])
+        try self.revokeEmptyDevices(accountID: accountID, at: now)
+        return devices
+    }
+
     /// Takes away the devices of an account that have no key left.
     fileprivate func revokeEmptyDevices(accountID: String, at now: Timestamp) throws {
         let empty = try String.fetchAll(

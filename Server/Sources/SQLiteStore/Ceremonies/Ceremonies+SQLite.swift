@@ -143,6 +143,20 @@ extension SQLiteDatabase: CeremonyStore {
 }
 
 extension Database {
+    /// Lets an enrolment's device authenticate, in the place of the keys that it replaces.
+    private func activateDevice(
+        of ceremony: CeremonyRecord, _ change: CeremonyChange, at now: Timestamp, _ sealing: Sealing
+    ) throws {
+        guard let id = ceremony.deviceID else { return }
+        try self.activateDevice(id: id)
+        guard let accountID = ceremony.accountID else { return }
+        for replaced in try self.replaceKeys(by: id, accountID: accountID, at: now) {
+            guard var event = change.replacementAudit else { continue }
+            event.detail = replaced
+            try self.appendAudit(event, sealing)
+        }
+    }
+
     /// Writes what goes with a step.
     fileprivate func apply(
         _ change: CeremonyChange, to ceremony: CeremonyRecord?, at now: Timestamp, _ sealing: Sealing
@@ -155,7 +169,7 @@ extension Database {
         if let ceremony {
             switch change.deviceFate {
             case .keep: break
-            case .activate: if let id = ceremony.deviceID { try self.activateDevice(id: id) }
+            case .activate: try self.activateDevice(of: ceremony, change, at: now, sealing)
             case .discard: if let id = ceremony.deviceID { _ = try self.deleteDevice(id: id) }
             }
             if let selection = change.deregistration, let accountID = ceremony.accountID {

@@ -56,9 +56,15 @@ public struct DeviceRecord: Sendable, Equatable {
     public var isActive: Bool
     /// When it was registered.
     public var createdAt: Timestamp
+    /// HMAC of the secret by which the phone proves later that it is this device; `nil` for a device from before there
+    /// were any, or of another maker's client.
+    public var secretCode: [UInt8]?
 
     /// Describes a device.
-    public init(id: String, accountID: String, name: String, isActive: Bool, createdAt: Timestamp) {
+    public init(
+        id: String, accountID: String, name: String, isActive: Bool, createdAt: Timestamp, secretCode: [UInt8]? = nil
+    ) {
+        self.secretCode = secretCode
         self.id = id
         self.accountID = accountID
         self.name = name

@@ -29,7 +29,8 @@ public struct CeremonyChange: Sendable, Equatable {
     /// What happens to the ceremony's pending device.
     public enum DeviceFate: Sendable, Equatable {
         case keep
-        /// It and its keys may authenticate from now on.
+        /// It and its keys may authenticate from now on, and the keys that it replaces go, with the devices that have
+        /// none left.
         case activate
         /// It and its keys are deleted.
         case discard
@@ -46,6 +47,9 @@ public struct CeremonyChange: Sendable, Equatable {
     public var deregistration: CredentialSelection?
     /// What becomes of the device that the ceremony made.
     public var deviceFate: DeviceFate = .keep
+    /// What the trail keeps of each device that lost keys because its successor was activated; the store adds the
+    /// device's identifier as detail.
+    public var replacementAudit: AuditEvent?
     /// Tokens that replace all earlier ones of the ceremony; those answer as expired from now on.
     public var newTokens: [DispatchTokenRecord]?
     /// Together with new tokens: earlier ones that expired before this moment are deleted.
@@ -65,11 +69,15 @@ public struct DeviceRegistration: Sendable, Equatable {
     public var device: DeviceRecord
     /// Its keys.
     public var credentials: [CredentialRecord]
+    /// The account's keys, by their identifiers, that go when the device is activated, and stay when it is not. One that
+    /// is another account's is as one that never was.
+    public var replaces: [String]
 
     /// Joins a device with its keys.
-    public init(device: DeviceRecord, credentials: [CredentialRecord]) {
+    public init(device: DeviceRecord, credentials: [CredentialRecord], replaces: [String] = []) {
         self.device = device
         self.credentials = credentials
+        self.replaces = replaces
     }
 }
 

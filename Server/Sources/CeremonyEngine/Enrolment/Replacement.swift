@@ -1,0 +1,59 @@
+import Store
+import UAF
+import _Primitives
+
+/// What an enrolment says that it takes the place of: keys of devices that it can prove to be (decision 18).
+struct ReplacementClaim: Sendable {
+    private static let secretBytes = 32
+
+    /// The secrets of earlier enrolments of the same phone, each for one device.
+    let secrets: [String]
+    /// The keys that are to go.
+    let keys: [CredentialSelection.Name]
+
+    /// Reads `replaces` of an answer's context. Throws for anything that is not understood.
+    init(_ object: JSONObject, _ limits: Limits) throws {
+        guard let secrets = try object.strings("secrets"), (1...limits.shownDeviceSecrets).contains(secrets.count),
+            let keys = try object.array("keys"), (1...limits.replacedKeys).contains(keys.count)
+        else { throw JSONError(.wrongType, "a replacement") }
+        self.secrets = try secrets.map { try Self.secret($0) }
+        self.keys = try keys.map { value in
+            guard case .object(let key) = value else { throw JSONError(.wrongType, "a replaced key") }
+            return CredentialSelection.Name(
+                aaid: try AAID(try key.requiredString("aaid")).text,
+                keyID: try KeyID(base64URL: try key.requiredString("keyID")).bytes)
+        }
+    }
+
+    /// A device's secret: 32 bytes, base64url.
+    static func secret(_ text: String) throws -> String {
+        guard Base64URL.decode(text)?.count == Self.secretBytes else {
+            throw JSONError(.wrongType, "a device's secret")
+        }
+        return text
+    }
+}
+
+extension CeremonyEngine {
+    /// What is kept of a device's secret: good for that account alone, and of no use to who reads the database.
+    func deviceSecretCode(_ secret: String, accountID: String) -> [UInt8] {
+        self.sealing.code("\(accountID) \(secret)", purpose: .deviceSecret)
+    }
+
+    /// The identifiers of the keys that an enrolment takes the place of once it is confirmed: those that it names, of
+    /// the account's devices whose secret it shows. Nothing of this is told to the phone.
+    func replacedCredentials(_ claim: ReplacementClaim?, accountID: String) async throws -> [String] {
+        guard let claim else { return [] }
+        let shown = claim.secrets.map { self.deviceSecretCode($0, accountID: accountID) }
+        let proven = try await self.store.devices(accountID: accountID).filter { device in
+            guard let kept = device.secretCode else { return false }
+            // Each is compared, whatever the ones before it gave.
+            return shown.reduce(false) { found, code in constantTimeEqual(code, kept) || found }
+        }.map(\.id)
+        guard !proven.isEmpty else { return [] }
+        return try await self.store.credentials(accountID: accountID).filter { key in
+            proven.contains(key.deviceID)
+                && claim.keys.contains(CredentialSelection.Name(aaid: key.aaid, keyID: key.keyID))
+        }.map(\.id)
+    }
+}
