@@ -104,7 +104,6 @@ struct ListingTests {
         _ =
             try await registration.deviceInformation(DeviceInformation(name: "Phone"))
             .authenticatorSelector(Preferred(kind: .face)).biometricUserVerifier(dialogs).execute()
-            as RegistrationResult
         func operation(_ code: String) async throws -> OutOfBandAuthentication {
             guard case .authentication(let operation) = try await self.phone.redeem(OutOfBandPayload(scanned: code))
             else { throw OperationError(.unknown) }
@@ -116,7 +115,7 @@ struct ListingTests {
         ] {
             let bare = try await operation(code)
             await #expect(throws: OperationError(.missingInteraction)) {
-                _ = try await bare.execute() as AuthenticationResult
+                _ = try await bare.execute()
             }
         }
         #expect(await self.server.accepted.isEmpty)
@@ -124,7 +123,6 @@ struct ListingTests {
         let ready = try await operation(try await self.payload(Self.payment, from: Self.browser))
         _ =
             try await ready.transactionConfirmer(self.confirmation).requesterVerifier(self.confirmation).execute()
-            as AuthenticationResult
         #expect(await self.screen.shown.contains(Self.newBrowser))
         #expect(await self.screen.shown.contains("To: Jo"))
         #expect(await self.server.accepted.count == 1)
@@ -141,7 +139,6 @@ struct ListingTests {
                 _ =
                     try await operation.accountSelector(AccountScreen { $0.first })
                     .authenticatorSelector(Preferred(kind: .pin)).pinUserVerifier(pin).execute()
-                    as AuthenticationResult
             }
         }
         #expect(await self.server.accepted.isEmpty)

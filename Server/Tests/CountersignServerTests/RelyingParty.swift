@@ -134,6 +134,6 @@ extension VirtualPhone {
         _ =
             try await self.client.operations.registration.username("alice")
             .authorizationProvider(try #require(authentication.authorizationProvider))
-            .authenticatorSelector(self.person).fingerprintUserVerifier(self.person).execute() as RegistrationResult
+            .authenticatorSelector(self.person).fingerprintUserVerifier(self.person).execute()
     }
 }

@@ -17,43 +17,23 @@ public import UAFClient
 ///     .execute()
 /// ```
 public struct MobileAuthenticationClientInitializer: SingleOperation {
-    /// The SDK's alone.
-    public var run = OperationRun<MobileAuthenticationClient, InitializationError>()
-    private var configuration: Configuration?
-    private var platform: Platform?
-    private var transport: (any Transport)?
-    private var pinHardening = PinHardening()
-    private var pictureDisplays: [PictureDisplay] = []
-    private var traceRecorder: TraceRecorder?
+    private let once = OneShot()
+    fileprivate var configuration: Configuration?
+    fileprivate var platform: Platform?
+    fileprivate var transport: (any Transport)?
+    fileprivate var pinHardening = PinHardening()
+    fileprivate var pictureDisplays: [PictureDisplay] = []
+    fileprivate var traceRecorder: TraceRecorder?
 
     /// An initializer that still wants a configuration and a platform.
     public init() {}
-
-    /// Where the server is.
-    public func configuration(_ configuration: Configuration) -> Self { self.with { $0.configuration = configuration } }
-    /// What the device can do.
-    public func platform(_ platform: Platform) -> Self { self.with { $0.platform = platform } }
-    /// How to reach the network; by default over Foundation's URL loading.
-    public func transport(_ transport: any Transport) -> Self { self.with { $0.transport = transport } }
-    /// What one try of a PIN costs whoever has the device's storage.
-    public func pinHardening(_ hardening: PinHardening) -> Self { self.with { $0.pinHardening = hardening } }
-    /// The kinds of PNG pictures that the app's selectors show for confirmation, each with its exact size; by default
-    /// none. Servers hear of them at registrations. A picture arrives as
-    /// ``AuthenticatorSelectionContext/transactionConfirmationData`` only where its file is of such a kind; a text comes
-    /// before a picture.
-    public func pictureDisplays(_ displays: [PictureDisplay]) -> Self {
-        self.with { $0.pictureDisplays = displays }
-    }
-    /// Where the client writes down what it does: token redeemed, person verified, answer sent. Never who, or what is in
-    /// a message. By default nowhere.
-    public func traceRecorder(_ recorder: TraceRecorder) -> Self { self.with { $0.traceRecorder = recorder } }
 
     /// Makes the client.
     ///
     /// Nothing is sent, but where the app ended while it carried out a deregistration of a service's: then it asks the
     /// server for what is to go, and waits five seconds for that at the most.
     public func perform() async throws(InitializationError) -> MobileAuthenticationClient {
-        guard self.run.begin() else { throw InitializationError(.operationReused) }
+        guard self.once.take() else { throw InitializationError(.operationReused) }
         guard let configuration, let platform, Configuration.authority(configuration.baseUrl) != nil else {
             throw InitializationError(.invalidConfiguration, "configuration and platform are needed")
         }
@@ -75,6 +55,29 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
             throw InitializationError(.storageUnavailable, "\(error)")
         }
     }
+}
+
+extension OperationBuilder where Operation == MobileAuthenticationClientInitializer {
+    /// Where the server is.
+    public func configuration(_ configuration: Configuration) -> Self {
+        self.changing { $0.configuration = configuration }
+    }
+    /// What the device can do.
+    public func platform(_ platform: Platform) -> Self { self.changing { $0.platform = platform } }
+    /// How to reach the network; by default over Foundation's URL loading.
+    public func transport(_ transport: any Transport) -> Self { self.changing { $0.transport = transport } }
+    /// What one try of a PIN costs whoever has the device's storage.
+    public func pinHardening(_ hardening: PinHardening) -> Self { self.changing { $0.pinHardening = hardening } }
+    /// The kinds of PNG pictures that the app's selectors show for confirmation, each with its exact size; by default
+    /// none. Servers hear of them at registrations. A picture arrives as
+    /// ``AuthenticatorSelectionContext/transactionConfirmationData`` only where its file is of such a kind; a text comes
+    /// before a picture.
+    public func pictureDisplays(_ displays: [PictureDisplay]) -> Self {
+        self.changing { $0.pictureDisplays = displays }
+    }
+    /// Where the client writes down what it does: token redeemed, person verified, answer sent. Never who, or what is in
+    /// a message. By default nowhere.
+    public func traceRecorder(_ recorder: TraceRecorder) -> Self { self.changing { $0.traceRecorder = recorder } }
 }
 
 /// The client SDK for one app.

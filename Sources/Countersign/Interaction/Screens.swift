@@ -47,21 +47,21 @@ public protocol InteractiveOperation: SingleOperation {
     var screens: Screens { get set }
 }
 
-extension InteractiveOperation {
+extension OperationBuilder where Operation: InteractiveOperation {
     /// Chooses the authenticator. Needed.
     public func authenticatorSelector(_ selector: any AuthenticatorSelector) -> Self {
-        self.with { $0.screens.authenticatorSelector = selector }
+        self.changing { $0.screens.authenticatorSelector = selector }
     }
     /// Asks for a finger. Without it a fingerprint cannot be chosen.
     public func fingerprintUserVerifier(_ verifier: any FingerprintUserVerifier) -> Self {
-        self.with { $0.screens.fingerprintUserVerifier = verifier }
+        self.changing { $0.screens.fingerprintUserVerifier = verifier }
     }
     /// Announces that the operating system looks for a face. Without it a face cannot be chosen.
     public func biometricUserVerifier(_ verifier: any BiometricUserVerifier) -> Self {
-        self.with { $0.screens.biometricUserVerifier = verifier }
+        self.changing { $0.screens.biometricUserVerifier = verifier }
     }
     /// Announces that the operating system asks for the device's passcode. Without it that passcode cannot be chosen.
     public func devicePasscodeUserVerifier(_ verifier: any DevicePasscodeUserVerifier) -> Self {
-        self.with { $0.screens.devicePasscodeUserVerifier = verifier }
+        self.changing { $0.screens.devicePasscodeUserVerifier = verifier }
     }
 }

@@ -73,28 +73,19 @@ public struct AccountActivityResult: Hashable, Sendable {
 ///
 /// ```swift
 /// let activity = try await client.operations.accountActivity
-///     .username("alice").authorizationProvider(provider).execute() as AccountActivityResult
+///     .username("alice").authorizationProvider(provider).execute()
 /// ```
 public struct AccountActivity: SingleOperation {
     private let core: ClientCore
-    /// The SDK's alone.
-    public var run = OperationRun<AccountActivityResult, OperationError>()
-    private var username: Username?
-    private var authorizationProvider: (any AuthorizationProvider)?
+    private let once = OneShot()
+    fileprivate var username: Username?
+    fileprivate var authorizationProvider: (any AuthorizationProvider)?
 
     init(core: ClientCore) { self.core = core }
 
-    /// Whose account. Needed; an answer of the server about somebody else is refused.
-    public func username(_ username: Username) -> Self { self.with { $0.username = username } }
-    /// What proves to the server who asks: from ``AuthenticationResult/authorizationProvider`` of an ``Authentication``.
-    /// Needed.
-    public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
-        self.with { $0.authorizationProvider = provider }
-    }
-
     /// Asks.
     public func perform() async throws(OperationError) -> AccountActivityResult {
-        guard self.run.begin() else { throw OperationError(.operationReused) }
+        guard self.once.take() else { throw OperationError(.operationReused) }
         guard let username, let authorizationProvider else {
             throw OperationError(.missingInteraction, "a username and an authorization provider are needed")
         }
@@ -109,27 +100,29 @@ public struct AccountActivity: SingleOperation {
     }
 }
 
+extension OperationBuilder where Operation == AccountActivity {
+    /// Whose account. Needed; an answer of the server about somebody else is refused.
+    public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
+    /// What proves to the server who asks: from ``AuthenticationResult/authorizationProvider`` of an ``Authentication``.
+    /// Needed.
+    public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
+        self.changing { $0.authorizationProvider = provider }
+    }
+}
+
 /// Ends a browser's session: the services there lose their access at once, and the browser must sign in anew. Configure
 /// it and execute it once.
 public struct SessionRevocation: SingleOperation {
     private let core: ClientCore
-    /// The SDK's alone.
-    public var run = OperationRun<Void, OperationError>()
-    private var sessionId: String?
-    private var authorizationProvider: (any AuthorizationProvider)?
+    private let once = OneShot()
+    fileprivate var sessionId: String?
+    fileprivate var authorizationProvider: (any AuthorizationProvider)?
 
     init(core: ClientCore) { self.core = core }
 
-    /// Which session: ``BrowserSession/id``. Needed.
-    public func sessionId(_ id: String) -> Self { self.with { $0.sessionId = id } }
-    /// What proves to the server whose session it is. Needed.
-    public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
-        self.with { $0.authorizationProvider = provider }
-    }
-
     /// Ends the session; `sessionUnknown` where it has ended before.
     public func perform() async throws(OperationError) {
-        guard self.run.begin() else { throw OperationError(.operationReused) }
+        guard self.once.take() else { throw OperationError(.operationReused) }
         guard let sessionId, let authorizationProvider else {
             throw OperationError(.missingInteraction, "a session and an authorization provider are needed")
         }
@@ -140,5 +133,14 @@ public struct SessionRevocation: SingleOperation {
         } catch {
             throw OperationError(translating: error)
         }
+    }
+}
+
+extension OperationBuilder where Operation == SessionRevocation {
+    /// Which session: ``BrowserSession/id``. Needed.
+    public func sessionId(_ id: String) -> Self { self.changing { $0.sessionId = id } }
+    /// What proves to the server whose session it is. Needed.
+    public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
+        self.changing { $0.authorizationProvider = provider }
     }
 }

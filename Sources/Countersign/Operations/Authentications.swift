@@ -4,23 +4,23 @@ import _Primitives
 /// What every authentication takes, however it was started.
 public protocol AuthenticationOperation: InteractiveOperation where Success == AuthenticationResult {}
 
-extension AuthenticationOperation {
+extension OperationBuilder where Operation: AuthenticationOperation {
     /// Asks for the PIN. Without it a PIN cannot be chosen.
     public func pinUserVerifier(_ verifier: any PinUserVerifier) -> Self {
-        self.with { $0.screens.pinUserVerifier = verifier }
+        self.changing { $0.screens.pinUserVerifier = verifier }
     }
     /// Asks for the password. Without it a password cannot be chosen.
     public func passwordUserVerifier(_ verifier: any PasswordUserVerifier) -> Self {
-        self.with { $0.screens.passwordUserVerifier = verifier }
+        self.changing { $0.screens.passwordUserVerifier = verifier }
     }
     /// Shows what is to be confirmed and asks. Without it the selectors must show it: see ``TransactionConfirmer``.
     public func transactionConfirmer(_ confirmer: any TransactionConfirmer) -> Self {
-        self.with { $0.screens.transactionConfirmer = confirmer }
+        self.changing { $0.screens.transactionConfirmer = confirmer }
     }
     /// Confirms a browser that the account has not used before. Without it such a browser's operation ends with
     /// ``OperationError/Code/missingInteraction``.
     public func requesterVerifier(_ verifier: any RequesterVerifier) -> Self {
-        self.with { $0.screens.requesterVerifier = verifier }
+        self.changing { $0.screens.requesterVerifier = verifier }
     }
 }
 
@@ -30,8 +30,7 @@ public struct OutOfBandAuthentication: AuthenticationOperation {
     private let core: ClientCore
     private let answer: ReceivedRequest
     private let recording: Recording
-    /// The SDK's alone.
-    public var run = OperationRun<AuthenticationResult, OperationError>()
+    private let once = OneShot()
     /// The SDK's alone.
     public var screens = Screens()
 
@@ -41,37 +40,35 @@ public struct OutOfBandAuthentication: AuthenticationOperation {
         self.recording = recording
     }
 
-    /// Chooses the account. Needed where several accounts can answer.
-    public func accountSelector(_ selector: any AccountSelector) -> Self {
-        self.with { $0.screens.accountSelector = selector }
-    }
-
     /// Authenticates. Where the person gives up, the server has heard of it when this throws.
     public func perform() async throws(OperationError) -> AuthenticationResult {
-        guard self.run.begin() else { throw OperationError(.operationReused) }
+        guard self.once.take() else { throw OperationError(.operationReused) }
         return try await AuthenticationRun(
             core: self.core, recording: self.recording, request: self.answer, screens: self.screens
         ).run()
     }
 }
 
+extension OperationBuilder where Operation == OutOfBandAuthentication {
+    /// Chooses the account. Needed where several accounts can answer.
+    public func accountSelector(_ selector: any AccountSelector) -> Self {
+        self.changing { $0.screens.accountSelector = selector }
+    }
+}
+
 /// An authentication that the app starts for a person whose name it knows. Configure it and execute it once.
 public struct Authentication: AuthenticationOperation {
     private let core: ClientCore
-    private var username: Username?
-    /// The SDK's alone.
-    public var run = OperationRun<AuthenticationResult, OperationError>()
+    fileprivate var username: Username?
+    private let once = OneShot()
     /// The SDK's alone.
     public var screens = Screens()
 
     init(core: ClientCore) { self.core = core }
 
-    /// Who authenticates. Needed.
-    public func username(_ username: Username) -> Self { self.with { $0.username = username } }
-
     /// Authenticates. Where the person gives up, the server has heard of it when this throws.
     public func perform() async throws(OperationError) -> AuthenticationResult {
-        guard self.run.begin() else { throw OperationError(.operationReused) }
+        guard self.once.take() else { throw OperationError(.operationReused) }
         guard let username else { throw OperationError(.missingInteraction, "no username") }
         do {
             let recording = self.core.newRecording()
@@ -85,4 +82,9 @@ public struct Authentication: AuthenticationOperation {
             throw OperationError(translating: error)
         }
     }
+}
+
+extension OperationBuilder where Operation == Authentication {
+    /// Who authenticates. Needed.
+    public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
 }

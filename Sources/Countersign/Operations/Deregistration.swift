@@ -9,27 +9,17 @@ import _Primitives
 /// who is not enrolled here is deregistered already: that is a success, and nothing is sent.
 public struct Deregistration: SingleOperation {
     private let core: ClientCore
-    private var username: Username?
-    private var aaid: Aaid?
-    private var authorizationProvider: (any AuthorizationProvider)?
-    /// The SDK's alone.
-    public var run = OperationRun<Void, OperationError>()
+    fileprivate var username: Username?
+    fileprivate var aaid: Aaid?
+    fileprivate var authorizationProvider: (any AuthorizationProvider)?
+    private let once = OneShot()
 
     init(core: ClientCore) { self.core = core }
-
-    /// Whose keys. Needed.
-    public func username(_ username: Username) -> Self { self.with { $0.username = username } }
-    /// The keys of that authenticator alone; without it, or with `nil`, all of the person's keys on this device.
-    public func aaid(_ aaid: Aaid?) -> Self { self.with { $0.aaid = aaid } }
-    /// What proves to the server who asks: from ``AuthenticationResult/authorizationProvider`` of an ``Authentication``.
-    public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
-        self.with { $0.authorizationProvider = provider }
-    }
 
     /// Deregisters. Where the server refuses or does not answer, everything is still here, and asking again is right: the
     /// server may have deleted its records. To delete here alone, see ``LocalData/deleteAuthenticator(username:aaid:)``.
     public func perform() async throws(OperationError) {
-        guard self.run.begin() else { throw OperationError(.operationReused) }
+        guard self.once.take() else { throw OperationError(.operationReused) }
         guard let username else { throw OperationError(.missingInteraction, "no username") }
         guard let record = await self.core.register.record(of: username) else { return }
         guard record.baseUrl == self.core.configuration.baseUrl else {
@@ -71,5 +61,16 @@ public struct Deregistration: SingleOperation {
         guard isConfirmed, message.authenticators.count == keys.count else {
             throw OperationError.fido(.protocolError, "the server's message is about other keys")
         }
+    }
+}
+
+extension OperationBuilder where Operation == Deregistration {
+    /// Whose keys. Needed.
+    public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
+    /// The keys of that authenticator alone; without it, or with `nil`, all of the person's keys on this device.
+    public func aaid(_ aaid: Aaid?) -> Self { self.changing { $0.aaid = aaid } }
+    /// What proves to the server who asks: from ``AuthenticationResult/authorizationProvider`` of an ``Authentication``.
+    public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
+        self.changing { $0.authorizationProvider = provider }
     }
 }

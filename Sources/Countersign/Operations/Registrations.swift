@@ -6,21 +6,21 @@ import _Primitives
 public protocol RegistrationOperation: InteractiveOperation
 where Success == RegistrationResult, Failure == OperationError {}
 
-extension RegistrationOperation {
+extension OperationBuilder where Operation: RegistrationOperation {
     /// What the device is called. Needed for the first registration; ignored as the device's name after that.
     public func deviceInformation(_ information: DeviceInformation) -> Self {
-        self.with { $0.screens.deviceInformation = information }
+        self.changing { $0.screens.deviceInformation = information }
     }
     /// Whether the new key of a fingerprint or a face ends when fingers or faces are added or removed: true unless it is
     /// given. Its next use then ends with ``FidoErrorCode/keyDisappearedPermanently``. It holds for the key's life.
     public func invalidateOnNewOsBiometrics(_ invalidates: Bool) -> Self {
-        self.with { $0.screens.biometricOptions.invalidatesOnNewBiometrics = invalidates }
+        self.changing { $0.screens.biometricOptions.invalidatesOnNewBiometrics = invalidates }
     }
     /// Asks for a new PIN. Without it a PIN cannot be chosen.
-    public func pinEnroller(_ enroller: any PinEnroller) -> Self { self.with { $0.screens.pinEnroller = enroller } }
+    public func pinEnroller(_ enroller: any PinEnroller) -> Self { self.changing { $0.screens.pinEnroller = enroller } }
     /// Asks for a new password. Without it a password cannot be chosen.
     public func passwordEnroller(_ enroller: any PasswordEnroller) -> Self {
-        self.with { $0.screens.passwordEnroller = enroller }
+        self.changing { $0.screens.passwordEnroller = enroller }
     }
 }
 
@@ -29,8 +29,7 @@ public struct OutOfBandRegistration: RegistrationOperation {
     private let core: ClientCore
     private let answer: ReceivedRequest
     private let recording: Recording
-    /// The SDK's alone.
-    public var run = OperationRun<RegistrationResult, OperationError>()
+    private let once = OneShot()
     /// The SDK's alone.
     public var screens = Screens()
 
@@ -42,7 +41,7 @@ public struct OutOfBandRegistration: RegistrationOperation {
 
     /// Registers. Unless the server has taken the key, none is left on the device.
     public func perform() async throws(OperationError) -> RegistrationResult {
-        guard self.run.begin() else { throw OperationError(.operationReused) }
+        guard self.once.take() else { throw OperationError(.operationReused) }
         return try await RegistrationRun(
             core: self.core, recording: self.recording, request: self.answer, screens: self.screens
         ).run()
@@ -53,25 +52,17 @@ public struct OutOfBandRegistration: RegistrationOperation {
 /// execute it once.
 public struct Registration: RegistrationOperation {
     private let core: ClientCore
-    private var username: Username?
-    private var authorizationProvider: (any AuthorizationProvider)?
-    /// The SDK's alone.
-    public var run = OperationRun<RegistrationResult, OperationError>()
+    private let once = OneShot()
+    fileprivate var username: Username?
+    fileprivate var authorizationProvider: (any AuthorizationProvider)?
     /// The SDK's alone.
     public var screens = Screens()
 
     init(core: ClientCore) { self.core = core }
 
-    /// For whom. Needed; a request of the server for somebody else is refused.
-    public func username(_ username: Username) -> Self { self.with { $0.username = username } }
-    /// What proves to the server who registers.
-    public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
-        self.with { $0.authorizationProvider = provider }
-    }
-
     /// Registers. Unless the server has taken the key, none is left on the device.
     public func perform() async throws(OperationError) -> RegistrationResult {
-        guard self.run.begin() else { throw OperationError(.operationReused) }
+        guard self.once.take() else { throw OperationError(.operationReused) }
         guard let username else { throw OperationError(.missingInteraction, "no username") }
         let recording = self.core.newRecording()
         let request: ReceivedRequest
@@ -85,5 +76,14 @@ public struct Registration: RegistrationOperation {
         return try await RegistrationRun(
             core: self.core, recording: recording, request: request, username: username, screens: self.screens
         ).run()
+    }
+}
+
+extension OperationBuilder where Operation == Registration {
+    /// For whom. Needed; a request of the server for somebody else is refused.
+    public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
+    /// What proves to the server who registers.
+    public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
+        self.changing { $0.authorizationProvider = provider }
     }
 }

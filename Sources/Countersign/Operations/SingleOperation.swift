@@ -1,37 +1,43 @@
+/// What is configured by chaining: an operation itself, or one that has been given a callback. The parts of an operation
+/// can be given to either, in any order.
+public protocol OperationBuilder: Sendable {
+    /// The operation that is configured.
+    associatedtype Operation: OperationBuilder where Operation.Operation == Operation
+    /// The same with a changed operation. The SDK's alone.
+    func changing(_ change: (inout Operation) -> Void) -> Self
+}
+
 /// An operation of the SDK: configured by chaining, then executed once.
 ///
-/// `execute()` with `await` returns or throws. Without `await` it returns at once and ends in exactly one call of
-/// `onSuccess` or `onError`.
-public protocol SingleOperation: Sendable {
+/// `try await` its ``execute()``. Once it has been given a callback, with ``onSuccess(_:)`` or ``onError(_:)``, it is an
+/// ``OperationWithCallbacks``, whose `execute()` returns at once.
+public protocol SingleOperation: OperationBuilder where Operation == Self {
     /// What comes of it.
     associatedtype Success: Sendable
     /// Why nothing came of it.
     associatedtype Failure: Error
-    /// What the operation's copies share. The SDK's alone.
-    var run: OperationRun<Success, Failure> { get set }
-    /// What `execute()` does. The SDK's alone: a second time, by either of the two, ends with the code `operationReused`.
+    /// What `execute()` does. The SDK's alone: a second time, by either form, ends with the code `operationReused`.
     func perform() async throws(Failure) -> Success
 }
 
-/// Whether an operation was executed, and who hears of its end.
-public struct OperationRun<Success: Sendable, Failure: Error>: Sendable {
-    private let once = OneShot()
-    var onSuccess: (@Sendable (Success) -> Void)?
-    var onError: (@Sendable (Failure) -> Void)?
-
-    init() {}
-
-    /// True for the first caller alone, over all copies.
-    func begin() -> Bool { self.once.take() }
+extension OperationBuilder where Operation == Self {
+    /// The same with a change. The SDK's alone.
+    public func changing(_ change: (inout Self) -> Void) -> Self {
+        var copy = self
+        change(&copy)
+        return copy
+    }
 }
 
 extension SingleOperation {
-    /// Called with the result, for `execute()` without `await`.
-    public func onSuccess(_ body: @escaping @Sendable (Success) -> Void) -> Self {
-        self.with { $0.run.onSuccess = body }
+    /// Calls back with the result.
+    public func onSuccess(_ body: @escaping @Sendable (Success) -> Void) -> OperationWithCallbacks<Self> {
+        OperationWithCallbacks(operation: self).onSuccess(body)
     }
-    /// Called with the error, for `execute()` without `await`.
-    public func onError(_ body: @escaping @Sendable (Failure) -> Void) -> Self { self.with { $0.run.onError = body } }
+    /// Calls back with the error.
+    public func onError(_ body: @escaping @Sendable (Failure) -> Void) -> OperationWithCallbacks<Self> {
+        OperationWithCallbacks(operation: self).onError(body)
+    }
 
     /// Does it. A second time ends with the code `operationReused`.
     ///
@@ -39,22 +45,66 @@ extension SingleOperation {
     /// app's `catch let error as OperationError where …` around a call that names its error, unless another clause
     /// takes the rest.
     public func execute() async throws -> Success { try await self.perform() }
+}
 
-    /// Does it and calls `onSuccess` or `onError`, once.
-    public func execute() {
-        Task {
-            do throws(Failure) {
-                let result = try await self.perform()
-                self.run.onSuccess?(result)
+/// An operation that was given a callback: what is left to give it can still be chained, in any order.
+///
+/// It ends in exactly one call: of `onSuccess` or of `onError`, where that one was given.
+public struct OperationWithCallbacks<Operation: SingleOperation>: OperationBuilder {
+    private var operation: Operation
+    private var success: (@Sendable (Operation.Success) -> Void)?
+    private var failure: (@Sendable (Operation.Failure) -> Void)?
+
+    init(operation: Operation) { self.operation = operation }
+
+    /// The same with a changed operation. The SDK's alone.
+    public func changing(_ change: (inout Operation) -> Void) -> Self {
+        var copy = self
+        change(&copy.operation)
+        return copy
+    }
+
+    /// Calls back with the result.
+    public func onSuccess(_ body: @escaping @Sendable (Operation.Success) -> Void) -> Self {
+        var copy = self
+        copy.success = body
+        return copy
+    }
+
+    /// Calls back with the error.
+    public func onError(_ body: @escaping @Sendable (Operation.Failure) -> Void) -> Self {
+        var copy = self
+        copy.failure = body
+        return copy
+    }
+
+    /// Starts it and returns. Dropping the handle cancels nothing.
+    @discardableResult
+    public func execute() -> OperationHandle {
+        OperationHandle {
+            do throws(Operation.Failure) {
+                let result = try await self.operation.perform()
+                self.success?(result)
             } catch {
-                self.run.onError?(error)
+                self.failure?(error)
             }
         }
     }
+}
 
-    func with(_ change: (inout Self) -> Void) -> Self {
-        var copy = self
-        change(&copy)
-        return copy
-    }
+extension OperationWithCallbacks: CustomStringConvertible, CustomReflectable {
+    /// Without the operation's input, which may hold a secret.
+    public var description: String { "OperationWithCallbacks<\(Operation.self)>" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// A started operation, to be given up from outside.
+public struct OperationHandle: Sendable {
+    private let task: Task<Void, Never>
+
+    init(_ body: @escaping @Sendable () async -> Void) { self.task = Task { await body() } }
+
+    /// Gives the operation up, as the person may: it ends with `userCanceled` and the server hears of it, unless it has
+    /// ended. `onError` is called as for any other end.
+    public func cancel() { self.task.cancel() }
 }

@@ -84,8 +84,8 @@ public struct VirtualPhone: Sendable {
     public func scan(_ code: String) async throws {
         let payload = try OutOfBandPayload(scanned: code)
         switch try await self.redeem(payload) {
-        case .registration(let operation): _ = try await self.ready(operation).execute() as RegistrationResult
-        case .authentication(let operation): _ = try await self.ready(operation).execute() as AuthenticationResult
+        case .registration(let operation): _ = try await self.ready(operation).execute()
+        case .authentication(let operation): _ = try await self.ready(operation).execute()
         case .deregistration: break
         }
     }

@@ -64,7 +64,7 @@ struct ConfigurationTests {
         let person = world.phone.person
         _ =
             try? await world.phone.client.operations.authentication.username("alice").authenticatorSelector(person)
-            .pinUserVerifier(person).execute() as AuthenticationResult
+            .pinUserVerifier(person).execute()
         #expect(await world.server.requests.map(\.url.absoluteString) == ["https://id.example.com:8443/auth/fidouaf"])
     }
 
@@ -83,10 +83,10 @@ struct ConfigurationTests {
         await #expect(throws: OperationError(.fidoError, fidoErrorCode: .insecureTransport)) {
             _ =
                 try await operations.authentication.username("alice").authenticatorSelector(person)
-                .pinUserVerifier(person).execute() as AuthenticationResult
+                .pinUserVerifier(person).execute()
         }
         let error = await operationError {
-            _ = try await operations.registration.username("alice").execute() as RegistrationResult
+            _ = try await operations.registration.username("alice").execute()
         }
         #expect(error == .fido(.insecureTransport))
         #expect(await world.server.requests.isEmpty)
@@ -104,7 +104,7 @@ struct ConfigurationTests {
         let person = world.phone.person
         _ =
             try? await world.phone.client.operations.authentication.username("alice").authenticatorSelector(person)
-            .pinUserVerifier(person).execute() as AuthenticationResult
+            .pinUserVerifier(person).execute()
         #expect(await world.server.requests.first?.url.host()?.isEmpty == false)
     }
 }

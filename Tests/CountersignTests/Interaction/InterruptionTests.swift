@@ -83,7 +83,7 @@ struct InterruptionTests {
         let operation = try await world.operation(try await world.server.authentication(username: "alice"))
             .authenticatorSelector(world.phone.person).fingerprintUserVerifier(person)
         let before = world.phone.sensor.readingCount
-        let ended = Task { await operationError { _ = try await operation.execute() as AuthenticationResult } }
+        let ended = Task { await operationError { _ = try await operation.execute() } }
         while world.phone.sensor.readingCount == before { await Task.yield() }
         person.cancel()
         #expect(await ended.value == .fido(.userCanceled))
@@ -98,7 +98,7 @@ struct InterruptionTests {
         let operation = world.phone.ready(try await world.operation(try await world.server.authentication()))
         let ended = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return await operationError { _ = try await operation.execute() as AuthenticationResult }
+            return await operationError { _ = try await operation.execute() }
         }
         #expect(await ended.value == .fido(.userCanceled))
         #expect(world.phone.person.asked.isEmpty)
@@ -176,12 +176,10 @@ struct InterruptionTests {
         }
         let person = RestlessPerson(seed: seed)
         let ends = Ends()
-        self.start(
-            ready.accountSelector(person).authenticatorSelector(person).requesterVerifier(person)
-                .pinUserVerifier(person).passwordUserVerifier(person).fingerprintUserVerifier(person)
-                .biometricUserVerifier(person).devicePasscodeUserVerifier(person).onSuccess { _ in ends.note("success")
-                }
-                .onError { error in ends.note("\(error.code)") })
+        ready.accountSelector(person).authenticatorSelector(person).requesterVerifier(person).pinUserVerifier(person)
+            .passwordUserVerifier(person).fingerprintUserVerifier(person).biometricUserVerifier(person)
+            .devicePasscodeUserVerifier(person).onSuccess { _ in ends.note("success") }
+            .onError { error in ends.note("\(error.code)") }.execute()
         // Fingers and time come until the end does, whatever it is.
         var rounds = 0
         while ends.all.isEmpty {
@@ -202,8 +200,6 @@ struct InterruptionTests {
         #expect(ends.all.count == 1)
         #expect(person.count == asked)
     }
-
-    private func start(_ operation: OutOfBandAuthentication) { operation.execute() }
 
     /// Waits until the question has been asked and its time limit runs.
     private func until(_ question: VirtualPerson.Question, _ world: World) async {

@@ -52,7 +52,7 @@ struct PasswordTests {
         let payload = try await world.server.registration(for: "alice", policy: World.policy([[World.password]]))
         guard case .registration(let operation) = try await world.phone.redeem(payload) else { return }
         let ended = Task {
-            try await world.phone.ready(operation).passwordEnroller(enroller).execute() as RegistrationResult
+            try await world.phone.ready(operation).passwordEnroller(enroller).execute()
         }
         for _ in 0..<2 {
             // The question's own time limit sleeps too.
@@ -73,7 +73,7 @@ struct PasswordTests {
         guard case .registration(let operation) = try await world.phone.redeem(payload) else { return }
         let ended = Task {
             await operationError {
-                _ = try await world.phone.ready(operation).passwordEnroller(enroller).execute() as RegistrationResult
+                _ = try await world.phone.ready(operation).passwordEnroller(enroller).execute()
             }
         }
         await world.phone.clock.untilSleeping(2)
@@ -109,7 +109,7 @@ struct PasswordTests {
             let operation = try await world.operation(try await world.server.authentication())
             let error = await operationError {
                 _ =
-                    try await phone.ready(operation).passwordUserVerifier(verifier).execute() as AuthenticationResult
+                    try await phone.ready(operation).passwordUserVerifier(verifier).execute()
             }
             #expect(error == .fido(.userCanceled))
             let seconds = [2: 60, 1: 180][tries] ?? 0
@@ -180,7 +180,7 @@ struct PasswordTests {
         let error = await operationError {
             _ =
                 try await operation.authenticatorSelector(world.phone.person).pinUserVerifier(world.phone.person)
-                .execute() as AuthenticationResult
+                .execute()
         }
         #expect(error == OperationError(.missingInteraction))
         let data = world.phone.client.localData

@@ -90,7 +90,7 @@ struct ScreenTests {
         else { throw OperationError(.unknown) }
         _ =
             try await registration.deviceInformation(DeviceInformation(name: "Phone")).authenticatorSelector(model)
-            .pinEnroller(model).passwordEnroller(model).execute() as RegistrationResult
+            .pinEnroller(model).passwordEnroller(model).execute()
         let authentication = try await world.operation(
             try await world.server.authentication(
                 transaction: [text("Pay 5")], requester: UAF.Requester(service: "Bank", browserID: "browser")))
@@ -98,7 +98,7 @@ struct ScreenTests {
             try await authentication.accountSelector(model).authenticatorSelector(model).requesterVerifier(model)
             .transactionConfirmer(model).pinUserVerifier(model).passwordUserVerifier(model)
             .fingerprintUserVerifier(model).biometricUserVerifier(model).devicePasscodeUserVerifier(model)
-            .execute() as AuthenticationResult
+            .execute()
         #expect(model.shown == ["authenticator", "account", "new browser of Bank", "Pay 5", "authenticator", "pin"])
     }
 
@@ -117,7 +117,7 @@ struct ScreenTests {
         let told = Told()
         let operation = world.phone.ready(try await world.operation(try await world.server.authentication()))
             .pinUserVerifier(Waiting(told: told, clock: world.phone.clock))
-        let ended = Task { await operationError { _ = try await operation.execute() as AuthenticationResult } }
+        let ended = Task { await operationError { _ = try await operation.execute() } }
         while told.all.isEmpty || world.phone.clock.sleepingCount < 2 { await Task.yield() }
         world.phone.clock.advance(by: .seconds(240))
         #expect(await ended.value == .fido(.userNotResponsive))

@@ -107,7 +107,7 @@ struct SystemVerifierTests {
         self.feel(model, .match, world)
         let payload = try await world.server.registration(for: "alice", policy: World.policy([[model]]))
         guard case .registration(let operation) = try await world.phone.redeem(payload) else { return }
-        _ = try await world.phone.ready(operation).invalidateOnNewOsBiometrics(false).execute() as RegistrationResult
+        _ = try await world.phone.ready(operation).invalidateOnNewOsBiometrics(false).execute()
         self.enroll(Array("another".utf8), model, world)
         self.feel(model, .match, world)
         try await self.authenticate(world)
@@ -132,7 +132,7 @@ struct SystemVerifierTests {
         let person = LateCanceller()
         let operation = try await world.operation(try await world.server.authentication())
             .authenticatorSelector(world.phone.person).biometricUserVerifier(person)
-        let ended = Task { await operationError { _ = try await operation.execute() as AuthenticationResult } }
+        let ended = Task { await operationError { _ = try await operation.execute() } }
         while world.phone.camera.readingCount < 2 { await Task.yield() }
         person.cancel()
         #expect(await ended.value == .fido(.userCanceled))
@@ -148,7 +148,7 @@ struct SystemVerifierTests {
         let error = await operationError {
             _ =
                 try await operation.authenticatorSelector(world.phone.person).pinUserVerifier(world.phone.person)
-                .fingerprintUserVerifier(world.phone.person).execute() as AuthenticationResult
+                .fingerprintUserVerifier(world.phone.person).execute()
         }
         #expect(error == OperationError(.missingInteraction))
     }
@@ -160,13 +160,13 @@ struct SystemVerifierTests {
         let world = try await World()
         world.phone.person.script.aaid = model.aaid.text
         let registration = world.phone.ready(world.phone.client.operations.registration.username("alice"))
-        let refused = await operationError { _ = try await registration.execute() as RegistrationResult }
+        let refused = await operationError { _ = try await registration.execute() }
         #expect(refused?.code == .notAuthorized)
         #expect(await world.isEmpty())
         self.feel(model, .match, world)
         let authorized = world.phone.ready(world.phone.client.operations.registration.username("alice"))
             .authorizationProvider(JwtAuthorizationProvider("virtual-jwt"))
-        _ = try await authorized.execute() as RegistrationResult
+        _ = try await authorized.execute()
         #expect(await world.server.credentials.values.map(\.username) == ["alice"])
         let registered = await world.phone.client.localData.authenticators.filter {
             $0.registration.isRegistered(username: "alice")

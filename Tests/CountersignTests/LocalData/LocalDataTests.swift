@@ -97,7 +97,7 @@ struct InitializationTests {
         do {
             _ =
                 try await MobileAuthenticationClientInitializer().configuration(configuration)
-                .platform(Platform(storage: storage, clock: FakeClock())).execute() as MobileAuthenticationClient
+                .platform(Platform(storage: storage, clock: FakeClock())).execute()
             return nil
         } catch {
             return error as? InitializationError
@@ -112,7 +112,7 @@ struct InitializationTests {
                 .configuration(Configuration(baseUrl: URL(string: "https://id.example.com")!))
                 .platform(
                     Platform(storage: InMemoryStorage(isDevelopmentStore: isDevelopmentStore), clock: FakeClock())
-                ).execute() as MobileAuthenticationClient
+                ).execute()
             #expect(client.isDevelopmentStore == isDevelopmentStore)
             #expect(client.configuration.baseUrl.absoluteString == "https://id.example.com")
         }
@@ -130,10 +130,10 @@ struct InitializationTests {
                 .platform(platform),
         ] {
             await #expect(throws: InitializationError(.invalidConfiguration)) {
-                _ = try await initializer.execute() as MobileAuthenticationClient
+                _ = try await initializer.execute()
             }
             await #expect(throws: InitializationError(.operationReused)) {
-                _ = try await initializer.execute() as MobileAuthenticationClient
+                _ = try await initializer.execute()
             }
         }
         #expect(
@@ -153,7 +153,6 @@ struct InitializationTests {
                 try await MobileAuthenticationClientInitializer().pinHardening(cost)
                 .configuration(Configuration(baseUrl: URL(string: "https://id.example.com")!))
                 .platform(Platform(storage: InMemoryStorage(), clock: FakeClock())).execute()
-                as MobileAuthenticationClient
         }
     }
 

@@ -76,8 +76,8 @@ struct AccountActivityTests {
     @Test("Each request carries the authorization, and nothing else of the person")
     func requests() async throws {
         let world = try await Self.world()
-        _ = try await Self.activity(world).execute() as AccountActivityResult
-        try await Self.revocation(world).execute() as Void
+        _ = try await Self.activity(world).execute()
+        try await Self.revocation(world).execute()
         let sent = await world.server.requests
         #expect(
             sent.map { "\($0.method) \($0.url.path())" } == [
@@ -94,7 +94,7 @@ struct AccountActivityTests {
         for path in ["/other/sessions", "/other/sessions/"] {
             let world = try await World { $0.sessionsPath = path }
             await world.server.intercept { _ in TransportResponse(status: 204, headers: [], body: []) }
-            try await Self.revocation(world).execute() as Void
+            try await Self.revocation(world).execute()
             #expect(await world.server.requests.map { $0.url.path() } == ["/other/sessions/s-1_A"])
         }
     }
@@ -110,12 +110,12 @@ struct AccountActivityTests {
         let refused = Self.json("{}", status: status)
         for world in [try await Self.world(notices: refused), try await Self.world(sessions: refused)] {
             await #expect(throws: error) {
-                try await Self.activity(world).execute() as AccountActivityResult
+                try await Self.activity(world).execute()
             }
         }
         let world = try await Self.world(delete: refused)
         await #expect(throws: status == 404 ? OperationError(.sessionUnknown) : error) {
-            try await Self.revocation(world).execute() as Void
+            try await Self.revocation(world).execute()
         }
     }
 
@@ -137,7 +137,7 @@ struct AccountActivityTests {
     func malformedSessions(body: String) async throws {
         let world = try await Self.world(sessions: Self.json(body))
         await #expect(throws: OperationError.fido(.protocolError)) {
-            try await Self.activity(world).execute() as AccountActivityResult
+            try await Self.activity(world).execute()
         }
     }
 
@@ -151,7 +151,7 @@ struct AccountActivityTests {
     func malformedNotices(answer: TransportResponse) async throws {
         let world = try await Self.world(notices: answer)
         await #expect(throws: OperationError.fido(.protocolError)) {
-            try await Self.activity(world).execute() as AccountActivityResult
+            try await Self.activity(world).execute()
         }
     }
 
@@ -159,7 +159,7 @@ struct AccountActivityTests {
     func tooLong() async throws {
         let world = try await Self.world(notices: Self.json(String(repeating: " ", count: 262_145)))
         await #expect(throws: OperationError(.networkError)) {
-            try await Self.activity(world).execute() as AccountActivityResult
+            try await Self.activity(world).execute()
         }
     }
 
@@ -171,7 +171,7 @@ struct AccountActivityTests {
     func foreignIdentifiers(id: String) async throws {
         let world = try await Self.world()
         await #expect(throws: OperationError(.sessionUnknown)) {
-            try await Self.revocation(world, id).execute() as Void
+            try await Self.revocation(world, id).execute()
         }
         #expect(await world.server.requests.isEmpty)
     }
@@ -185,24 +185,24 @@ struct AccountActivityTests {
             operations.accountActivity.authorizationProvider(Self.provider),
         ] {
             await #expect(throws: OperationError(.missingInteraction)) {
-                try await activity.execute() as AccountActivityResult
+                try await activity.execute()
             }
         }
         for revocation in [
             operations.sessionRevocation.sessionId("s2"),
             operations.sessionRevocation.authorizationProvider(Self.provider),
         ] {
-            await #expect(throws: OperationError(.missingInteraction)) { try await revocation.execute() as Void }
+            await #expect(throws: OperationError(.missingInteraction)) { try await revocation.execute() }
         }
         #expect(await world.server.requests.isEmpty)
         let activity = Self.activity(world)
-        _ = try await activity.execute() as AccountActivityResult
+        _ = try await activity.execute()
         await #expect(throws: OperationError(.operationReused)) {
-            try await activity.execute() as AccountActivityResult
+            try await activity.execute()
         }
         let revocation = Self.revocation(world)
-        try await revocation.execute() as Void
-        await #expect(throws: OperationError(.operationReused)) { try await revocation.execute() as Void }
+        try await revocation.execute()
+        await #expect(throws: OperationError(.operationReused)) { try await revocation.execute() }
     }
 
     @Test("No network, an insecure address and a cancelled task are told apart")
@@ -210,17 +210,17 @@ struct AccountActivityTests {
         let unreachable = try await World()
         await unreachable.server.intercept { _ in throw TransportError(.unreachable, "no connection") }
         await #expect(throws: OperationError(.networkError)) {
-            try await Self.activity(unreachable).execute() as AccountActivityResult
+            try await Self.activity(unreachable).execute()
         }
         let insecure = try await Self.world { $0.baseUrl = URL(string: "http://id.example.com")! }
         await #expect(throws: OperationError.fido(.insecureTransport)) {
-            try await Self.revocation(insecure).execute() as Void
+            try await Self.revocation(insecure).execute()
         }
         #expect(await insecure.server.requests.isEmpty)
         let world = try await Self.world()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            try await Self.revocation(world).execute() as Void
+            try await Self.revocation(world).execute()
         }
         await #expect(throws: OperationError.fido(.userCanceled)) { try await task.value }
     }

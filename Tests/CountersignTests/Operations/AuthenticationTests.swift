@@ -36,16 +36,16 @@ struct AuthenticationTests {
         let operation = world.phone.client.operations.authentication
         let ready = operation.authenticatorSelector(person).pinUserVerifier(person)
         await #expect(throws: AuthenticationError(.missingInteraction)) {
-            _ = try await ready.execute() as AuthenticationResult
+            _ = try await ready.execute()
         }
         let unknown = world.phone.client.operations.authentication.username("bob").authenticatorSelector(person)
             .pinUserVerifier(person)
         await #expect(throws: AuthenticationError(.fidoError, fidoErrorCode: .noSuitableAuthenticator)) {
-            _ = try await unknown.execute() as AuthenticationResult
+            _ = try await unknown.execute()
         }
         let silent = world.phone.client.operations.authentication.username("alice").pinUserVerifier(person)
         await #expect(throws: AuthenticationError(.missingInteraction)) {
-            _ = try await silent.execute() as AuthenticationResult
+            _ = try await silent.execute()
         }
         #expect(person.asked.isEmpty)
     }
@@ -94,9 +94,9 @@ struct AuthenticationTests {
             try await world.operation(try await world.server.authentication())
                 .authenticatorSelector(world.phone.person).pinUserVerifier(world.phone.person)
         }
-        _ = try await ready().execute() as AuthenticationResult
+        _ = try await ready().execute()
         try await world.enroll("bob")
-        let error = await operationError { _ = try await ready().execute() as AuthenticationResult }
+        let error = await operationError { _ = try await ready().execute() }
         #expect(error?.code == .missingInteraction)
     }
 
@@ -135,13 +135,13 @@ struct AuthenticationTests {
         try await world.enroll()
         let operation = world.phone.ready(try await world.operation(try await world.server.authentication()))
         let copy = operation
-        _ = try await operation.execute() as AuthenticationResult
-        #expect(await operationError { _ = try await copy.execute() as AuthenticationResult }?.code == .operationReused)
+        _ = try await operation.execute()
+        #expect(await operationError { _ = try await copy.execute() }?.code == .operationReused)
         let inApp = world.phone.client.operations.authentication.username("alice")
             .authenticatorSelector(world.phone.person).pinUserVerifier(world.phone.person)
-        _ = try await inApp.execute() as AuthenticationResult
+        _ = try await inApp.execute()
         await #expect(throws: AuthenticationError(.operationReused)) {
-            _ = try await inApp.execute() as AuthenticationResult
+            _ = try await inApp.execute()
         }
     }
 }
@@ -418,7 +418,7 @@ struct ServerAnswerTests {
         await world.server.intercept { _ in
             TransportResponse(status: status, headers: [("Content-Type", type)], body: Array(body.utf8))
         }
-        #expect(await operationError { _ = try await operation.execute() as AuthenticationResult } == expected)
+        #expect(await operationError { _ = try await operation.execute() } == expected)
         await world.server.stopIntercepting()
         _ = try await world.phone.authenticate(try await world.server.authentication())
     }

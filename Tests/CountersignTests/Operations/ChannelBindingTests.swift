@@ -35,13 +35,13 @@ struct ChannelBindingTests {
         let person = world.phone.person
         let result =
             try await world.phone.client.operations.authentication.username("alice").authenticatorSelector(person)
-            .pinUserVerifier(person).execute() as AuthenticationResult
+            .pinUserVerifier(person).execute()
         #expect(try await self.answered(world) == channel)
         world.phone.sensor.feel(.match)
         _ =
             try await world.phone.client.operations.registration.username("alice")
             .authorizationProvider(try #require(result.authorizationProvider)).authenticatorSelector(person)
-            .fingerprintUserVerifier(person).execute() as RegistrationResult
+            .fingerprintUserVerifier(person).execute()
         #expect(try await self.answered(world) == channel)
         let other = try Self.certificate("C516#0002")
         await world.server.show(certificate: other)
@@ -71,7 +71,7 @@ struct ChannelBindingTests {
         let operation = try await world.operation(try await world.server.authentication())
         await world.server.show(certificate: last)
         _ = try await world.operation(try await world.server.authentication())
-        _ = try await world.phone.ready(operation).execute() as AuthenticationResult
+        _ = try await world.phone.ready(operation).execute()
         #expect(await world.server.requests.contains { $0.url.path() == "/facets" })
         #expect(try await self.answered(world) == ChannelBinding(serverCertificate: first))
     }

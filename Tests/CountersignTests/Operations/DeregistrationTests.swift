@@ -12,7 +12,7 @@ struct DeregistrationTests {
 
     private func deregister(_ world: World, _ username: Username = "alice", _ aaid: Aaid? = nil) async throws {
         try await world.phone.client.operations.deregistration.username(username).aaid(aaid)
-            .authorizationProvider(self.provider).execute() as Void
+            .authorizationProvider(self.provider).execute()
     }
 
     @Test("All keys of a person go, at the server and here, and the device's name with the last account")
@@ -89,12 +89,12 @@ struct DeregistrationTests {
         let world = try await World()
         try await world.enroll()
         let operation = world.phone.client.operations.deregistration.username("alice")
-        #expect(await operationError { try await operation.execute() as Void }?.code == .notAuthorized)
-        #expect(await operationError { try await operation.execute() as Void }?.code == .operationReused)
+        #expect(await operationError { try await operation.execute() }?.code == .notAuthorized)
+        #expect(await operationError { try await operation.execute() }?.code == .operationReused)
         #expect(await world.server.credentials.count == 1)
         #expect(await world.phone.client.localData.accounts.count == 1)
         let nameless = world.phone.client.operations.deregistration
-        #expect(await operationError { try await nameless.execute() as Void }?.code == .missingInteraction)
+        #expect(await operationError { try await nameless.execute() }?.code == .missingInteraction)
     }
 
     @Test("A message about other keys than were asked for deletes nothing", arguments: [true, false])
@@ -123,12 +123,9 @@ struct DeregistrationTests {
         let world = try await World()
         try await world.enroll()
         await withCheckedContinuation { continuation in
-            let operation = world.phone.client.operations.deregistration.username("alice")
-                .authorizationProvider(self.provider).onSuccess { continuation.resume() }
-            Self.start(operation)
+            world.phone.client.operations.deregistration.username("alice")
+                .authorizationProvider(self.provider).onSuccess { continuation.resume() }.execute()
         }
         #expect(await world.isEmpty())
     }
-
-    private static func start(_ operation: Deregistration) { operation.execute() }
 }

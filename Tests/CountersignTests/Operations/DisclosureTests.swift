@@ -107,7 +107,7 @@ struct DisclosureTests {
     }
 
     private func expectUnseen(_ world: World, _ operation: OutOfBandAuthentication) async {
-        let error = await operationError { _ = try await operation.execute() as AuthenticationResult }
+        let error = await operationError { _ = try await operation.execute() }
         #expect(error == OperationError(.missingInteraction) && error?.recovery == .correctApp)
         let verifying: Set<VirtualPerson.Question> = [.pin, .password, .finger, .face, .passcode]
         #expect(world.phone.person.asked.allSatisfy { !verifying.contains($0.question) })
@@ -130,7 +130,7 @@ struct DisclosureTests {
         let named = try await world.server.authentication(username: "alice", transaction: [text("Pay 5")])
         await self.expectUnseen(world, try await self.operation(world, named, Selectors(.ignores)))
         let seen = try await world.server.authentication(username: "alice", transaction: [text("Pay 5")])
-        _ = try await self.operation(world, seen, Selectors(.reads)).execute() as AuthenticationResult
+        _ = try await self.operation(world, seen, Selectors(.reads)).execute()
         #expect(await world.server.accepted.last?.assertions.map(\.mode) == [.transactionConfirmed])
     }
 
@@ -159,7 +159,7 @@ struct DisclosureTests {
         let read = try await self.operation(
             world, try await world.server.authentication(username: "alice", transaction: [payment]), Selectors(.ignores)
         )
-        _ = try await read.authenticatorSelector(Fields()).execute() as AuthenticationResult
+        _ = try await read.authenticatorSelector(Fields()).execute()
 
         let display = DisplayPNGCharacteristics(width: 1, height: 1, bitDepth: 8, colorType: 4)
         let able = try await World(pictureDisplays: [display])
@@ -176,7 +176,6 @@ struct DisclosureTests {
         let payload = try await world.server.authentication(transaction: [text("Pay 5")])
         _ =
             try await self.operation(world, payload, Selectors(.reads, account: habit)).execute()
-            as AuthenticationResult
         #expect(await world.server.accepted.count == 1)
     }
 
@@ -186,7 +185,6 @@ struct DisclosureTests {
         let payload = try await world.server.authentication(transaction: [text("Pay 5")])
         _ =
             try await self.operation(world, payload, Selectors(.ignores, account: habit)).execute()
-            as AuthenticationResult
         #expect(await world.server.accepted.count == 1)
     }
 
@@ -211,7 +209,7 @@ struct DisclosureTests {
         for _ in 0..<2 {
             let payload = try await world.server.authentication(username: "alice", transaction: [text("Pay 5")])
             let operation = try await self.operation(world, payload, Selectors(.ignores)).authenticatorSelector(keeper)
-            _ = await operationError { _ = try await operation.execute() as AuthenticationResult }
+            _ = await operationError { _ = try await operation.execute() }
         }
         #expect(await world.server.accepted.count == 1)
         #expect(await world.server.clientErrorCodes == [0xFF])
@@ -231,7 +229,7 @@ struct DisclosureTests {
                 await self.expectUnseen(world, operation)
                 continue
             }
-            _ = try await operation.execute() as AuthenticationResult
+            _ = try await operation.execute()
             #expect(await world.server.accepted.last?.assertions.map(\.aaid) == [World.pin.aaid])
         }
     }
@@ -242,7 +240,7 @@ struct DisclosureTests {
         let person = world.phone.person
         let payload = try await world.server.authentication(transaction: [text("Pay 5")])
         let operation = world.phone.ready(try await world.operation(payload)).transactionConfirmer(person)
-        _ = try await operation.execute() as AuthenticationResult
+        _ = try await operation.execute()
         #expect(person.asked.map(\.question) == [.account, .transaction, .authenticator, .pin])
         #expect(person.asked.filter { $0.transaction != nil }.map(\.question) == [.transaction])
         #expect(
@@ -250,7 +248,7 @@ struct DisclosureTests {
         // And where there is nothing to confirm, it is not called.
         person.forget()
         let plain = world.phone.ready(try await world.operation(try await world.server.authentication(username: "bob")))
-        _ = try await plain.transactionConfirmer(person).execute() as AuthenticationResult
+        _ = try await plain.transactionConfirmer(person).execute()
         #expect(person.asked.map(\.question) == [.authenticator, .pin])
     }
 
@@ -263,14 +261,14 @@ struct DisclosureTests {
                 username: "alice", transaction: [text("Payment\nAmount: EUR 12.50\nTo: Jo\nAccount: 7")])
             return try await self.operation(world, payload, Selectors(.ignores)).transactionConfirmer(person)
         }
-        _ = try await confirmed().execute() as AuthenticationResult
+        _ = try await confirmed().execute()
         #expect(person.asked.map(\.question) == [.transaction, .pin])
         #expect(person.asked[0].payment?.amount == "12.50" && person.asked[0].requester == nil)
         person.forget()
         person.script.reactions[.transaction] = .cancels
         let refused = try await confirmed()
         #expect(
-            await operationError { _ = try await refused.execute() as AuthenticationResult } == .fido(.userCanceled))
+            await operationError { _ = try await refused.execute() } == .fido(.userCanceled))
         #expect(person.asked.map(\.question) == [.transaction])
         #expect(await world.server.clientErrorCodes == [3])
         #expect(await world.server.accepted.count == 1)
@@ -283,7 +281,7 @@ struct DisclosureTests {
         let payload = try await world.server.authentication(username: "alice", transaction: [text("Pay 5")])
         let operation = try await self.operation(world, payload, Selectors(.reads))
             .transactionConfirmer(world.phone.person)
-        let ended = Task { await operationError { _ = try await operation.execute() as AuthenticationResult } }
+        let ended = Task { await operationError { _ = try await operation.execute() } }
         while world.phone.person.asked.last?.question != .transaction { await Task.yield() }
         await world.phone.clock.untilSleeping()
         world.phone.clock.advance(by: .seconds(240))
@@ -300,7 +298,7 @@ struct DisclosureTests {
                 username: "alice", transaction: transaction, requester: requester)
             let operation = try await self.operation(world, payload, Selectors(.reads))
                 .transactionConfirmer(world.phone.person)
-            let error = await operationError { _ = try await operation.execute() as AuthenticationResult }
+            let error = await operationError { _ = try await operation.execute() }
             #expect(error == OperationError(.missingInteraction))
         }
         #expect(world.phone.person.asked.isEmpty)
@@ -309,7 +307,7 @@ struct DisclosureTests {
         // A requester without a browser, as of a service's own request, is no new one.
         let service = try await world.server.authentication(
             username: "alice", requester: UAF.Requester(service: "Bank"))
-        _ = try await self.operation(world, service, Selectors(.ignores)).execute() as AuthenticationResult
+        _ = try await self.operation(world, service, Selectors(.ignores)).execute()
     }
 
     @Test("Content and a new browser are two questions, and either alone is not enough")
@@ -325,7 +323,7 @@ struct DisclosureTests {
                 await self.expectUnseen(world, operation)
                 continue
             }
-            _ = try await operation.execute() as AuthenticationResult
+            _ = try await operation.execute()
             #expect(world.phone.person.asked.map(\.question) == [.requester, .pin])
         }
     }
@@ -348,7 +346,6 @@ struct DisclosureTests {
             _ =
                 try await world.phone.client.operations.authentication.username("alice")
                 .authenticatorSelector(Selectors(.reads)).pinUserVerifier(world.phone.person).execute()
-                as AuthenticationResult
         }
         #expect(error == OperationError(.missingInteraction))
         #expect(world.phone.person.asked.isEmpty)
@@ -363,21 +360,21 @@ struct MissingScreenTests {
         try await world.enroll()
         let person = world.phone.person
         let bare = try await world.operation(try await world.server.authentication()).authenticatorSelector(person)
-        let error = await operationError { _ = try await bare.execute() as AuthenticationResult }
+        let error = await operationError { _ = try await bare.execute() }
         #expect(error == OperationError(.missingInteraction) && error?.recovery == .correctApp)
         // With a screen for another factor the PIN is not offered, and a choice of it is the same mistake.
         try await world.enroll("alice", [World.fingerprint])
         person.script.kind = .pin
         let other = try await world.operation(try await world.server.authentication()).authenticatorSelector(person)
             .fingerprintUserVerifier(person)
-        let chosen = await operationError { _ = try await other.execute() as AuthenticationResult }
+        let chosen = await operationError { _ = try await other.execute() }
         #expect(chosen == OperationError(.missingInteraction))
         #expect(person.asked.map(\.compliant) == [[.fingerprint]])
         // A policy that no key meets is no mistake of the app.
         let foreign = try await world.operation(
             try await world.server.authentication(policy: World.policy([[World.face]])))
         let unfit = await operationError {
-            _ = try await foreign.authenticatorSelector(person).execute() as AuthenticationResult
+            _ = try await foreign.authenticatorSelector(person).execute()
         }
         #expect(unfit == .fido(.noSuitableAuthenticator))
     }
@@ -395,14 +392,14 @@ struct MissingScreenTests {
         }
         let bare = try await registration().authenticatorSelector(person)
         #expect(
-            await operationError { _ = try await bare.execute() as RegistrationResult }
+            await operationError { _ = try await bare.execute() }
                 == OperationError(.missingInteraction))
         let blind = try await registration().pinEnroller(person)
         #expect(
-            await operationError { _ = try await blind.execute() as RegistrationResult }
+            await operationError { _ = try await blind.execute() }
                 == OperationError(.missingInteraction))
         #expect(person.asked.isEmpty)
         let ready = try await registration().authenticatorSelector(person).pinEnroller(person)
-        _ = try await ready.execute() as RegistrationResult
+        _ = try await ready.execute()
     }
 }

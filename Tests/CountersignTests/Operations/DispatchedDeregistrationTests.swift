@@ -107,15 +107,13 @@ struct DispatchedDeregistrationTests {
                         continuation.resume(returning: result.accounts.map(\.username).joined())
                     }
                 }
-                Self.start(operation)
+                operation.execute()
             }
             #expect(heard == (hasClosure ? "alice" : "missingInteraction"))
             #expect(await self.holders(world) == (false, false))
             try await self.expectBobAnswers(world)
         }
     }
-
-    private static func start(_ operation: OutOfBandOperation) { operation.execute() }
 
     // MARK: Crashes
 

@@ -111,7 +111,6 @@ struct ErrorRecoveryTests {
         let error = await operationError {
             _ =
                 try await world.phone.ready(operation).pinUserVerifier(WrongPins(clock: world.phone.clock)).execute()
-                as AuthenticationResult
         }
         #expect(error == .fido(.userLockout) && error?.recovery == .replaceLockedKey)
 

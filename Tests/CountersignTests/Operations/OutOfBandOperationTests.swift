@@ -184,10 +184,10 @@ struct OutOfBandOperationTests {
         let world = try await World()
         let operation = world.phone.client.operations.outOfBandOperation
         await #expect(throws: OperationError(.missingInteraction)) {
-            _ = try await operation.execute() as OutOfBandOperation.Redeemed
+            _ = try await operation.execute()
         }
         await #expect(throws: OperationError(.operationReused)) {
-            _ = try await operation.execute() as OutOfBandOperation.Redeemed
+            _ = try await operation.execute()
         }
     }
 
@@ -196,25 +196,25 @@ struct OutOfBandOperationTests {
         let world = try await World()
         let payload = try self.payload("https://id.example.com/token/redeem/authentication")
         func decode() -> OutOfBandPayloadDecode { world.phone.client.operations.outOfBandPayloadDecode }
-        #expect(try await decode().json(payload.json).execute() as OutOfBandPayload == payload)
-        #expect(try await decode().base64UrlEncoded(payload.base64URLEncoded).execute() as OutOfBandPayload == payload)
+        #expect(try await decode().json(payload.json).execute() == payload)
+        #expect(try await decode().base64UrlEncoded(payload.base64URLEncoded).execute() == payload)
         #expect(
-            try await decode().link(payload.link(base: "https://x.example")).execute() as OutOfBandPayload == payload)
+            try await decode().link(payload.link(base: "https://x.example")).execute() == payload)
         for code in [payload.base64URLEncoded, payload.link(base: "https://x.example")] {
-            #expect(try await decode().scanned(code).execute() as OutOfBandPayload == payload)
+            #expect(try await decode().scanned(code).execute() == payload)
         }
         for operation in [decode(), decode().json(payload.json).link("x"), decode().json("x").json("y")] {
             await #expect(throws: OutOfBandPayloadError(.operationReused, "")) {
-                _ = try await operation.execute() as OutOfBandPayload
+                _ = try await operation.execute()
             }
         }
         let once = decode().json(payload.json)
-        _ = try await once.execute() as OutOfBandPayload
+        _ = try await once.execute()
         await #expect(throws: OutOfBandPayloadError(.operationReused, "")) {
-            _ = try await once.execute() as OutOfBandPayload
+            _ = try await once.execute()
         }
         await #expect(throws: OutOfBandPayloadError(.malformedPayload, "")) {
-            _ = try await decode().json("{}").execute() as OutOfBandPayload
+            _ = try await decode().json("{}").execute()
         }
         #expect(await world.server.requests.isEmpty)
     }
@@ -228,7 +228,6 @@ struct OutOfBandOperationTests {
         let world = try await World()
         let payload =
             try await world.phone.client.operations.outOfBandPayloadDecode.typedCode(text).execute()
-            as OutOfBandPayload
         #expect(payload.redeemData.token == "ABCDEFGHJK")
         #expect(payload.redeemData.redeemUrl.absoluteString == "https://id.example.com/token/redeem/authentication")
     }
@@ -263,9 +262,6 @@ struct CallbackTests {
         }
     }
 
-    /// Starts an operation from a synchronous function, where `execute()` is the callback form.
-    private func start(_ operation: OutOfBandOperation) { operation.execute() }
-
     private func run(
         _ world: World, _ payload: OutOfBandPayload?, registers: Bool = true, authenticates: Bool = true
     ) async -> [String] {
@@ -287,7 +283,7 @@ struct CallbackTests {
                     .onError { error in Task { await calls.call("authentication error \(error.code)") } }.execute()
             }
         }
-        self.start(operation)
+        operation.execute()
         await calls.until(1)
         return await calls.names
     }
@@ -346,5 +342,71 @@ struct CallbackTests {
             "payload",
         ]
         #expect(await calls.names.sorted() == expected)
+    }
+
+    @Test("One callback is enough, and what is left to give can follow it, in any order")
+    func anyOrder() async throws {
+        let world = try await World()
+        try await world.enroll()
+        let phone = world.phone
+        let calls = Calls()
+        phone.client.operations.authentication.onSuccess { result in
+            Task { await calls.call(result.account.username) }
+        }.pinUserVerifier(phone.person).username("alice").authenticatorSelector(phone.person).execute()
+        await calls.until(1)
+        phone.client.operations.deregistration.onSuccess { Task { await calls.call("gone") } }
+            .authorizationProvider(JwtAuthorizationProvider("virtual-jwt")).username("alice").execute()
+        await calls.until(2)
+        phone.client.operations.outOfBandPayloadDecode.onError { error in Task { await calls.call("\(error.code)") } }
+            .json("{}").execute()
+        await calls.until(3)
+        phone.client.operations.outOfBandOperation.onAuthentication { _ in }
+            .onError { error in Task { await calls.call("\(error.code)") } }
+            .payload(try self.foreign()).execute()
+        await calls.until(4)
+        #expect(await calls.names == ["alice", "gone", "malformedPayload", "hostNotAllowed"])
+    }
+
+    private func foreign() throws -> OutOfBandPayload {
+        try OutOfBandPayload(
+            redeemData: OutOfBandPayload.RedeemData(
+                token: "s3cret", redeemUrl: try #require(URL(string: "https://evil.example/x"))))
+    }
+
+    @Test("The handle cancels, and dropping it cancels nothing")
+    func handle() async throws {
+        let world = try await World()
+        try await world.enroll()
+        let phone = world.phone
+        let calls = Calls()
+        phone.person.script.reactions[.pin] = .ignores
+        func start() -> OperationHandle {
+            phone.client.operations.authentication.username("alice").authenticatorSelector(phone.person)
+                .pinUserVerifier(phone.person)
+                .onError { error in Task { await calls.call("\(error.recovery)") } }
+                .onSuccess { _ in Task { await calls.call("authenticated") } }.execute()
+        }
+        let handle = start()
+        while phone.person.asked.last?.question != .pin { await Task.yield() }
+        handle.cancel()
+        await calls.until(1)
+        #expect(await calls.names == ["nothing"])
+        #expect(await world.server.clientErrorCodes == [3])
+        phone.person.script = VirtualPerson.Script()
+        _ = start()
+        await calls.until(2)
+        #expect(await calls.names.last == "authenticated")
+    }
+
+    @Test("Both forms are one operation: what was executed once is used")
+    func oneOperation() async throws {
+        let world = try await World()
+        let decode = world.phone.client.operations.outOfBandPayloadDecode.typedCode("ABCDEFGHJK")
+        let payload = try await decode.execute()
+        #expect(payload.redeemData.token == "ABCDEFGHJK")
+        let calls = Calls()
+        decode.onError { error in Task { await calls.call("\(error.code)") } }.execute()
+        await calls.until(1)
+        #expect(await calls.names == ["operationReused"])
     }
 }

@@ -169,7 +169,7 @@ struct RegistrationTests {
         if let name { operation = operation.deviceInformation(DeviceInformation(name: name)) }
         let ready = operation
         #expect(
-            await operationError { _ = try await ready.execute() as RegistrationResult }?.code == .missingInteraction)
+            await operationError { _ = try await ready.execute() }?.code == .missingInteraction)
         #expect(await world.isEmpty())
     }
 
@@ -210,7 +210,7 @@ struct RegistrationTests {
         let error = await operationError {
             _ =
                 try await operation.deviceInformation(DeviceInformation(name: "x"))
-                .authenticatorSelector(world.phone.person).execute() as RegistrationResult
+                .authenticatorSelector(world.phone.person).execute()
         }
         #expect(error == OperationError(.missingInteraction))
     }
@@ -312,14 +312,14 @@ struct RegistrationTests {
                 .fingerprintUserVerifier(phone.person)
         }
         #expect(
-            await operationError { _ = try await registration().execute() as RegistrationResult }?.code
+            await operationError { _ = try await registration().execute() }?.code
                 == .notAuthorized)
         #expect(await world.server.credentials.count == 1)
         let authentication = try await phone.authenticate(username: "alice")
         let provider = try #require(authentication.authorizationProvider)
         #expect(!"\(provider)".contains("virtual-jwt"))
         phone.sensor.feel(.match)
-        _ = try await registration().authorizationProvider(provider).execute() as RegistrationResult
+        _ = try await registration().authorizationProvider(provider).execute()
         #expect(await world.server.credentials.count == 2)
         #expect(await phone.client.localData.accounts.count == 1)
     }
@@ -340,7 +340,7 @@ struct RegistrationTests {
             _ =
                 try await world.phone.client.operations.registration.username("alice")
                 .deviceInformation(DeviceInformation(name: "x")).authenticatorSelector(world.phone.person)
-                .pinEnroller(world.phone.person).execute() as RegistrationResult
+                .pinEnroller(world.phone.person).execute()
         }
         #expect(error == .fido(.protocolError))
         #expect(await world.isEmpty())
@@ -351,14 +351,14 @@ struct RegistrationTests {
         let world = try await World()
         let operations = world.phone.client.operations
         #expect(
-            await operationError { _ = try await operations.registration.execute() as RegistrationResult }?.code
+            await operationError { _ = try await operations.registration.execute() }?.code
                 == .missingInteraction)
         let payload = try await world.server.registration(for: "alice", policy: VirtualServer.anything)
         guard case .registration(let operation) = try await world.phone.redeem(payload) else { return }
         let error = await operationError {
             _ =
                 try await operation.deviceInformation(DeviceInformation(name: "x")).pinEnroller(world.phone.person)
-                .execute() as RegistrationResult
+                .execute()
         }
         #expect(error?.code == .missingInteraction)
     }

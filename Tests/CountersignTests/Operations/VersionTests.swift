@@ -33,7 +33,7 @@ struct VersionTests {
         #expect(await operationError { _ = try await world.phone.enroll(registration) } == expected)
         let inApp = world.phone.ready(world.phone.client.operations.registration.username("alice"))
             .authorizationProvider(try #require(result.authorizationProvider))
-        #expect(await operationError { _ = try await inApp.execute() as RegistrationResult } == expected)
+        #expect(await operationError { _ = try await inApp.execute() } == expected)
         #expect(await world.server.clientErrorCodes == [4, 4, 4])
         #expect(world.phone.person.asked.isEmpty)
         #expect(await world.phone.client.localData.accounts.map(\.username) == ["alice"])
@@ -51,7 +51,7 @@ struct VersionTests {
             world.phone.person.script.kind = .fingerprint
             let inApp = world.phone.ready(world.phone.client.operations.registration.username("alice"))
                 .authorizationProvider(try #require(result.authorizationProvider))
-            _ = try await inApp.execute() as RegistrationResult
+            _ = try await inApp.execute()
             #expect(await self.answered(world) == [.uaf11, .uaf11, .uaf11, .uaf11])
             #expect(await world.server.clientErrorCodes.isEmpty)
         }

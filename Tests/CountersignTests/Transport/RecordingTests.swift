@@ -51,7 +51,7 @@ struct RecordingTests {
         let person = recorded.world.phone.person
         _ =
             try await recorded.world.phone.client.operations.authentication.username("alice")
-            .authenticatorSelector(person).pinUserVerifier(person).execute() as AuthenticationResult
+            .authenticatorSelector(person).pinUserVerifier(person).execute()
         #expect(try recorded.events() == [.personVerified, .authenticationSent])
     }
 
@@ -127,7 +127,7 @@ struct RecordingTests {
         let provider = try #require(result.authorizationProvider)
         _ =
             try? await world.phone.client.operations.accountActivity.username("alice").authorizationProvider(provider)
-            .execute() as AccountActivityResult
+            .execute()
         let traces = await world.server.requests.map { request in
             request.headers.first { $0.name == "traceparent" }.flatMap { TraceID(traceparent: $0.value) }
         }

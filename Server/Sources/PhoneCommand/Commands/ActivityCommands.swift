@@ -139,7 +139,7 @@ struct RevokeCommand: AsyncParsableCommand {
                 username: account, answers: self.answers, phone: self.phone
             ).authorize(on: device, report)
             try await client.operations.sessionRevocation.sessionId(self.session).authorizationProvider(provider)
-                .execute() as Void
+                .execute()
             report.say([
                 "event": .string("finished"), "outcome": .string("revoked"), "account": .string(account),
                 "session": .string(self.session),

@@ -36,7 +36,7 @@ struct DeregisterCommand: AsyncParsableCommand {
                 username: self.username, answers: self.answers, phone: self.phone
             ).authorize(on: device, report)
             try await client.operations.deregistration.username(self.username).aaid(aaid)
-                .authorizationProvider(provider).execute() as Void
+                .authorizationProvider(provider).execute()
             let isGone = await !client.localData.accounts.contains { $0.username == self.username }
             report.say([
                 "event": .string("finished"), "outcome": .string("deregistered"),

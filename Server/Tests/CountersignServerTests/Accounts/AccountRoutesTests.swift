@@ -70,7 +70,7 @@ struct AccountRoutesTests {
 
             let session = try #require(activity.sessions.last)
             try await phone.client.operations.sessionRevocation.sessionId(session.id)
-                .authorizationProvider(try await self.authorization(phone)).execute() as Void
+                .authorizationProvider(try await self.authorization(phone)).execute()
 
             let refused = try await self.userinfo(access, client)
             #expect(refused.status == .unauthorized)
@@ -84,7 +84,7 @@ struct AccountRoutesTests {
             #expect(try await self.activity(phone).sessions.map(\.browser) == ["Firefox on Windows"])
             await #expect(throws: OperationError(.sessionUnknown)) {
                 try await phone.client.operations.sessionRevocation.sessionId(session.id)
-                    .authorizationProvider(try await self.authorization(phone)).execute() as Void
+                    .authorizationProvider(try await self.authorization(phone)).execute()
             }
         }
     }
@@ -188,7 +188,7 @@ struct AccountRoutesTests {
             #expect(locked.object["type"] == .string("urn:countersign:error:locked"))
             await #expect(throws: OperationError(.accountLocked)) {
                 try await phone.client.operations.accountActivity.username("alice").authorizationProvider(provider)
-                    .execute() as AccountActivityResult
+                    .execute()
             }
             try await server.assembly.directory.delete(username: "alice", by: "test")
             #expect(

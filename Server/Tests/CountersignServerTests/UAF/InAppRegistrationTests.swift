@@ -22,7 +22,7 @@ struct InAppRegistrationTests {
             let phone = try await server.enrolledPhone(client)
             let registration = phone.client.operations.registration.username("alice")
                 .authenticatorSelector(phone.person).fingerprintUserVerifier(phone.person)
-            await #expect(throws: OperationError.self) { _ = try await registration.execute() as RegistrationResult }
+            await #expect(throws: OperationError.self) { _ = try await registration.execute() }
             let account = try await server.assembly.directory.account(username: "alice")
             #expect(try await server.database.credentials(accountID: account.id).count == 1)
             let fingerprint = await phone.client.localData.authenticators.first { $0.kind == .fingerprint }
@@ -52,7 +52,6 @@ struct InAppRegistrationTests {
             let finger =
                 try await phone.client.operations.authentication.username("alice")
                 .authenticatorSelector(phone.person).fingerprintUserVerifier(phone.person).execute()
-                as AuthenticationResult
             #expect(finger.account.username == "alice")
         }
     }
