@@ -162,7 +162,7 @@ struct OutOfBandRun {
     {
         let interaction = PersonInteraction(person: person, isRegistration: false)
         let result: AuthenticationResult = try await authentication.accountSelector(interaction)
-            .requesterVerifier(interaction).answered(by: interaction).execute()
+            .answered(by: interaction).execute()
         var members: JSONObject = [
             "event": .string("finished"), "outcome": .string("approved"), "account": .string(result.account.username),
         ]

@@ -1,70 +1,72 @@
 import Countersign
 
-/// The SDK's screens, each of which asks the ``Person``: the call returns at once, the answer comes later.
+/// The SDK's screens, each of which asks the ``Person`` and waits for the answer.
 struct PersonInteraction: Sendable {
     let person: Person
     let isRegistration: Bool
 }
 
 extension PersonInteraction: AccountSelector {
-    func selectAccount(context: AccountSelectionContext, handler: AccountSelectionHandler) {
-        Task { await self.person.selectAccount(context, handler) }
+    func selectAccount(context: AccountSelectionContext, handler: AccountSelectionHandler) async {
+        await self.person.selectAccount(context, handler)
     }
 }
 
 extension PersonInteraction: AuthenticatorSelector {
-    func selectAuthenticator(context: AuthenticatorSelectionContext, handler: AuthenticatorSelectionHandler) {
-        Task { await self.person.selectAuthenticator(context, isRegistration: self.isRegistration, handler) }
+    func selectAuthenticator(context: AuthenticatorSelectionContext, handler: AuthenticatorSelectionHandler) async {
+        await self.person.selectAuthenticator(context, isRegistration: self.isRegistration, handler)
     }
 }
 
 extension PersonInteraction: RequesterVerifier {
-    func verifyRequester(context: RequesterVerificationContext, handler: RequesterVerificationHandler) {
-        Task { await self.person.verifyRequester(context, handler) }
+    func verifyRequester(context: RequesterVerificationContext, handler: RequesterVerificationHandler) async {
+        await self.person.verifyRequester(context, handler)
     }
 }
 
 extension PersonInteraction: PinEnroller {
-    func enrollPin(context: PinEnrollmentContext, handler: PinEnrollmentHandler) {
-        Task { await self.person.enrollPIN(context, self.pinPolicy(), handler) }
+    func enrollPin(context: PinEnrollmentContext, handler: PinEnrollmentHandler) async {
+        await self.person.enrollPIN(context, self.pinPolicy(), handler)
     }
 }
 
 extension PersonInteraction: PinUserVerifier {
-    func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler) {
-        Task { await self.person.verifyPIN(context, handler) }
+    func verifyPin(context: PinUserVerificationContext, handler: PinUserVerificationHandler) async {
+        await self.person.verifyPIN(context, handler)
     }
 }
 
 extension PersonInteraction: FingerprintUserVerifier {
-    func verifyFingerprint(context: FingerprintUserVerificationContext, handler: FingerprintUserVerificationHandler) {
-        Task { await self.person.verifyFingerprint(context, handler) }
+    func verifyFingerprint(context: FingerprintUserVerificationContext, handler: FingerprintUserVerificationHandler)
+        async
+    {
+        await self.person.verifyFingerprint(context, handler)
     }
 }
 
 extension PersonInteraction: PasswordEnroller {
-    func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler) {
-        Task { await self.person.enrollPassword(context, handler) }
+    func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler) async {
+        await self.person.enrollPassword(context, handler)
     }
 }
 
 extension PersonInteraction: PasswordUserVerifier {
-    func verifyPassword(context: PasswordUserVerificationContext, handler: PasswordUserVerificationHandler) {
-        Task { await self.person.verifyPassword(context, handler) }
+    func verifyPassword(context: PasswordUserVerificationContext, handler: PasswordUserVerificationHandler) async {
+        await self.person.verifyPassword(context, handler)
     }
 }
 
 extension PersonInteraction: BiometricUserVerifier {
-    func verifyBiometric(context: BiometricUserVerificationContext, handler: BiometricUserVerificationHandler) {
-        Task { await self.person.verifyFace(handler) }
+    func verifyBiometric(context: BiometricUserVerificationContext, handler: BiometricUserVerificationHandler) async {
+        await self.person.verifyFace(handler)
     }
 }
 
 extension PersonInteraction: DevicePasscodeUserVerifier {
     func verifyDevicePasscode(
         context: DevicePasscodeUserVerificationContext, handler: DevicePasscodeUserVerificationHandler
-    ) {
-        Task { await self.person.verifyPasscode(handler) }
+    ) async {
+        await self.person.verifyPasscode(handler)
     }
 }
 
@@ -80,8 +82,8 @@ extension RegistrationOperation {
 extension AuthenticationOperation {
     /// The operation with every screen that this phone has.
     func answered(by interaction: PersonInteraction) -> Self {
-        self.authenticatorSelector(interaction).pinUserVerifier(interaction).passwordUserVerifier(interaction)
-            .fingerprintUserVerifier(interaction).biometricUserVerifier(interaction)
+        self.authenticatorSelector(interaction).requesterVerifier(interaction).pinUserVerifier(interaction)
+            .passwordUserVerifier(interaction).fingerprintUserVerifier(interaction).biometricUserVerifier(interaction)
             .devicePasscodeUserVerifier(interaction)
     }
 }

@@ -6,8 +6,7 @@ import _Primitives
 
 /// Who holds the phone: somebody at the keyboard, or a script that has given its answers beforehand.
 ///
-/// The SDK asks on any thread and wants its call back at once, so each question is a task of its own; it asks one at a
-/// time.
+/// The SDK asks one question at a time and waits for its answer.
 actor Person {
     private let report: Report
     private var script: ScriptedAnswers
