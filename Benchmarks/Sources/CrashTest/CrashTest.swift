@@ -39,6 +39,10 @@ struct CrashTest {
         ).run(&findings)
         try PhoneCounters(program: arguments[2], folder: folder, hazard: hazard).run(&findings)
 
+        let stalled = folder + "/stalled"
+        try FileManager.default.createDirectory(atPath: stalled, withIntermediateDirectories: true)
+        try StalledPeers(program: arguments[1], folder: stalled).run(&findings)
+
         print("  \(hazard.summary)")
         print("  \(findings.summary)")
         try findings.writeReport(to: arguments[3])

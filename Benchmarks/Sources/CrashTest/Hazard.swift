@@ -112,6 +112,7 @@ struct Findings {
         case countersEqualTheSignatures
         case noPINAttemptIsGivenBack
         case noCounterGoesBack
+        case noPeerHoldsTheServer
     }
 
     private var violations: [Rule: [String]] = [:]

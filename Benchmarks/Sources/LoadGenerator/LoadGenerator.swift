@@ -21,7 +21,10 @@ struct LoadGenerator {
         let folder = "/var/tmp/countersign-bench-\(getpid())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let process = try ServerProcess(program: arguments[1], folder: folder)
+        // Pages wait by the thousand, and this process has the other ends.
+        let pages = min(10_000, WaitingPages.raiseLimit() - 1000)
+        let process = try ServerProcess(
+            program: arguments[1], folder: folder, options: ["--connections", "\(pages + 500)"])
         defer { process.stop() }
 
         var report = Report()
@@ -58,6 +61,11 @@ struct LoadGenerator {
         report.add("redeem, \(tokens) tokens, \(connections) connections", Report.rate(redeemed), "≥ 5,000/s")
         report.note("A redemption: " + redeemed.whereTimeGoes)
         report.add("memory, after the load", String(format: "%.0f MiB", process.residentMebibytes()), "")
+
+        var waiting = WaitingPages(process, relyingParty)
+        let growth = try waiting.growth(from: pages / 10, to: pages)
+        report.add(
+            "memory of a waiting page, from \(pages / 10) to \(pages)", String(format: "%.1f KiB", growth), "≤ 32 KB")
 
         let counted = authentications.devices.dropFirst().reduce(UInt64(latency.device.counter)) {
             $0 + UInt64($1.counter)

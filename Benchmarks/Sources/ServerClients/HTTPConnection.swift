@@ -7,10 +7,16 @@ package struct HTTPConnection: ~Copyable {
     private let host: String
     private var buffer: [UInt8] = []
 
-    /// Connects to a port of this machine.
-    package init(port: UInt16) throws {
+    /// Connects to a port of this machine, from one of its addresses where one is given. With a small window it takes little
+    /// that it does not read.
+    package init(port: UInt16, from source: String? = nil, hasSmallWindow: Bool = false) throws {
         self.host = "localhost:\(port)"
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if hasSmallWindow {
+            var bytes: Int32 = 4096
+            setsockopt(self.descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+        }
+        if let source { try Self.bind(self.descriptor, to: source) }
         var one: Int32 = 1
         setsockopt(self.descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
@@ -31,6 +37,18 @@ package struct HTTPConnection: ~Copyable {
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: socketPath.utf8) }
         try Self.connect(self.descriptor, to: &address)
+    }
+
+    private static func bind(_ descriptor: Int32, to source: String) throws {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        inet_pton(AF_INET, source, &address.sin_addr)
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw LoadError("cannot come from \(source)") }
     }
 
     private static func connect<Address>(_ descriptor: Int32, to address: inout Address) throws {

@@ -15,6 +15,10 @@ package struct Server: Sendable {
 
     /// A phone, a browser or a back end.
     package func connect() throws -> HTTPConnection { try HTTPConnection(port: self.port) }
+    /// Somebody who comes from an address of this machine, and reads little.
+    package func connect(from source: String) throws -> HTTPConnection {
+        try HTTPConnection(port: self.port, from: source, hasSmallWindow: true)
+    }
     /// The operator on the server's own machine.
     package func connectOperator() throws -> HTTPConnection { try HTTPConnection(socketPath: self.socketPath) }
 
@@ -138,4 +142,4 @@ func newAddress() -> String {
 }
 
 /// The header by which a proxy says whose request it passes on: somebody's who has not come before.
-func forwardedHeader() -> String { "X-Forwarded-For: \(newAddress())" }
+package func forwardedHeader() -> String { "X-Forwarded-For: \(newAddress())" }

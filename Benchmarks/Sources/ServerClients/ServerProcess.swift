@@ -4,6 +4,7 @@ import Foundation
 package final class ServerProcess {
     private let program: String
     private let folder: String
+    private let options: [String]
     private let publicPort: LoopbackPort
     private let operationsPort: LoopbackPort
     private var process: Process?
@@ -11,10 +12,11 @@ package final class ServerProcess {
     /// From the start of the process to the first answer that says ready, the last time.
     package private(set) var startDuration: Duration = .zero
 
-    /// `folder` must exist; data, key and log come into it.
-    package init(program: String, folder: String) throws {
+    /// `folder` must exist; data, key and log come into it. `options` are those of `countersign serve`.
+    package init(program: String, folder: String, options: [String] = []) throws {
         self.program = program
         self.folder = folder
+        self.options = options
         self.publicPort = try LoopbackPort()
         self.operationsPort = try LoopbackPort()
     }
@@ -31,12 +33,13 @@ package final class ServerProcess {
     package func start() throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: self.program)
-        process.arguments = [
-            "serve", "--data", self.folder + "/data", "--key-file", self.folder + "/key",
-            "--bind", "127.0.0.1:\(self.port)", "--operations-bind", "127.0.0.1:\(self.operationsPort.number)",
-            "--issuer", "http://localhost:\(self.port)", "--trusted-proxies", "127.0.0.1/32",
-            "--limits", "dispatchBurst=1000000,personDispatchBurst=1000000",
-        ]
+        process.arguments =
+            [
+                "serve", "--data", self.folder + "/data", "--key-file", self.folder + "/key",
+                "--bind", "127.0.0.1:\(self.port)", "--operations-bind", "127.0.0.1:\(self.operationsPort.number)",
+                "--issuer", "http://localhost:\(self.port)", "--trusted-proxies", "127.0.0.1/32",
+                "--limits", "dispatchBurst=1000000,personDispatchBurst=1000000",
+            ] + self.options
         let log = self.folder + "/server.log"
         if !FileManager.default.fileExists(atPath: log) {
             _ = FileManager.default.createFile(atPath: log, contents: nil)

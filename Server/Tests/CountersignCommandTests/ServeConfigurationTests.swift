@@ -476,6 +476,19 @@ struct SettableLimitsTests {
         #expect(throws: CommandFailure.self) { try SettableLimits.applied(["signInBurst": 1_000_001]) }
     }
 
+    @Test("and a source's shares, which are a quarter of the connections where nobody says")
+    func shares() throws {
+        let few = Limits(connections: 20)
+        #expect(few.connectionsPerSource == 8 && few.channelsPerSource == 8, "a browser and a phone have enough")
+        #expect(Limits(connections: 3).connectionsPerSource == 3)
+        let defaults = Limits(connections: 896)
+        #expect(defaults.connectionsPerSource == 224 && defaults.channelsPerSource == 224)
+        let limits = try SettableLimits.applied(
+            ["connectionsPerSource": 600, "answerBytes": 1, "answerPeriod": 1], to: defaults)
+        #expect(limits.connectionsPerSource == 600 && limits.channelsPerSource == 224)
+        #expect(limits.answerBytes == 1 && limits.answerPeriod == .seconds(1))
+    }
+
     @Test("of another name, or longer than twice the default, are refused", arguments: ["tea", "dispatchLifetime"])
     func refused(name: String) {
         #expect(throws: CommandFailure.self) { try SettableLimits.applied([name: 121]) }

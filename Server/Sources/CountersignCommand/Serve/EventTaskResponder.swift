@@ -7,7 +7,9 @@ struct EventTaskResponder<Base: HTTPResponder>: HTTPResponder where Base.Context
     let base: Base
 
     func respond(to request: Request, context: ServerContext) async throws -> Response {
-        guard request.uri.path.hasSuffix("/events") else {
+        // The first letter first: this is asked of every request, and every path of events begins so.
+        guard request.head.path?.utf8.dropFirst().first == UInt8(ascii: "s"), request.uri.path.hasSuffix("/events")
+        else {
             return try await self.base.respond(to: request, context: context)
         }
         return try await withThrowingTaskGroup(of: Response.self) { group in

@@ -1,0 +1,88 @@
+import ServerClients
+import UAF
+import _Primitives
+
+/// More peers than the server has connections ask, and read nothing of their answers: people sign in as before, and the
+/// server stops in its time with everything that it has acknowledged on disk.
+struct StalledPeers {
+    private static let connections = 200
+    private static let peers = 220
+    /// From SIGTERM to the end of the process.
+    private static let drain: Duration = .seconds(30)
+
+    private let process: ServerProcess
+
+    init(program: String, folder: String) throws {
+        self.process = try ServerProcess(
+            program: program, folder: folder, options: ["--connections", "\(Self.connections)"])
+    }
+
+    func run(_ findings: inout Findings) throws {
+        defer { self.process.killAtOnce() }
+        try self.process.start()
+        let server = Server(self.process)
+        let relyingParty = try RelyingParty(server: server)
+        var phone = try server.connect()
+        var operatorConnection = try server.connectOperator()
+        var device = try server.enrol("stalled", operator: &operatorConnection, phone: &phone)
+        // From one address, and from one each.
+        for source in [{ _ in "127.3.0.1" }, { "127.2.\($0).1" }] as [(Int) -> String] {
+            try Self.withStalledPeers(server, from: source) {
+                for _ in 0..<5 { try Self.signIn(server, relyingParty, &device, &findings) }
+            }
+        }
+        try Self.withStalledPeers(server, from: { "127.2.\($0).2" }) {
+            let duration = ContinuousClock().measure { self.process.stop() }
+            findings.check(
+                .noPeerHoldsTheServer, duration < Self.drain, "the server took \(duration) to stop")
+        }
+        let stored = try sumOfCounters(inDatabase: self.process.databasePath)
+        findings.check(
+            .countersEqualTheSignatures, stored == UInt64(device.counter),
+            "\(stored) in the database, \(device.counter) accepted")
+    }
+
+    /// Peers that ask for far more than anybody keeps for them.
+    private static func withStalledPeers(
+        _ server: Server, from source: (Int) -> String, _ body: () throws -> Void
+    ) throws {
+        var peers: [Peer] = []
+        for number in 0..<Self.peers {
+            // One that is cut at once is not there to stall.
+            guard var connection = try? server.connect(from: source(number)) else { continue }
+            for _ in 0..<200 {
+                guard (try? connection.send("GET", "/open", headers: [], body: [])) != nil else { break }
+            }
+            peers.append(Peer(connection))
+        }
+        try withExtendedLifetime(peers) { try body() }
+    }
+
+    private static func signIn(
+        _ server: Server, _ relyingParty: RelyingParty, _ device: inout SoftwareDevice, _ findings: inout Findings
+    ) throws {
+        do {
+            // Each step over a connection of its own: one that waits gives way at the bound, and clients ask again.
+            var browser = try server.connect()
+            let signIn = try relyingParty.beginSignIn(on: &browser)
+            var phone = try server.connect()
+            guard let message = try server.redeem(signIn.typedCode, on: &phone).uafRequest else {
+                throw LoadError("no request for the sign-in")
+            }
+            let body = try device.authentication(for: AuthenticationRequest(parsing: message.utf8))
+            phone = try server.connect()
+            _ = try phone.exchange(server.authenticationAnswer(body))
+            browser = try server.connect()
+            _ = try relyingParty.finish(signIn, on: &browser)
+            findings.check(.noPeerHoldsTheServer, true, "")
+        } catch {
+            findings.check(.noPeerHoldsTheServer, false, "a person could not sign in: \(error)")
+        }
+    }
+}
+
+/// A connection that nobody reads from.
+private final class Peer {
+    let connection: HTTPConnection
+    init(_ connection: consuming HTTPConnection) { self.connection = connection }
+}

@@ -1,0 +1,80 @@
+import Countersign
+import CountersignServer
+import CountersignTestKit
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Store
+import Testing
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+@Suite("Channels for events: each source has its share (threat model, Floods; HTML, section 9.2)")
+struct EventChannelsTests {
+    /// Waits until the server's numbers have a line.
+    private static func wait(for line: String, _ server: ServerFixture) async {
+        while !server.assembly.channels.metrics.contains("\n\(line)\n") { await Task.yield() }
+    }
+
+    @Test(
+        "Past its share a source loses its oldest channel, and its newest ones hear how it goes on",
+        .timeLimit(.minutes(1)))
+    func share() async throws {
+        var limits = Limits()
+        limits.channelsPerSource = 2
+        let server = try await ServerFixture(limits: limits)
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+            let address = "/sign-in/wait/events?request=\(request)"
+            async let first = browser.get(address)
+            await Self.wait(for: "countersign_channels_open 1", server)
+            async let second = browser.get(address)
+            await Self.wait(for: "countersign_channels_open 2", server)
+            async let third = browser.get(address)
+            #expect(try await first.text.hasSuffix("event: state\ndata: {\"state\":\"waiting\"}\n\n"))
+            await Self.wait(for: "countersign_channels_lost_total 1", server)
+            _ = try await phone.authenticate(try server.typedPayload(page))
+            for channel in [try await second, try await third] {
+                #expect(channel.text.hasSuffix("event: state\ndata: {\"state\":\"approved\"}\n\n"))
+            }
+            await Self.wait(for: "countersign_channels_open 0", server)
+        }
+        #expect(server.assembly.channels.metrics.contains("\ncountersign_channels_share 2\n"))
+    }
+
+    @Test("Channels are counted by the address that a named proxy forwards", .timeLimit(.minutes(1)))
+    func forwarded() async throws {
+        var limits = Limits()
+        limits.channelsPerSource = 1
+        let server = try await ServerFixture(
+            limits: limits, trustedProxies: [try #require(AddressBlock("127.0.0.0/8"))])
+        let application = Application(
+            router: server.assembly.publicRouter(), configuration: .init(address: .hostname("127.0.0.1", port: 0)))
+        try await application.test(.live) { client in
+            let port = try #require(client.port)
+            let browser = TestBrowser(client)
+            let (request, _) = try await server.signInPage(browser, try await server.relyingParty())
+            let cookie = browser.cookies.map { "\($0.key)=\($0.value)" }.joined(separator: "; ")
+            var sessions: [URLSession] = []
+            for (address, open) in [("203.0.113.1", 1), ("203.0.113.2", 2), ("203.0.113.1", 2)] {
+                let session = URLSession(configuration: .ephemeral)
+                sessions.append(session)
+                var channel = URLRequest(
+                    url: try #require(
+                        URL(string: "http://127.0.0.1:\(port)/sign-in/wait/events?request=\(request)")))
+                channel.setValue(cookie, forHTTPHeaderField: "Cookie")
+                channel.setValue(address, forHTTPHeaderField: "X-Forwarded-For")
+                session.dataTask(with: channel).resume()
+                await Self.wait(for: "countersign_channels_open \(open)", server)
+            }
+            await Self.wait(for: "countersign_channels_lost_total 1", server)
+            for session in sessions { session.invalidateAndCancel() }
+        }
+    }
+}
