@@ -42,7 +42,7 @@ parity-mutate: test-packages ## apply N (10) of the rows' mutations at random an
 docs: packages ## API reference and guides as static HTML in .build/docs
 	@scripts/docs
 
-fuzz: packages ## run each fuzz target for FUZZ_SECONDS (60)
+fuzz: test-packages ## run each fuzz target for FUZZ_SECONDS (60)
 	@scripts/fuzz $(or $(FUZZ_SECONDS),60)
 
 vectors: test-packages ## make the test vectors of Tests/Vectors anew and judge them with the second implementation

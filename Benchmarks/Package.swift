@@ -8,6 +8,7 @@ import PackageDescription
 let protocols: Target.Dependency = .product(name: "CountersignProtocols", package: "countersign")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let testKit: Target.Dependency = .product(name: "CountersignTestKit", package: "countersign")
 let relyingParty: Target.Dependency = .product(name: "UAFRelyingParty", package: "countersign-server")
 let secp256k1TestKeys: Target.Dependency = .product(name: "Secp256k1TestKeys", package: "countersign-server")
 
@@ -25,6 +26,8 @@ let package = Package(
         .executableTarget(
             name: "VerificationCost", dependencies: [relyingParty, secp256k1TestKeys, protocols, crypto, cryptoExtras]),
         .executableTarget(name: "CrashTest", dependencies: ["ServerClients", protocols]),
+        // The fuzz targets' code once more, for a counter of instructions.
+        .executableTarget(name: "CountWork", dependencies: [relyingParty, testKit, protocols, crypto]),
     ],
     swiftLanguageModes: [.v6]
 )
