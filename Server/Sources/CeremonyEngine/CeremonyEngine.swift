@@ -4,7 +4,7 @@ public import UAFRelyingParty
 public import _Primitives
 
 /// Everything that the engine keeps its state in.
-public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & NoticeStore
+public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & NoticeStore & InventedAccountStore
 
 /// The engine's names for people as relying parties know them: pairwise, one for each client.
 public struct Subjects: Sendable {
@@ -99,6 +99,7 @@ public struct CeremonyEngine: Sendable {
     let rules: CurrentRules
     let hub: CeremonyHub
     let budgets: Budgets
+    let distribution = ReadDistribution()
 
     /// An engine over a store. Throws `RequestError` where the configured factors make no policy.
     public init(
@@ -145,6 +146,7 @@ extension SealingPurpose {
     static let inventedAccount = SealingPurpose("invented account")
     static let inventedKeyTag = SealingPurpose("invented key tag")
     static let inventedKeyMask = SealingPurpose("invented key mask")
+    static let inventedKeyRest = SealingPurpose("invented key rest")
 }
 
 extension AuditEvent.Kind {
@@ -172,6 +174,7 @@ extension AuditEvent.Kind {
     static let cancelled = Self(rawValue: "cancelled")
     static let expired = Self(rawValue: "expired")
     static let signedIn = Self(rawValue: "signed-in")
+    static let inventedAccountsSet = Self(rawValue: "invented-accounts-set")
     static let administratorLinkCreated = Self(rawValue: "administrator-link-created")
     static let administratorAdded = Self(rawValue: "administrator-added")
     static let administratorRevoked = Self(rawValue: "administrator-revoked")

@@ -65,6 +65,8 @@ public struct Limits: Sendable, Equatable {
     public var unreadGuessBurst = 600
     /// Wrong ones from everywhere that it looks up each minute after that.
     public var unreadGuessesPerMinute = 600
+    /// Accounts that must have a kind of device before a proposal for invented accounts names it.
+    public var proposalAccounts = 50
     /// How long codes that a page has replaced are told from codes that never were.
     public var replacedCodeRetention: Duration = .seconds(5 * 60)
 

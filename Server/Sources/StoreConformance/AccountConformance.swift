@@ -81,8 +81,10 @@ public enum AccountConformance {
                 keys: expected.credentials.map {
                     ActiveKeys.Key(aaid: $0.aaid, keyID: $0.keyID, deviceID: $0.deviceID)
                 })
-            try expect(try await store.activeKeys(username: "alice") == named, "the keys' names by the account's")
-            try expect(try await store.activeKeys(username: "bob") == nil, "an unknown name has none")
+            try expect(
+                try await store.keys(username: "alice") == NamedKeys(active: named, inventedAccounts: nil),
+                "the keys' names by the account's")
+            try expect(try await store.keys(username: "bob").active == nil, "an unknown name has none")
             let key = expected.credentials[0]
             let names = [(aaid: key.aaid, keyID: [9]), (key.aaid, key.keyID), ("C516#0003", key.keyID)]
             let stored = [nil, StoredCredential(credential: key, isAccountLocked: false), nil]

@@ -125,7 +125,7 @@ struct DeregistrationTests {
             #expect(answer == ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration))
         }
         for id in ["alice", "bob"] {
-            #expect(try await server.database.activeKeys(username: id)?.keys.count == 1)
+            #expect(try await server.database.keys(username: id).active?.keys.count == 1)
         }
         #expect(try await Self.trail(server).isEmpty)
     }
@@ -153,7 +153,7 @@ struct DeregistrationTests {
             }
         }
         for id in ["alice", "bob"] {
-            #expect(try await server.database.activeKeys(username: id)?.keys.count == 1)
+            #expect(try await server.database.keys(username: id).active?.keys.count == 1)
         }
         #expect(try await Self.trail(server).isEmpty)
         // Among the account's own, too.

@@ -279,10 +279,11 @@ struct NamedPolicyRequestTests {
         }
         for username in ["nobody", "n1", "n2", "n3", "n4", "n5"] {
             let byDefault = try await criteria(username, nil)
-            #expect((1...3).contains(byDefault.count))
+            let devices = try await criteria(username, "finger").count
+            #expect((1...3).contains(devices) && byDefault.count >= devices)
             for (policy, model) in [("finger", Self.finger), ("pin", Self.pin)] {
                 let named = try await criteria(username, policy)
-                #expect(named.count == byDefault.count, "as many devices by every policy")
+                #expect(named.count == devices, "as many devices by every policy")
                 for key in byDefault where key.aaid == [model] { #expect(named.contains(key)) }
             }
         }

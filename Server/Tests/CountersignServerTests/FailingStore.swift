@@ -54,9 +54,15 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.credentials(accountID: accountID)
     }
 
-    func activeKeys(username: String) async throws -> ActiveKeys? {
-        try await self.store.activeKeys(username: username)
+    func keys(username: String) async throws -> NamedKeys { try await self.store.keys(username: username) }
+
+    func inventedAccounts() async throws -> String? { try await self.store.inventedAccounts() }
+
+    func setInventedAccounts(_ document: String?, audit: AuditEvent) async throws {
+        try await self.store.setInventedAccounts(document, audit: audit)
     }
+
+    func keyStatistics(limit: Int) async throws -> KeyStatistics { try await self.store.keyStatistics(limit: limit) }
 
     func deregister(
         _ selection: CredentialSelection, accountID: String, askedBy device: String?, audit: AuditEvent,

@@ -30,6 +30,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("what invented accounts look like", arguments: InventedAccountConformance.checks)
+    func keepsTheRuleOfInventedAccounts(check: ConformanceCheck<any InventedAccountConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("administrators", arguments: AdministrationConformance.checks)
     func keepsTheRuleOfAdministration(check: ConformanceCheck<any AdministrationStore>) async throws {
         let store = try TemporaryStore()

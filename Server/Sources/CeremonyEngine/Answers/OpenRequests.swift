@@ -34,7 +34,8 @@ extension CeremonyEngine {
         guard (1...self.limits.usernameCharacters).contains(username.unicodeScalars.count) else {
             throw CeremonyError(.invalidRequest, "a user name of no possible length")
         }
-        if let known = try await self.store.activeKeys(username: username), !known.isAccountLocked {
+        let named = try await self.store.keys(username: username)
+        if let known = named.active, !known.isAccountLocked {
             let keys = try known.keys.map { key in
                 guard let aaid = try? AAID(key.aaid), let keyID = try? KeyID(key.keyID) else {
                     throw StoreError(.corrupt, "a stored key without a proper name")
@@ -51,7 +52,8 @@ extension CeremonyEngine {
                 // As for a name that does not exist.
             }
         }
-        let invented = try self.inventedAccount(username, for: policy, rules)
+        let invented = try self.inventedAccount(
+            username, for: policy, rules, try self.distribution.value(of: named.inventedAccounts))
         return try request(invented.id, invented.keys)
     }
 

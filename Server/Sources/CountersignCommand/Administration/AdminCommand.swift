@@ -12,8 +12,8 @@ struct AdminCommand: AsyncParsableCommand {
             From elsewhere set COUNTERSIGN_ADMIN_URL and COUNTERSIGN_ADMIN_TOKEN.
             """,
         subcommands: [
-            AccountCommand.self, ActivationCommand.self, ClientCommand.self, DeviceCommand.self, LoginCommand.self,
-            MetadataCommand.self, SigningKeyCommand.self, TokenCommand.self,
+            AccountCommand.self, ActivationCommand.self, ClientCommand.self, DeviceCommand.self, InventedCommand.self,
+            LoginCommand.self, MetadataCommand.self, SigningKeyCommand.self, TokenCommand.self,
         ]
     )
 }

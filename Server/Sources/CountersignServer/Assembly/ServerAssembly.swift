@@ -188,7 +188,8 @@ public struct ServerAssembly: Sendable {
                 + TokenOperations(administrators: self.administrators).operations
                 + AuditOperations(
                     trail: self.trail, provider: self.provider, pageSize: self.configuration.limits.pageSize
-                ).operations + RuleOperations(assembly: self).operations,
+                ).operations + RuleOperations(assembly: self).operations
+                + InventedAccountOperations(ceremonies: self.ceremonies).operations,
             guarding: guarding, bodyLimit: self.configuration.limits.bodyBytes)
     }
 

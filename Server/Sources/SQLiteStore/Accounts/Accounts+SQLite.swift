@@ -166,12 +166,13 @@ extension SQLiteDatabase: AccountStore {
         try await self.read { [sealing] db in try db.credentials(accountID: accountID, sealing) }
     }
 
-    public func activeKeys(username: String) async throws -> ActiveKeys? {
+    public func keys(username: String) async throws -> NamedKeys {
         let code = self.sealing.usernameCode(username).blob
         return try await self.read { db in
             let account = try Row.fetchOne(
                 db.cachedStatement(sql: "SELECT id, is_locked FROM account WHERE username_code = ?"), arguments: [code])
-            guard let account else { return nil }
+            let document = try db.inventedAccounts()
+            guard let account else { return NamedKeys(active: nil, inventedAccounts: document) }
             let id = try account.text(0)
             let keys = try Row.fetchAll(
                 db.cachedStatement(
@@ -179,11 +180,12 @@ extension SQLiteDatabase: AccountStore {
                         SELECT aaid, key_id, device_id FROM credential WHERE account_id = ? AND is_active = 1
                         ORDER BY number
                         """), arguments: [id])
-            return ActiveKeys(
-                accountID: id, isAccountLocked: try account.integer(1, as: Int.self) == 1,
-                keys: try keys.map {
-                    ActiveKeys.Key(aaid: try $0.text(0), keyID: try $0.bytes(1), deviceID: try $0.text(2))
-                })
+            return NamedKeys(
+                active: ActiveKeys(
+                    accountID: id, isAccountLocked: try account.integer(1, as: Int.self) == 1,
+                    keys: try keys.map {
+                        ActiveKeys.Key(aaid: try $0.text(0), keyID: try $0.bytes(1), deviceID: try $0.text(2))
+                    }), inventedAccounts: document)
         }
     }
 }

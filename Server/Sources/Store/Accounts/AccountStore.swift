@@ -212,7 +212,7 @@ public protocol AccountStore: DeregistrationStore {
     /// The account's keys, oldest first, pending ones included.
     func credentials(accountID: String) async throws -> [CredentialRecord]
 
-    /// The names of the active keys of the account with that user name, in one read that opens nothing sealed; `nil`
-    /// where there is no such account.
-    func activeKeys(username: String) async throws -> ActiveKeys?
+    /// The names of the active keys of the account with that user name, and what an account looks like that has to be
+    /// invented in its place, in one read that opens nothing sealed and is the same for every name.
+    func keys(username: String) async throws -> NamedKeys
 }

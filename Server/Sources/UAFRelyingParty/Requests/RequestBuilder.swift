@@ -146,6 +146,15 @@ public struct RequestBuilder: Sendable {
             .map(\.aaid).sorted { $0.text < $1.text }
     }
 
+    /// Whether a device with one key of each of these models can answer by a policy.
+    public func canAnswer(_ policy: Policy, with models: [AAID]) -> Bool {
+        let matcher = self.matcher(policy)
+        let candidates = models.compactMap(self.info).map { PolicyCandidate(info: $0) }.filter(matcher.allows)
+        return policy.accepted.contains { criteria in
+            !PolicyMatcher(Policy(accepted: [criteria])).selections(among: candidates, limit: 1).isEmpty
+        }
+    }
+
     /// Refuses a policy that is empty, that names models without metadata, or that silent authenticators could meet
     /// alone: they would sign without anybody's doing.
     public func check(_ policy: Policy) throws(RequestError) {

@@ -1,0 +1,70 @@
+import GRDB
+public import Store
+
+extension Migration {
+    static let inventedAccounts = Migration(name: "invented accounts") { db, _ in
+        try db.execute(
+            sql: "CREATE TABLE invented_accounts (id INTEGER PRIMARY KEY CHECK (id = 1), document TEXT NOT NULL) STRICT"
+        )
+    }
+}
+
+extension SQLiteDatabase: InventedAccountStore {
+    public func inventedAccounts() async throws -> String? {
+        try await self.read { db in try db.inventedAccounts() }
+    }
+
+    public func setInventedAccounts(_ document: String?, audit: AuditEvent) async throws {
+        try await self.step { [sealing] db in
+            if let document {
+                try db.execute(sql: "INSERT OR REPLACE INTO invented_accounts VALUES (1, ?)", arguments: [document])
+            } else {
+                try db.execute(sql: "DELETE FROM invented_accounts")
+            }
+            try db.appendAudit(audit, sealing)
+        }
+    }
+
+    public func keyStatistics(limit: Int) async throws -> KeyStatistics {
+        try await self.read { db in
+            let sets = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT keys, COUNT(DISTINCT account_id) AS accounts FROM (
+                        SELECT account_id, group_concat(name, ' ') AS keys FROM (
+                            SELECT account_id, device_id, aaid || ':' || length(key_id) AS name FROM credential
+                            WHERE is_active = 1 ORDER BY device_id, aaid, length(key_id)
+                        ) GROUP BY device_id
+                    ) GROUP BY keys ORDER BY accounts DESC, keys LIMIT ?
+                    """, arguments: [limit])
+            let devices = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT devices, COUNT(*) FROM (
+                        SELECT COUNT(DISTINCT device_id) AS devices FROM credential WHERE is_active = 1
+                        GROUP BY account_id
+                    ) GROUP BY devices ORDER BY devices LIMIT ?
+                    """, arguments: [limit])
+            return KeyStatistics(
+                sets: try sets.map { row in
+                    KeyStatistics.DeviceKeys(
+                        keys: try row.text(0).split(separator: " ").map { name in
+                            let parts = name.split(separator: ":")
+                            guard parts.count == 2, let length = Int(parts[1]) else {
+                                throw StoreError(.corrupt, "a key without a model")
+                            }
+                            return KeyStatistics.Key(aaid: String(parts[0]), keyIDLength: length)
+                        }, accounts: try row.integer(1))
+                },
+                accountsByDevices: try Dictionary(
+                    uniqueKeysWithValues: devices.map { (try $0.integer(0), try $0.integer(1)) }))
+        }
+    }
+}
+
+extension Database {
+    /// The document of ``InventedAccountStore``.
+    func inventedAccounts() throws -> String? {
+        try String.fetchOne(self.cachedStatement(sql: "SELECT document FROM invented_accounts"))
+    }
+}
