@@ -60,6 +60,14 @@ struct LoadGenerator {
         let redeemed = try run.redeem(relyingParty, subject: latency.subject, count: tokens)
         report.add("redeem, \(tokens) tokens, \(connections) connections", Report.rate(redeemed), "≥ 5,000/s")
         report.note("A redemption: " + redeemed.whereTimeGoes)
+        let worst = try run.worst(relyingParty)
+        report.add(
+            "processor time of the worst request of an allowed size, mean of 100",
+            String(format: "%.2f ms", worst.first?.milliseconds ?? 0), "≤ 5 ms")
+        report.note(
+            "The five worst: "
+                + worst.prefix(5).map { String(format: "%@ %.2f ms", $0.name, $0.milliseconds) }
+                .joined(separator: "; "))
         report.add("memory, after the load", String(format: "%.0f MiB", process.residentMebibytes()), "")
 
         var waiting = WaitingPages(process, relyingParty)

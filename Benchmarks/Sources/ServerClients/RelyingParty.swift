@@ -125,9 +125,12 @@ package struct RelyingParty: Sendable {
             "dispatcher": .string("link"),
             "getUafRequest": .object(["op": .string("Auth"), "context": .string(JSON.object(context).text)]),
         ]
-        return Request(
-            "POST", "/token/dispatch/authentication", headers: [self.authorizationHeader],
-            body: JSON.object(body).serialized)
+        return self.dispatch(body: JSON.object(body).serialized)
+    }
+
+    /// A dispatch of whatever the body says.
+    package func dispatch(body: [UInt8]) -> Request {
+        Request("POST", "/token/dispatch/authentication", headers: [self.authorizationHeader], body: body)
     }
 
     package func dispatched(in answer: HTTPConnection.Response) throws -> (session: String, token: String) {
