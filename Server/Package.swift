@@ -25,6 +25,7 @@ let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swi
 let system: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let mustache: Target.Dependency = .product(name: "Mustache", package: "swift-mustache")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
@@ -70,7 +71,7 @@ let package = Package(
         .target(name: "Store", dependencies: [protocols, crypto]),
         .target(name: "StoreConformance", dependencies: ["Store", protocols, crypto]),
         // Floor 6
-        .target(name: "SQLiteStore", dependencies: ["Store", protocols, grdb, crypto]),
+        .target(name: "SQLiteStore", dependencies: ["Store", protocols, grdb, sqlite, crypto]),
         // Floor 7
         .target(name: "Pages", dependencies: [protocols, mustache, crypto, "CQREncode", "CPNG"]),
         .target(name: "CeremonyEngine", dependencies: ["Store", "UAFRelyingParty", protocols, crypto]),

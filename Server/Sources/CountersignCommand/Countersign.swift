@@ -18,7 +18,8 @@ struct Countersign: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            ServeCommand.self, AdminCommand.self, AuditCommand.self, TraceCommand.self, UAFCommand.self,
+            ServeCommand.self, AdminCommand.self, AuditCommand.self, DatabaseCommand.self, TraceCommand.self,
+            UAFCommand.self,
         ]
     )
 

@@ -17,16 +17,20 @@ public struct OpenIDProvider: Sendable {
         public var issuer: String
         /// The times, counts and sizes.
         public var limits: Limits
+        /// The store's epoch (`Sealing.epoch`).
+        public var epoch: String
         /// Is told what of a client's registration its requests do not fit; of a client once a minute at most, as anybody
         /// can send requests in its name.
         public var note: @Sendable (ClientMisfit) -> Void
 
         /// A provider of this issuer.
         public init(
-            issuer: String, limits: Limits = Limits(), note: @escaping @Sendable (ClientMisfit) -> Void = { _ in }
+            issuer: String, limits: Limits = Limits(), epoch: String = "",
+            note: @escaping @Sendable (ClientMisfit) -> Void = { _ in }
         ) {
             self.issuer = issuer
             self.limits = limits
+            self.epoch = epoch
             self.note = note
         }
     }
@@ -60,7 +64,8 @@ public struct OpenIDProvider: Sendable {
             subjectSecret: SecretBytes(random.bytes(32)),
             signingKeys: [try await SigningKeys.newKey(.es256, random: random, at: time.now())])
         let keys = try SigningKeys(
-            try await store.providerKeys(orFirst: offered), retention: configuration.limits.oauth.retiredKeyRetention)
+            try await store.providerKeys(orFirst: offered), epoch: configuration.epoch,
+            retention: configuration.limits.oauth.retiredKeyRetention)
         let limits = configuration.limits
         let signIns = Budget(
             "signInsPerMinute", burst: limits.signInBurst, perMinute: limits.signInsPerMinute,

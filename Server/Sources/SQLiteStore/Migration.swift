@@ -13,7 +13,7 @@ struct Migration: Sendable {
         .foundation, .openID, .audit, .accounts, .ceremonies, .administration, .sessionLists,
         .noticeRetention, .devices, .attestations, .clientPermissions,
         .relyingParties, .deregisteredKeys,
-        .deviceSecrets, .inventedAccounts,
+        .deviceSecrets, .inventedAccounts, .epoch,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.
@@ -26,6 +26,11 @@ struct Migration: Sendable {
                 """)
         let sealed = try sealing.seal(Self.checkText, purpose: .storeCheck, row: "1")
         try db.execute(sql: "INSERT INTO store_check VALUES (1, ?, 0)", arguments: [sealed.blob])
+    }
+
+    /// Which stretch of the store's life this is; a restored backup begins another one.
+    private static let epoch = Migration(name: "epoch") { db, _ in
+        try db.execute(sql: "ALTER TABLE store_check ADD COLUMN epoch TEXT NOT NULL DEFAULT ''")
     }
 
     private static let checkText = "countersign"
@@ -46,8 +51,9 @@ struct Migration: Sendable {
         }
     }
 
-    private static func checkKey(_ db: Database, _ sealing: Sealing) throws {
-        guard let sealed = try Data.fetchOne(db, sql: "SELECT sealed FROM store_check WHERE id = 1"),
+    /// Throws ``StoreError/Code/wrongKey`` where the key is not that of the store.
+    static func checkKey(_ db: Database, _ sealing: Sealing, schema: String = "main") throws {
+        guard let sealed = try Data.fetchOne(db, sql: "SELECT sealed FROM \(schema).store_check WHERE id = 1"),
             (try? sealing.openText(sealed, purpose: .storeCheck, row: "1")) == Self.checkText
         else { throw StoreError(.wrongKey, "the key-encryption key is not the one of this store") }
     }

@@ -11,10 +11,11 @@ import _Primitives
 /// The features are extensions of this type, one file each, that conform to the narrow protocols of `Store`.
 public final class SQLiteDatabase: Sendable {
     /// What reads and writes sealed values.
-    let sealing: Sealing
+    public let sealing: Sealing
     let limits: Limits
     private let pool: DatabasePool
     private let folderLock: FolderLock
+    private let path: String
     private let isOpen = Atomic(true)
     private let writer: WorkQueue<Step>
     private let readers: WorkQueue<ReadJob>
@@ -38,10 +39,12 @@ public final class SQLiteDatabase: Sendable {
     /// folder, `wrongKey`, `newerSchema`, `corrupt`, `unavailable`.
     public init(folder: String, key: KeyEncryptionKey, limits: Limits = Limits()) throws {
         self.limits = limits
-        self.sealing = Sealing(key)
         self.folderLock = try FolderLock(folder: folder)
-        let path = folder + "/countersign.sqlite"
-        try self.folderLock.makePrivateFile(path)
+        // A restore that was interrupted after its last check is finished: the folder holds one whole store or another.
+        try RestoredFile.finish(in: folder)
+        self.path = folder + "/countersign.sqlite"
+        try self.folderLock.makePrivateFile(self.path)
+        let foundation = Sealing(key)
         do {
             var configuration = Configuration()
             configuration.busyMode = .timeout(Double(limits.busyTimeout.milliseconds) / 1000)
@@ -49,8 +52,9 @@ public final class SQLiteDatabase: Sendable {
             configuration.label = "store"
             configuration.prepareDatabase { db in
                 try db.execute(sql: "PRAGMA cell_size_check = ON; PRAGMA cache_size = -\(limits.cacheKibibytes)")
+                try db.keepLogFile()
             }
-            let pool = try DatabasePool(path: path, configuration: configuration)
+            let pool = try DatabasePool(path: self.path, configuration: configuration)
             // The library sets NORMAL for every write-ahead log after `prepareDatabase`; read back, because a store
             // that acknowledges before the disk does is the one failure that nobody would notice.
             let synchronous = try pool.writeWithoutTransaction { db in
@@ -61,7 +65,11 @@ public final class SQLiteDatabase: Sendable {
             guard synchronous == 2, journal == "wal" else {
                 throw StoreError(.unavailable, "the database does not take WAL with synchronous FULL")
             }
-            try pool.writeWithoutTransaction { [sealing] db in try Migration.runAll(db, sealing) }
+            let epoch = try pool.writeWithoutTransaction { db in
+                try Migration.runAll(db, foundation)
+                return try db.epoch()
+            }
+            self.sealing = Sealing(key, epoch: epoch)
             self.pool = pool
         } catch {
             throw Self.translated(error)
@@ -89,9 +97,11 @@ public final class SQLiteDatabase: Sendable {
             Thread { [self] in
                 self.writer.close()
                 self.readers.close()
-                // So that the one file holds everything: who copies it afterwards has a whole store.
-                _ = try? self.pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+                // So that the one file holds everything: who copies it afterwards has a whole store. Where this succeeds,
+                // nobody reads from the log any more.
+                let log = try? self.pool.writeWithoutTransaction { try $0.checkpoint(.restart) }
                 try? self.pool.close()
+                if let log, log.walFrameCount == log.checkpointedFrameCount { LogFile.empty(of: self.path) }
                 self.folderLock.release()
                 continuation.resume()
             }.start()

@@ -32,11 +32,20 @@ public final class Sealing: Sendable {
     private let root: SymmetricKey
     private let random: RandomSource
     private let keys = Mutex<[SealingPurpose: SymmetricKey]>([:])
+    /// The store's epoch, which ends where a backup is put in its place.
+    public let epoch: String
 
-    /// Sealing under a key-encryption key. `random` makes the nonces.
-    public init(_ key: KeyEncryptionKey, random: RandomSource = .system) {
+    /// Sealing under a key-encryption key, in the epoch of a store. `random` makes the nonces.
+    public init(_ key: KeyEncryptionKey, epoch: String = "", random: RandomSource = .system) {
         self.root = key.bytes.withBytes { SymmetricKey(data: $0) }
+        self.epoch = epoch
         self.random = random
+    }
+
+    /// The purpose's key in this epoch, for what lives for minutes and is carried by somebody else: what was sealed before
+    /// a backup was restored opens no more, though no row of it was ever kept.
+    public func passingKey(_ purpose: SealingPurpose) -> SymmetricKey {
+        self.key(self.epoch.isEmpty ? purpose : SealingPurpose("\(purpose.name) \(self.epoch)"))
     }
 
     /// The purpose's own key of 256 bits, for a format that seals by itself.

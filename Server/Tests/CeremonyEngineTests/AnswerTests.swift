@@ -92,6 +92,16 @@ struct AnswerTests {
         #expect(try await server.database.credentials(accountID: account.id).first?.counter ?? 0 >= 2)
     }
 
+    /// What was answered after a backup is in no row of it, so that nothing but the seal can refuse the answer again.
+    @Test func aChallengeOfBeforeARestoreIsNotAnsweredAfterIt() async throws {
+        let server = try TestServer()
+        let (_, phone) = try await server.enrol()
+        let message = try phone.authenticate(
+            try await server.engine.authenticationRequest(username: nil, source: "a"), counter: 2)
+        #expect(try await server.laterEngine.answerAuthentication(message).response.statusCode == .invalidRequest)
+        #expect(try await server.engine.answerAuthentication(message).response.statusCode == .ok)
+    }
+
     @Test func of64ConcurrentAnswersToAnOpenChallengeOneIsAccepted() async throws {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()

@@ -21,6 +21,8 @@ final class TestServer: Sendable {
     let folder: String
     let database: SQLiteDatabase
     let engine: CeremonyEngine
+    /// The engine of the same store after a backup was restored.
+    let laterEngine: CeremonyEngine
     let directory: AccountDirectory
     let clock = TestClock()
     let bank = DispatchingClient(
@@ -39,14 +41,20 @@ final class TestServer: Sendable {
             issuer: "http://localhost:8080", serviceName: "Countersign", appID: "",
             trustedFacets: [try FacetID(TestPhone.facet)], metadata: try MetadataCatalog.builtIn())
         adjust(&configuration)
-        self.engine = try CeremonyEngine(
-            configuration: configuration, store: database, sealing: Sealing(key), time: self.clock.source,
-            random: random,
-            subjects: Subjects(
-                subject: { accountID, clientID in "\(clientID)|\(accountID)" },
-                accountID: { subject, clientID in
-                    subject.hasPrefix("\(clientID)|") ? String(subject.dropFirst(clientID.count + 1)) : nil
-                }))
+        let chosen = configuration
+        let clock = self.clock
+        func engine(epoch: String) throws -> CeremonyEngine {
+            try CeremonyEngine(
+                configuration: chosen, store: database, sealing: Sealing(key, epoch: epoch), time: clock.source,
+                random: random,
+                subjects: Subjects(
+                    subject: { accountID, clientID in "\(clientID)|\(accountID)" },
+                    accountID: { subject, clientID in
+                        subject.hasPrefix("\(clientID)|") ? String(subject.dropFirst(clientID.count + 1)) : nil
+                    }))
+        }
+        self.engine = try engine(epoch: "")
+        self.laterEngine = try engine(epoch: "restored")
         self.directory = AccountDirectory(store: database, time: self.clock.source)
     }
 

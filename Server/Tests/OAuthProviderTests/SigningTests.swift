@@ -125,6 +125,20 @@ struct SigningTests {
         }
     }
 
+    @Test func aDeviceTokenEndsWithTheStoresEpoch() async throws {
+        try await ProviderFixture.run { f in
+            let token = try f.deviceToken()
+            func provider(epoch: String) async throws -> OpenIDProvider {
+                try await OpenIDProvider.open(
+                    .init(issuer: ProviderFixture.issuer, epoch: epoch), store: f.store, outcomes: f.outcomes,
+                    people: f.people, time: f.clock.source)
+            }
+            #expect(try await provider(epoch: "").holder(ofDeviceToken: "Bearer \(token)").device == "device-a")
+            let later = try await provider(epoch: "restored")
+            #expect(throws: OAuthError(.invalidToken)) { try later.holder(ofDeviceToken: "Bearer \(token)") }
+        }
+    }
+
     @Test func whatIsNoDeviceTokenIsRefused() async throws {
         try await ProviderFixture.run { f in
             let tokens = try await f.tokens()

@@ -36,6 +36,48 @@ struct SQLiteDatabaseTests {
         await again.close()
     }
 
+    /// So that a server starts whose disk is full. Times are compared too: the same bytes, written again, would need room.
+    @Test func aStartAndAStopWriteNothingThatHasNotChanged() async throws {
+        let store = try TemporaryStore()
+        try await store.database.createAccount(self.account("alice"), audit: self.event())
+        await store.database.close()
+        func files() throws -> [String: [String]] {
+            var files: [String: [String]] = [:]
+            for name in try FileManager.default.contentsOfDirectory(atPath: store.folder) where !name.hasSuffix("-shm")
+            {
+                let path = store.folder + "/" + name
+                let attributes = try FileManager.default.attributesOfItem(atPath: path)
+                files[name] = [
+                    "\(attributes[.modificationDate] ?? "")", "\(attributes[.systemFileNumber] ?? "")",
+                    "\(attributes[.size] ?? "")", "\(try Data(contentsOf: URL(fileURLWithPath: path)).hashValue)",
+                ]
+            }
+            return files
+        }
+        let before = try files()
+        let log = try #require(try? Data(contentsOf: URL(fileURLWithPath: store.file + "-wal")))
+        #expect(log.count == 32, "the log stays, with its header alone")
+        let again = try SQLiteDatabase(folder: store.folder, key: store.key)
+        #expect(try await again.account(username: "alice") != nil)
+        #expect(try files() == before)
+        await again.close()
+        #expect(try files() == before)
+    }
+
+    /// Whoever copies the one file, or puts another one in its place, is not given steps of the log.
+    @Test func aStoppedStoreIsWholeInItsOneFile() async throws {
+        let store = try TemporaryStore()
+        try await store.database.createAccount(self.account("alice"), audit: self.event())
+        await store.database.close()
+        let folder = store.folder + "-copy"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: store.file, toPath: folder + "/countersign.sqlite")
+        let copy = try SQLiteDatabase(folder: folder, key: store.key)
+        #expect(try await copy.account(username: "alice") == self.account("alice"))
+        await copy.close()
+    }
+
     @Test func aSecondProcessDoesNotGetTheFolder() async throws {
         let store = try TemporaryStore()
         #expect(throws: StoreError(.locked, "")) { try SQLiteDatabase(folder: store.folder, key: store.key) }

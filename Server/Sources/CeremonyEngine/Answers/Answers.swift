@@ -107,7 +107,7 @@ extension CeremonyEngine {
     {
         guard let text else { throw Answered(.invalidRequest) }
         let data: SealedServerData
-        do { data = try SealedServerData(opening: text, with: self.sealing.key(.serverData), now: now) } catch {
+        do { data = try SealedServerData(opening: text, with: self.sealing.passingKey(.serverData), now: now) } catch {
             throw Answered(error)
         }
         guard data.operation == operation, let origin = ServerDataOrigin(data.policy) else {

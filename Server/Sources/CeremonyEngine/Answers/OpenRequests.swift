@@ -94,7 +94,7 @@ extension CeremonyEngine {
             operation: operation, challenge: challenge, username: account,
             policy: ServerDataOrigin.open(policy: policy).text, device: device,
             expiresAt: self.time.now() + self.limits.challengeLifetime
-        ).sealed(with: self.sealing.key(.serverData), random: self.random)
+        ).sealed(with: self.sealing.passingKey(.serverData), random: self.random)
         return ReturnUAFRequest(
             statusCode: .ok, operation: operation,
             uafRequest: String(decoding: try message(challenge, serverData), as: UTF8.self),

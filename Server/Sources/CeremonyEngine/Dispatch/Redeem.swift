@@ -107,7 +107,7 @@ extension CeremonyEngine {
             let serverData = try SealedServerData(
                 operation: operation, challenge: challenge, username: nil,
                 policy: ServerDataOrigin.ceremony(ceremony.id).text, expiresAt: ceremony.expiresAt
-            ).sealed(with: self.sealing.key(.serverData), random: self.random)
+            ).sealed(with: self.sealing.passingKey(.serverData), random: self.random)
             let message: [UInt8]
             if isRegistration {
                 guard let account = redeemed.account else { throw CeremonyError(.tokenUnknown) }

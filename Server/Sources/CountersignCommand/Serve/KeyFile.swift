@@ -96,6 +96,11 @@ struct DataFolder {
 
     var databasePath: String { self.path + "/countersign.sqlite" }
 
+    /// How many bytes the database has.
+    var databaseSize: Int64 {
+        (try? FileManager.default.attributesOfItem(atPath: self.databasePath)[.size] as? Int64) ?? 0
+    }
+
     /// Where the local administration listens while the server runs (mode 0600).
     var socketPath: String { self.path + "/admin.sock" }
 
@@ -109,8 +114,9 @@ struct DataFolder {
         }
     }
 
-    /// Keeps ``issuer``.
+    /// Keeps ``issuer``. What is there already is not written again: a disk may be full.
     func keep(issuer: String) throws {
+        guard self.issuer != issuer else { return }
         try Data((issuer + "\n").utf8).write(to: URL(fileURLWithPath: self.path + "/issuer"), options: .atomic)
     }
 

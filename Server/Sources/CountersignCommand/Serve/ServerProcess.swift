@@ -49,7 +49,7 @@ struct ServerProcess {
             assembly.sweeper(logger: logger), RuleReloader(assembly: assembly, signals: reloads, logger: logger),
             FirstStart(
                 issuer: self.configuration.issuer, folder: folder, administrators: assembly.administrators,
-                listening: listening),
+                listening: listening, logger: logger),
         ]
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
@@ -216,12 +216,22 @@ private struct FirstStart: Service {
     let folder: DataFolder
     let administrators: Administrators
     let listening: Listening
+    let logger: Logger
 
     func run() async throws {
         // A service must not end before the server does: the stream does not, either.
         for await _ in self.listening.completion.cancelOnGracefulShutdown() {
-            try self.folder.keep(issuer: self.issuer)
-            try await self.announceAdministratorLink()
+            // A server whose disk is full must start all the same: who is there can then sign in, and read.
+            do { try self.folder.keep(issuer: self.issuer) } catch {
+                self.logger.error(
+                    "The address was not kept in the data folder; commands make links with it while the server is stopped",
+                    metadata: ["reason": "\(error)"])
+            }
+            do { try await self.announceAdministratorLink() } catch {
+                self.logger.error(
+                    "No one-time administrator link was made; the next start makes one, and the socket needs none",
+                    metadata: ["reason": "\(error)"])
+            }
         }
     }
 
@@ -252,7 +262,7 @@ struct OpenStore {
         do {
             let key = try KeyEncryptionKey(secret.withBytes { Array($0) })
             self.database = try SQLiteDatabase(folder: folder.path, key: key, limits: limits)
-            self.sealing = Sealing(key)
+            self.sealing = self.database.sealing
             self.limits = limits
         } catch let error as StoreError {
             throw Self.failure(error, folder, keyFile)

@@ -94,7 +94,8 @@ public struct ServerAssembly: Sendable {
         let rules = try configuration.rules()
         let outcomes = CeremonyOutcomes()
         let provider = try await OpenIDProvider.open(
-            .init(issuer: configuration.issuer, limits: limits, note: Self.log), store: store, outcomes: outcomes,
+            .init(issuer: configuration.issuer, limits: limits, epoch: sealing.epoch, note: Self.log), store: store,
+            outcomes: outcomes,
             people: People(directory: directory), time: time, random: random)
         var engine = CeremonyEngine.Configuration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,

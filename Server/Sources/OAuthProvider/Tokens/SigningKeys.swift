@@ -27,13 +27,15 @@ final class SigningKeys: Sendable {
     private let ownTokenKey: (signing: SigningKey, verification: VerificationKey)
     private let retention: Duration
 
+    /// `epoch` is the store's: tokens of our own that were made in another one are not ours any more.
+    ///
     /// Throws ``StoreError/Code/corrupt`` where the store's keys are not keys.
-    init(_ keys: ProviderKeys, retention: Duration) throws {
+    init(_ keys: ProviderKeys, epoch: String, retention: Duration) throws {
         self.state = Mutex(try Self.state(of: keys))
         let secret = keys.subjectSecret.withBytes { SymmetricKey(data: $0) }
         self.subjectSecret = secret
         let own = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: secret, info: Array("countersign own tokens".utf8), outputByteCount: 32)
+            inputKeyMaterial: secret, info: Array("countersign own tokens\(epoch)".utf8), outputByteCount: 32)
         let jwk = try JWK(.octets(own.withUnsafeBytes { Array($0) }), algorithm: SignatureAlgorithm.hs256.rawValue)
         self.ownTokenKey = (try SigningKey(jwk, algorithm: .hs256), try VerificationKey(jwk, algorithm: .hs256))
         self.retention = retention

@@ -48,18 +48,11 @@ extension SQLiteDatabase: AuditStore, NoticeStore {
     }
 
     public func verifyAudit() async throws -> AuditVerdict {
-        var last: (number: Int64, code: [UInt8]) = (0, [])
+        var check = AuditCheck(sealing: self.sealing)
         while true {
-            let start = last.number
-            let rows = try await self.read { db in try db.auditRows(after: start, limit: 1000) }
-            guard !rows.isEmpty else { return .intact(entries: last.number) }
-            for row in rows {
-                let expected = self.sealing.auditCode(row.entry.event, number: last.number + 1, after: last.code)
-                guard row.entry.number == last.number + 1, constantTimeEqual(expected, row.code) else {
-                    return .broken(at: last.number + 1)
-                }
-                last = (row.entry.number, row.code)
-            }
+            let start = check.number
+            let rows = try await self.read { db in try db.auditRows(after: start, limit: AuditCheck.page) }
+            if let verdict = check.verdict(on: rows) { return verdict }
         }
     }
 
@@ -80,6 +73,30 @@ extension SQLiteDatabase: AuditStore, NoticeStore {
                     subject: try sealing.openText(try row.bytes(3), purpose: .noticeSubject, row: id))
             }
         }
+    }
+}
+
+/// Goes through a trail from its beginning, a page at a time.
+private struct AuditCheck {
+    static let page = 1000
+
+    let sealing: Sealing
+    private(set) var number: Int64 = 0
+    private var code: [UInt8] = []
+
+    init(sealing: Sealing) { self.sealing = sealing }
+
+    /// The verdict on the whole trail, once a page is broken or there is none left.
+    mutating func verdict(on rows: [(entry: AuditEntry, code: [UInt8])]) -> AuditVerdict? {
+        guard !rows.isEmpty else { return .intact(entries: self.number) }
+        for row in rows {
+            let expected = self.sealing.auditCode(row.entry.event, number: self.number + 1, after: self.code)
+            guard row.entry.number == self.number + 1, constantTimeEqual(expected, row.code) else {
+                return .broken(at: self.number + 1)
+            }
+            (self.number, self.code) = (row.entry.number, row.code)
+        }
+        return nil
     }
 }
 
@@ -126,11 +143,22 @@ extension Database {
             ])
     }
 
-    fileprivate func auditRows(after: Int64, limit: Int) throws -> [(entry: AuditEntry, code: [UInt8])] {
+    /// Checks the whole trail of an attached database, or of this one, on this connection.
+    func verifyAudit(_ sealing: Sealing, of schema: String = "main") throws -> AuditVerdict {
+        var check = AuditCheck(sealing: sealing)
+        while true {
+            let rows = try self.auditRows(after: check.number, limit: AuditCheck.page, of: schema)
+            if let verdict = check.verdict(on: rows) { return verdict }
+        }
+    }
+
+    fileprivate func auditRows(after: Int64, limit: Int, of schema: String = "main") throws -> [(
+        entry: AuditEntry, code: [UInt8]
+    )] {
         let rows = try Row.fetchAll(
             self.cachedStatement(
                 sql: """
-                    SELECT number, kind, at, account_id, ceremony_id, actor, detail, code FROM audit
+                    SELECT number, kind, at, account_id, ceremony_id, actor, detail, code FROM \(schema).audit
                     WHERE number > ? ORDER BY number LIMIT ?
                     """), arguments: [after, limit])
         return try rows.map { row in

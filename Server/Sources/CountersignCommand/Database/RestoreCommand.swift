@@ -1,0 +1,198 @@
+import ArgumentParser
+import Foundation
+import SQLiteStore
+import Store
+import _Primitives
+
+/// `countersign db restore`: a backup in the place of the database.
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Put a backup into a data folder whose server is stopped.",
+        discussion: """
+            The backup is verified whole before anything changes. Sign-ins and transactions that wait, codes, sessions \
+            and tokens of the past end; administrators get a new one-time link at the next start.
+
+            What was revoked, locked or deleted since the backup stays so, where the database that is replaced can still \
+            be read; --undo-revocations brings all of it back. Either way it is named, and that database is kept.
+
+              countersign db restore /var/backups/countersign-2026-11-22.backup --check
+              countersign db restore /var/backups/countersign-2026-11-22.backup --replace
+            """
+    )
+
+    @Argument(help: "The backup.")
+    var file: String
+
+    @Flag(name: .long, help: "Put the backup in the place of the database that is there, which is kept beside it.")
+    var replace = false
+
+    @Flag(name: .long, help: "Bring back what was revoked, locked or deleted since the backup.")
+    var undoRevocations = false
+
+    @Flag(name: .long, help: "Verify the backup and say what a restore would do, but change nothing.")
+    var check = false
+
+    @OptionGroup var options: StoreOptions
+
+    func run() async throws {
+        let report = try await self.restore()
+        if self.options.json {
+            Terminal.standardOutput(json: .object(report.json(isCheck: self.check)))
+        } else {
+            Terminal.standardOutput(report.text(isCheck: self.check, revocations: self.revocations))
+        }
+    }
+
+    private var revocations: DatabaseRestore.Revocations { self.undoRevocations ? .undone : .kept }
+
+    /// Does it, or looks what it would do.
+    func restore() async throws -> RestoreReport {
+        let path = try self.options.backupPath(self.file)
+        let folder = self.options.folder
+        let restore = DatabaseRestore(folder: folder.path, key: try self.options.key())
+        let (isCheck, mayReplace, revocations) = (self.check, self.replace, self.revocations)
+        let place = isCheck ? FileManager.default.temporaryDirectory.path : folder.path
+        let progress = CopyProgress(isCheck ? "Checking" : "Restoring", folder: place) {
+            $0.hasSuffix(".check") || $0.hasSuffix(".draft")
+        }
+        let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int64) ?? 0
+        do {
+            let report = try await progress.during(expected: size) {
+                let now = TimeSource.system.now()
+                return isCheck
+                    ? try restore.check(path, revocations: revocations, in: place, at: now)
+                    : try restore.restore(path, revocations: revocations, mayReplace: mayReplace, at: now)
+            }
+            // The server's links point there until it is started with another address.
+            if !isCheck, folder.issuer == nil, let issuer = report.manifest.issuer {
+                try folder.keep(issuer: issuer)
+            }
+            return report
+        } catch let error as StoreError {
+            if error.code == .conflict {
+                throw CommandFailure(
+                    .failed, error.reason,
+                    remedy: "Look with --check what a restore would change, then add --replace: the database is kept.")
+            }
+            throw self.options.failure(error, backup: path)
+        }
+    }
+}
+
+extension RestoreReport {
+    /// What the report says to a person.
+    func text(isCheck: Bool, revocations: DatabaseRestore.Revocations) -> String {
+        var lines = [
+            isCheck
+                ? "The backup is whole: \(self.manifest.summary). A restore would do this:"
+                : "Restored: \(self.manifest.summary)."
+        ]
+        let voided = [
+            (self.voided.ceremonies, "sign-ins, transactions and enrolments that wait or have just ended"),
+            (self.voided.authorizationRequests, "authorization requests"),
+            (self.voided.codesAndTokens, "codes and tokens of services"), (self.voided.sessions, "browser sessions"),
+            (self.voided.administratorTokens, "administrators' tokens: the next start gives a one-time link"),
+            (self.voided.pendingDevices, "devices that nobody had confirmed"),
+        ].filter { $0.0 > 0 }
+        lines.append("Of the past no ceremony, code, session or token works any more.")
+        lines += voided.map { "  \($0) \($1)" }
+        if let number = self.auditBrokenAt {
+            lines.append(
+                "The audit trail of the backup is broken at entry \(number): somebody had changed the database.")
+        }
+        lines += self.comparisonLines(revocations)
+        if let folder = self.replacedFolder {
+            lines.append("The database of before is in \(folder). Delete it when nobody needs it any more.")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private func comparisonLines(_ revocations: DatabaseRestore.Revocations) -> [String] {
+        let unknown = """
+            What was revoked, locked, deleted or rotated after \(self.manifest.createdAt) is lost, and so are the later \
+            counters of keys, by which a copied device shows. Compare with your last export of the audit trail \
+            (`audit export --since`), and revoke, lock and delete again; rotate the signing key (`admin key rotate`) if \
+            it was rotated since.
+            """
+        switch self.comparison {
+        case .nothingThere: return [unknown]
+        case .notComparable(let reason): return ["The database of before cannot be compared: \(reason).", unknown]
+        case .compared(let counters, let auditEntries):
+            let takenAway = self.changes.filter(\.kind.tookAway)
+            let added = self.changes.filter { !$0.kind.tookAway }
+            var lines = [
+                "Kept from the database of before: \(auditEntries) later entries of the audit trail, and the later "
+                    + "counters of \(counters) keys."
+            ]
+            if !takenAway.isEmpty {
+                lines.append(
+                    revocations == .kept
+                        ? "Revoked, locked, deleted or changed since the backup, and so it stays:"
+                        : "Revoked, locked, deleted or changed since the backup, and now as it was before:")
+                lines += takenAway.map(\.line)
+            }
+            if !added.isEmpty {
+                lines.append("New since the backup, and lost:")
+                lines += added.map(\.line)
+            }
+            return lines
+        }
+    }
+
+    /// The report for scripts.
+    func json(isCheck: Bool) -> JSONObject {
+        var object: JSONObject = [
+            "restored": .bool(!isCheck), "backup": .object(self.manifest.json),
+            "voided": .object([
+                "ceremonies": .integer(Int64(self.voided.ceremonies)),
+                "authorizationRequests": .integer(Int64(self.voided.authorizationRequests)),
+                "codesAndTokens": .integer(Int64(self.voided.codesAndTokens)),
+                "sessions": .integer(Int64(self.voided.sessions)),
+                "administratorTokens": .integer(Int64(self.voided.administratorTokens)),
+                "pendingDevices": .integer(Int64(self.voided.pendingDevices)),
+            ]),
+            "changes": .array(
+                self.changes.map {
+                    .object([
+                        "kind": .string($0.kind.rawValue), "id": .string($0.id), "name": .string($0.name),
+                        "kept": .bool($0.isKept),
+                    ])
+                }),
+        ]
+        switch self.comparison {
+        case .nothingThere: object["compared"] = .bool(false)
+        case .notComparable(let reason):
+            object["compared"] = .bool(false)
+            object["reason"] = .string(reason)
+        case .compared(let counters, let auditEntries):
+            object["compared"] = .bool(true)
+            object["counters"] = .integer(Int64(counters))
+            object["auditEntries"] = .integer(Int64(auditEntries))
+        }
+        object["auditBrokenAt"] = self.auditBrokenAt.map(JSON.integer)
+        object["replacedFolder"] = self.replacedFolder.map(JSON.string)
+        return object
+    }
+}
+
+extension RestoreReport.Change {
+    fileprivate var line: String {
+        let what =
+            switch self.kind {
+            case .accountDeleted: "account deleted"
+            case .accountLocked: "account locked"
+            case .deviceRevoked: "device revoked"
+            case .keyDeregistered: "key deregistered"
+            case .clientDeleted: "client deleted"
+            case .clientChanged: "client changed"
+            case .signingKeyRotated: "signing key rotated"
+            case .accountAdded: "account added"
+            case .accountUnlocked: "account unlocked (it is locked again)"
+            case .deviceAdded: "device enrolled"
+            case .keyAdded: "key registered"
+            case .clientAdded: "client registered"
+            }
+        return self.name == self.id ? "  \(what): \(self.id)" : "  \(what): \(self.name) [\(self.id)]"
+    }
+}

@@ -1,0 +1,129 @@
+import Crypto
+import Foundation
+import Store
+import _Primitives
+
+/// The form of a backup: a database of SQLite, and after it a manifest, the manifest's code, its length and a mark.
+///
+/// The mark is at the end, so that a backup whose writing was cut off has none.
+struct BackupFile {
+    private static let mark = Array("CTSBACK1".utf8)
+    private static let codeCount = 32
+    private static let lengthCount = 8
+    /// The largest manifest that is read.
+    private static let manifestLimit = 65_536
+    private static let pieceCount = 1 << 20
+
+    let path: String
+
+    /// Hashes the database that lies in the file and writes the rest after it. All of it is on disk when this returns.
+    func finish(_ manifest: BackupManifest, _ sealing: Sealing) throws -> BackupManifest {
+        var manifest = manifest
+        do {
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: self.path))
+            defer { try? file.close() }
+            manifest.byteCount = Int64(try file.seekToEnd())
+            try file.seek(toOffset: 0)
+            manifest.digest = try Self.digest(of: file, count: manifest.byteCount)
+            let text = JSON.object(manifest.json).serialized
+            var end = text + sealing.code(text, purpose: .backupManifest)
+            withUnsafeBytes(of: UInt64(text.count).bigEndian) { end.append(contentsOf: $0) }
+            try file.write(contentsOf: Data(end + Self.mark))
+            try file.synchronize()
+        } catch {
+            throw FileFailure.storeError("the backup cannot be written", error)
+        }
+        return manifest
+    }
+
+    /// The manifest, once its code holds. Throws ``StoreError/Code/notFound`` where there is no file,
+    /// ``StoreError/Code/wrongKey`` for one of another key, ``StoreError/Code/corrupt`` for one that is not whole or was
+    /// changed.
+    func manifest(_ sealing: Sealing) throws -> BackupManifest {
+        guard let file = FileHandle(forReadingAtPath: self.path) else {
+            throw StoreError(.notFound, "there is no backup that can be read at \(self.path)")
+        }
+        defer { try? file.close() }
+        let incomplete = StoreError(.corrupt, "\(self.path) is no whole backup")
+        do {
+            let fixed = UInt64(Self.codeCount + Self.lengthCount + Self.mark.count)
+            let size = try file.seekToEnd()
+            guard size > fixed else { throw incomplete }
+            try file.seek(toOffset: size - UInt64(Self.lengthCount + Self.mark.count))
+            let tail = Array(try file.readToEnd() ?? Data())
+            guard tail.count == Self.lengthCount + Self.mark.count, Array(tail.suffix(Self.mark.count)) == Self.mark
+            else { throw incomplete }
+            let length = tail.prefix(Self.lengthCount).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            guard length <= UInt64(Self.manifestLimit), length + fixed <= size else { throw incomplete }
+            let start = size - fixed - length
+            try file.seek(toOffset: start)
+            let bytes = Array(try file.read(upToCount: Int(length) + Self.codeCount) ?? Data())
+            guard bytes.count == Int(length) + Self.codeCount else { throw incomplete }
+            let text = Array(bytes.prefix(Int(length)))
+            let manifest = try BackupManifest(parsing: text)
+            guard manifest.keyID == sealing.keyIdentifier else {
+                throw StoreError(.wrongKey, "the backup was made under another key-encryption key")
+            }
+            guard constantTimeEqual(sealing.code(text, purpose: .backupManifest), bytes.suffix(Self.codeCount)),
+                manifest.byteCount == Int64(start)
+            else { throw StoreError(.corrupt, "\(self.path) was changed since it was made") }
+            return manifest
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw FileFailure.storeError("\(self.path) cannot be read", error)
+        }
+    }
+
+    /// Copies the database to a new file of mode 0600, which is on disk when this returns. Throws
+    /// ``StoreError/Code/corrupt`` where it is not what the manifest says.
+    func copyDatabase(_ manifest: BackupManifest, to target: String) throws {
+        let descriptor = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw FileFailure.storeError("cannot make \(target)") }
+        let copy = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        guard let file = FileHandle(forReadingAtPath: self.path) else {
+            throw StoreError(.notFound, "there is no backup that can be read at \(self.path)")
+        }
+        defer { try? file.close() }
+        let digest: [UInt8]
+        do {
+            digest = try Self.digest(of: file, count: manifest.byteCount) { try copy.write(contentsOf: $0) }
+            try copy.synchronize()
+            try copy.close()
+        } catch {
+            throw FileFailure.storeError("\(target) cannot be written", error)
+        }
+        guard digest == manifest.digest else {
+            throw StoreError(.corrupt, "\(self.path) was changed since it was made, or its disk lost some of it")
+        }
+    }
+
+    private static func digest(
+        of file: FileHandle, count: Int64, _ take: (Data) throws -> Void = { _ in }
+    ) throws -> [UInt8] {
+        var hash = SHA256()
+        var left = count
+        while left > 0, let piece = try file.read(upToCount: Int(min(left, Int64(Self.pieceCount)))), !piece.isEmpty {
+            hash.update(data: piece)
+            try take(piece)
+            left -= Int64(piece.count)
+        }
+        return Array(hash.finalize())
+    }
+}
+
+/// What a failed call on a file becomes.
+enum FileFailure {
+    /// The store's error for the last failed call of the system, or for an error of Foundation's.
+    static func storeError(_ what: String, _ error: (any Error)? = nil) -> StoreError {
+        var number = errno
+        if let error {
+            let posix = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? (error as NSError)
+            guard posix.domain == NSPOSIXErrorDomain else {
+                return (error as? StoreError) ?? StoreError(.unavailable, "\(what): \(error)")
+            }
+            number = Int32(posix.code)
+        }
+        return StoreError(.unavailable, "\(what): \(String(cString: strerror(number)))")
+    }
+}

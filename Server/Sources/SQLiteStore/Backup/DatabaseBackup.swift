@@ -1,0 +1,127 @@
+import Foundation
+import GRDB
+public import Store
+public import _Primitives
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Makes backups of a store, whether or not a server runs over it.
+///
+/// A backup is read through a connection of its own, of one consistent state: no step of the server waits for it. The
+/// log grows by what is written meanwhile, since SQLite keeps the state that is being read.
+public struct DatabaseBackup: Sendable {
+    private let databasePath: String
+    private let sealing: Sealing
+    private let busyTimeout: Duration
+
+    /// Backups of the store in `folder`.
+    public init(folder: String, key: KeyEncryptionKey, limits: Limits = Limits()) {
+        self.databasePath = folder + "/countersign.sqlite"
+        self.sealing = Sealing(key)
+        self.busyTimeout = limits.busyTimeout
+    }
+
+    /// Writes a backup to the new file `path`, of mode 0600, which gets its name once all of it is on disk and its database
+    /// was checked. Blocks.
+    ///
+    /// Throws ``StoreError``: `notFound` where there is no database, `conflict` where the file exists, `wrongKey`,
+    /// `newerSchema`, `corrupt` where the database is damaged, `unavailable` where the file cannot be written.
+    public func write(
+        to path: String, issuer: String?, at now: Timestamp, random: RandomSource = .system
+    ) throws -> BackupManifest {
+        guard access(self.databasePath, F_OK) == 0 else {
+            throw StoreError(.notFound, "there is no database at \(self.databasePath)")
+        }
+        var status = stat()
+        guard lstat(path, &status) != 0 else { throw StoreError(.conflict, "there is a file at \(path)") }
+        let draft = "\(path).\(random.identifier()).partial"
+        let file = open(draft, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { throw FileFailure.storeError("cannot make \(draft)") }
+        close(file)
+        defer { for suffix in ["", "-journal"] { unlink(draft + suffix) } }
+        do {
+            let schema = try self.copyDatabase(to: draft)
+            let counts = try self.check(draft)
+            let manifest = try BackupFile(path: draft).finish(
+                BackupManifest(
+                    createdAt: now, schema: schema, keyID: self.sealing.keyIdentifier, issuer: issuer, byteCount: 0,
+                    digest: [], counts: counts), self.sealing)
+            // A link never takes the place of a file that came meanwhile.
+            guard link(draft, path) == 0 else {
+                if errno == EEXIST { throw StoreError(.conflict, "there is a file at \(path)") }
+                throw FileFailure.storeError("cannot make \(path)")
+            }
+            try Folder.synchronize((path as NSString).deletingLastPathComponent)
+            return manifest
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+            throw StoreError(.unavailable, "there is no room for the backup at \(path)")
+        } catch {
+            throw SQLiteDatabase.translated(error)
+        }
+    }
+
+    /// One consistent state as a file of its own, without what was deleted. Gives the number of its migrations.
+    private func copyDatabase(to path: String) throws -> Int {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(Double(self.busyTimeout.milliseconds) / 1000)
+        let source = try DatabaseQueue(path: self.databasePath, configuration: configuration)
+        defer { try? source.close() }
+        return try source.writeWithoutTransaction { db in
+            let schema = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+            guard schema <= Migration.all.count else {
+                throw StoreError(.newerSchema, "schema \(schema), this program knows \(Migration.all.count)")
+            }
+            try Migration.checkKey(db, self.sealing)
+            try db.execute(sql: "VACUUM INTO ?", arguments: [path])
+            return schema
+        }
+    }
+
+    private func check(_ path: String) throws -> BackupManifest.Counts {
+        var configuration = Configuration()
+        configuration.readonly = true
+        let copy = try DatabaseQueue(path: path, configuration: configuration)
+        defer { try? copy.close() }
+        return try copy.read { db in
+            try db.checkIntegrity()
+            return try db.counts()
+        }
+    }
+}
+
+/// What is done to folders.
+enum Folder {
+    /// Makes the entries of a folder durable. The folder of a bare name is the present one.
+    static func synchronize(_ path: String) throws {
+        let descriptor = open(path.isEmpty ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileFailure.storeError("cannot open \(path)") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw FileFailure.storeError("cannot make \(path) durable") }
+    }
+}
+
+extension Database {
+    /// Throws ``StoreError/Code/corrupt`` where the file is damaged.
+    func checkIntegrity(of schema: String = "main") throws {
+        guard try String.fetchOne(self, sql: "PRAGMA \(schema).integrity_check(1)") == "ok" else {
+            throw StoreError(.corrupt, "the database is damaged")
+        }
+        guard try Row.fetchOne(self, sql: "PRAGMA \(schema).foreign_key_check") == nil else {
+            throw StoreError(.corrupt, "the database holds a row whose owner is gone")
+        }
+    }
+
+    fileprivate func counts() throws -> BackupManifest.Counts {
+        func count(_ table: String) throws -> Int64 {
+            try Int64.fetchOne(self, sql: "SELECT count(*) FROM \(table)") ?? 0
+        }
+        return BackupManifest.Counts(
+            accounts: try count("account"), devices: try count("device"), keys: try count("credential"),
+            clients: try count("oauth_client"), auditEntries: try count("audit"))
+    }
+}

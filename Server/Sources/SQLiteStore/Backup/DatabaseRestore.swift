@@ -1,0 +1,174 @@
+import Foundation
+import GRDB
+public import Store
+public import _Primitives
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Puts a backup into a data folder, in which no server runs.
+///
+/// The backup is verified whole, and everything is done to a copy of it, before anything of the folder changes. One rename
+/// decides: before it the folder holds what it held, after it the restored database, whenever the process ends.
+public struct DatabaseRestore: Sendable {
+    /// What becomes of the revocations, locks and deletions since the backup, where the replaced database names them.
+    public enum Revocations: Sendable, Equatable {
+        /// They stay in force: what was revoked stays revoked.
+        case kept
+        /// Everything is as it was when the backup was made.
+        case undone
+    }
+
+    private let folder: String
+    private let sealing: Sealing
+
+    /// Restores into `folder`, which is made where it does not exist.
+    public init(folder: String, key: KeyEncryptionKey) {
+        self.folder = folder
+        self.sealing = Sealing(key)
+    }
+
+    /// Restores a backup. Where the folder holds a database, `mayReplace` must say so; it is kept in a folder beside.
+    /// Blocks.
+    ///
+    /// Throws ``StoreError``: `locked` where a process uses the folder, `conflict` where a database must not be replaced,
+    /// `notFound`, `wrongKey`, `newerSchema`, and `corrupt` for a backup that is not whole or was changed.
+    public func restore(
+        _ path: String, revocations: Revocations, mayReplace: Bool, at now: Timestamp, random: RandomSource = .system
+    ) throws -> RestoreReport {
+        let manifest = try BackupFile(path: path).manifest(self.sealing)
+        let lock = try FolderLock(folder: self.folder)
+        defer { lock.release() }
+        try RestoredFile.finish(in: self.folder)
+        let isReplaced = access(self.databasePath, F_OK) == 0
+        guard mayReplace || !isReplaced else {
+            throw StoreError(.conflict, "\(self.folder) holds a database")
+        }
+        let name = "\(now.description.filter { $0 != ":" })-\(random.identifier().prefix(6))"
+        let draft = RestoredFile.draft(in: self.folder, name: name)
+        defer { Self.remove(draft) }
+        var report = try self.make(draft, path, manifest, revocations, at: now, random: random)
+        if isReplaced { report.replacedFolder = RestoredFile.replacedFolder(in: self.folder, name: name) }
+        try Owner.give(draft, ofFolder: self.folder)
+        try RestoredFile.commit(name: name, in: self.folder)
+        try RestoredFile.finish(in: self.folder)
+        return report
+    }
+
+    /// What ``restore(_:revocations:mayReplace:at:random:)`` would do. Changes nothing, and needs no stopped server: the copy
+    /// is made in `temporaryFolder` and removed.
+    public func check(
+        _ path: String, revocations: Revocations, in temporaryFolder: String, at now: Timestamp,
+        random: RandomSource = .system
+    ) throws -> RestoreReport {
+        let manifest = try BackupFile(path: path).manifest(self.sealing)
+        let draft = "\(temporaryFolder)/countersign-\(random.identifier()).check"
+        defer { Self.remove(draft) }
+        return try self.make(draft, path, manifest, revocations, at: now, random: random)
+    }
+
+    private var databasePath: String { self.folder + "/countersign.sqlite" }
+
+    private static func remove(_ draft: String) { for suffix in ["", "-journal"] { unlink(draft + suffix) } }
+
+    /// The restored database, whole and on disk.
+    private func make(
+        _ draft: String, _ path: String, _ manifest: BackupManifest, _ revocations: Revocations, at now: Timestamp,
+        random: RandomSource
+    ) throws -> RestoreReport {
+        guard manifest.schema <= Migration.all.count else {
+            throw StoreError(.newerSchema, "schema \(manifest.schema), this program knows \(Migration.all.count)")
+        }
+        try BackupFile(path: path).copyDatabase(manifest, to: draft)
+        do {
+            let queue = try DatabaseQueue(path: draft)
+            let report = try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA synchronous = FULL")
+                try db.checkIntegrity()
+                try Migration.runAll(db, self.sealing)
+                return try self.change(db, manifest, revocations, at: now, random: random)
+            }
+            try queue.close()
+            try Self.synchronize(draft)
+            return report
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+            throw StoreError(.unavailable, "there is no room for the restored database in \(self.folder)")
+        } catch {
+            throw SQLiteDatabase.translated(error)
+        }
+    }
+
+    private static func synchronize(_ path: String) throws {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw FileFailure.storeError("cannot open \(path)") }
+        defer { close(file) }
+        guard fsync(file) == 0 else { throw FileFailure.storeError("cannot make \(path) durable") }
+    }
+
+    /// Voids the past, and keeps of the replaced database what must not be lost. One transaction.
+    private func change(
+        _ db: Database, _ manifest: BackupManifest, _ revocations: Revocations, at now: Timestamp, random: RandomSource
+    ) throws -> RestoreReport {
+        var report = RestoreReport(
+            manifest: manifest, voided: .init(), comparison: .nothingThere, changes: [], auditBrokenAt: nil,
+            replacedFolder: nil)
+        if case .broken(let number) = try db.verifyAudit(self.sealing) { report.auditBrokenAt = number }
+        let isThere = access(self.databasePath, F_OK) == 0
+        if isThere {
+            do {
+                try db.execute(sql: "ATTACH DATABASE ? AS replaced", arguments: [self.databasePath])
+                try db.keepLogFile(of: "replaced")
+            } catch {
+                report.comparison = .notComparable(reason: "it cannot be opened")
+            }
+        }
+        try db.inTransaction(.immediate) {
+            report.voided = try db.voidPast(epoch: random.identifier())
+            if isThere, report.comparison == .nothingThere {
+                try ReplacedDatabase(sealing: self.sealing).compare(db, revocations, &report)
+            }
+            try db.appendAudit(
+                AuditEvent(
+                    AuditEvent.Kind(rawValue: "restored"), at: now, actor: "command",
+                    detail: "\(manifest.createdAt) \(report.auditDetail(revocations))"), self.sealing)
+            return .commit
+        }
+        if isThere { try? db.execute(sql: "DETACH DATABASE replaced") }
+        guard try Row.fetchOne(db, sql: "PRAGMA foreign_key_check") == nil else {
+            throw StoreError(.corrupt, "the restored database holds a row whose owner is gone")
+        }
+        return report
+    }
+}
+
+extension RestoreReport {
+    fileprivate func auditDetail(_ revocations: DatabaseRestore.Revocations) -> String {
+        guard case .compared = self.comparison else { return "not-compared" }
+        return revocations == .kept ? "revocations-kept" : "revocations-undone"
+    }
+}
+
+extension Database {
+    /// Deletes what was meant to live for minutes or as long as a browser or a token: who had it must prove anew who they
+    /// are. What is carried by others in sealed form ends with the epoch.
+    fileprivate func voidPast(epoch: String) throws -> RestoreReport.Voided {
+        func delete(_ table: String, _ condition: String = "1") throws -> Int {
+            try self.execute(sql: "DELETE FROM \(table) WHERE \(condition)")
+            return self.changesCount
+        }
+        var voided = RestoreReport.Voided()
+        voided.ceremonies = try delete("ceremony")
+        voided.authorizationRequests = try delete("oauth_request")
+        voided.codesAndTokens = try delete("oauth_grant")
+        voided.sessions = try delete("oauth_session")
+        voided.administratorTokens = try delete("administrator")
+        // What waited for a number that no ceremony can take any more.
+        voided.pendingDevices = try delete("device", "is_active = 0")
+        for table in ["dispatch_token", "answered_challenge", "administrator_link"] { _ = try delete(table) }
+        try self.execute(sql: "UPDATE store_check SET epoch = ?", arguments: [epoch])
+        return voided
+    }
+}

@@ -1,0 +1,237 @@
+import Foundation
+import GRDB
+import Store
+import _Primitives
+
+/// The database that a restore replaces, attached to the restored one as `replaced`.
+///
+/// It counts only where it is whole, under the same key, and goes on from where the backup was made, which its audit
+/// trail tells: any other database would make a difference of everything.
+struct ReplacedDatabase {
+    let sealing: Sealing
+
+    /// Notes every difference, and keeps what must not be lost: the audit trail and the counters of keys, and the
+    /// revocations unless they are to be undone.
+    func compare(_ db: Database, _ revocations: DatabaseRestore.Revocations, _ report: inout RestoreReport) throws {
+        do {
+            if let reason = try self.reasonAgainst(db) {
+                report.comparison = .notComparable(reason: reason)
+                return
+            }
+        } catch let error as DatabaseError where error.resultCode != .SQLITE_FULL {
+            report.comparison = .notComparable(
+                reason: "it cannot be read (SQLite \(error.extendedResultCode.rawValue))")
+            return
+        } catch let error as StoreError where error.code == .corrupt || error.code == .wrongKey {
+            report.comparison = .notComparable(reason: error.reason)
+            return
+        }
+        let isKept = revocations == .kept
+        var changes: [RestoreReport.Change] = []
+        // An account goes before its devices, and a device before its keys: what goes with it is not named again.
+        for step in Self.steps {
+            let rows = try Row.fetchAll(db, sql: try step.query(db))
+            for row in rows {
+                changes.append(
+                    .init(
+                        kind: step.kind, id: try row.text(0), name: try self.name(of: step.kind, row),
+                        isKept: step.kind.tookAway && isKept))
+            }
+            if isKept, !rows.isEmpty { for statement in try step.statements(db) { try db.execute(sql: statement) } }
+        }
+        report.changes = changes
+        report.comparison = .compared(counters: try self.keepCounters(db), auditEntries: try self.keepAudit(db))
+    }
+
+    /// Why the database cannot be compared; `nil` where it can.
+    private func reasonAgainst(_ db: Database) throws -> String? {
+        let schema = try Int.fetchOne(db, sql: "PRAGMA replaced.user_version") ?? 0
+        guard schema <= Migration.all.count else { return "it was written by a newer version" }
+        try db.checkIntegrity(of: "replaced")
+        try Migration.checkKey(db, self.sealing, schema: "replaced")
+        let isContinuation = try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM replaced.audit AS theirs JOIN main.audit AS ours
+                    ON ours.number = theirs.number AND ours.code = theirs.code
+                    WHERE ours.number = (SELECT max(number) FROM main.audit))
+                """)
+        guard isContinuation == true else { return "it does not go on from this backup" }
+        if case .broken(let number) = try db.verifyAudit(self.sealing, of: "replaced") {
+            return "its audit trail is broken at entry \(number)"
+        }
+        return nil
+    }
+
+    private func keepCounters(_ db: Database) throws -> Int {
+        try db.execute(
+            sql: """
+                UPDATE main.credential SET (counter, last_used_at) =
+                    (SELECT counter, last_used_at FROM replaced.credential AS theirs WHERE theirs.id = credential.id)
+                WHERE EXISTS (SELECT 1 FROM replaced.credential AS theirs
+                    WHERE theirs.id = credential.id AND theirs.counter > credential.counter)
+                """)
+        return db.changesCount
+    }
+
+    private func keepAudit(_ db: Database) throws -> Int {
+        let columns = try Self.columns(of: "audit", db).joined(separator: ", ")
+        try db.execute(
+            sql: """
+                INSERT INTO main.audit (\(columns)) SELECT \(columns) FROM replaced.audit
+                WHERE number > (SELECT max(number) FROM main.audit) ORDER BY number
+                """)
+        return db.changesCount
+    }
+
+    private func name(of kind: RestoreReport.Change.Kind, _ row: Row) throws -> String {
+        switch kind {
+        case .accountDeleted, .accountLocked, .accountAdded, .accountUnlocked:
+            return try self.sealing.openText(try row.bytes(1), purpose: .username, row: try row.text(0))
+        case .deviceRevoked, .deviceAdded, .keyDeregistered, .keyAdded:
+            let device = try self.sealing.openText(try row.bytes(1), purpose: .deviceName, row: try row.text(2))
+            let owner = try self.sealing.openText(try row.bytes(3), purpose: .username, row: try row.text(4))
+            return "\(device) of \(owner)"
+        case .clientDeleted, .clientChanged, .clientAdded, .signingKeyRotated: return try row.text(1)
+        }
+    }
+
+    /// One kind of difference: how it is found, and how it is kept in force.
+    private struct Step: Sendable {
+        let kind: RestoreReport.Change.Kind
+        let query: @Sendable (Database) throws -> String
+        let statements: @Sendable (Database) throws -> [String]
+
+        init(
+            _ kind: RestoreReport.Change.Kind, _ query: String,
+            _ statements: @escaping @Sendable (Database) throws -> [String] = { _ in [] }
+        ) {
+            self.init(kind, query: { _ in query }, statements)
+        }
+
+        init(
+            _ kind: RestoreReport.Change.Kind, query: @escaping @Sendable (Database) throws -> String,
+            _ statements: @escaping @Sendable (Database) throws -> [String]
+        ) {
+            self.kind = kind
+            self.query = query
+            self.statements = statements
+        }
+    }
+
+    /// What of a device or a key is shown: the identifier, the device with its name, the owner with theirs.
+    private static func owned(_ table: String, of schema: String) -> String {
+        let other = schema == "main" ? "replaced" : "main"
+        let device = table == "device" ? "item" : "device"
+        let join = table == "device" ? "" : "JOIN \(schema).device AS device ON device.id = item.device_id"
+        // Of what is new on something that is new itself only the latter is named.
+        let owner =
+            table == "device"
+            ? "item.account_id IN (SELECT id FROM \(other).account)"
+            : "item.device_id IN (SELECT id FROM \(other).device)"
+        return """
+            SELECT item.id, \(device).name, \(device).id, account.username, account.id FROM \(schema).\(table) AS item
+            \(join) JOIN \(schema).account AS account ON account.id = item.account_id
+            WHERE item.id NOT IN (SELECT id FROM \(other).\(table)) AND \(owner) ORDER BY item.number
+            """
+    }
+
+    private static let steps: [Step] = [
+        Step(
+            .accountDeleted,
+            "SELECT id, username FROM main.account WHERE id NOT IN (SELECT id FROM replaced.account)",
+            { _ in
+                ["DELETE FROM main.account WHERE id NOT IN (SELECT id FROM replaced.account)"]
+                    + [("notice", "account_id"), ("oauth_subject", "account")].map { table, column in
+                        "DELETE FROM main.\(table) WHERE \(column) NOT IN (SELECT id FROM main.account)"
+                    }
+            }),
+        Step(
+            .accountLocked,
+            """
+            SELECT id, username FROM main.account WHERE is_locked = 0
+            AND id IN (SELECT id FROM replaced.account WHERE is_locked = 1)
+            """,
+            { _ in
+                [
+                    """
+                    UPDATE main.account SET is_locked = 1
+                    WHERE id IN (SELECT id FROM replaced.account WHERE is_locked = 1)
+                    """
+                ]
+            }),
+        Step(
+            .deviceRevoked, Self.owned("device", of: "main"),
+            { _ in ["DELETE FROM main.device WHERE id NOT IN (SELECT id FROM replaced.device)"] }),
+        Step(
+            .keyDeregistered, Self.owned("credential", of: "main"),
+            { _ in ["DELETE FROM main.credential WHERE id NOT IN (SELECT id FROM replaced.credential)"] }),
+        Step(
+            .clientDeleted,
+            "SELECT id, name FROM main.oauth_client WHERE id NOT IN (SELECT id FROM replaced.oauth_client)",
+            { _ in
+                [
+                    "DELETE FROM main.oauth_client WHERE id NOT IN (SELECT id FROM replaced.oauth_client)",
+                    "DELETE FROM main.oauth_subject WHERE client NOT IN (SELECT id FROM main.oauth_client)",
+                ]
+            }),
+        Step(
+            .clientChanged,
+            query: { db in
+                let columns = try Self.columns(of: "oauth_client", db).joined(separator: ", ")
+                return """
+                    SELECT id, name FROM
+                    (SELECT \(columns) FROM main.oauth_client EXCEPT SELECT \(columns) FROM replaced.oauth_client)
+                    WHERE id IN (SELECT id FROM replaced.oauth_client)
+                    """
+            },
+            { db in
+                let columns = try Self.columns(of: "oauth_client", db)
+                let names = columns.joined(separator: ", ")
+                let newer = columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+                return [
+                    """
+                    INSERT INTO main.oauth_client (\(names)) SELECT \(names) FROM replaced.oauth_client
+                    WHERE id IN (SELECT id FROM main.oauth_client) ON CONFLICT (id) DO UPDATE SET \(newer)
+                    """
+                ]
+            }),
+        Step(
+            .signingKeyRotated,
+            """
+            SELECT id, id FROM main.oauth_key WHERE retired_at IS NULL
+            AND id NOT IN (SELECT id FROM replaced.oauth_key WHERE retired_at IS NULL)
+            """,
+            { db in
+                let columns = try Self.columns(of: "oauth_key", db).joined(separator: ", ")
+                return [
+                    "DELETE FROM main.oauth_key",
+                    "INSERT INTO main.oauth_key (\(columns)) SELECT \(columns) FROM replaced.oauth_key",
+                ]
+            }),
+        Step(
+            .accountAdded,
+            "SELECT id, username FROM replaced.account WHERE id NOT IN (SELECT id FROM main.account)"),
+        Step(
+            .accountUnlocked,
+            """
+            SELECT id, username FROM main.account WHERE is_locked = 1
+            AND id IN (SELECT id FROM replaced.account WHERE is_locked = 0)
+            """),
+        Step(.deviceAdded, Self.owned("device", of: "replaced")),
+        Step(.keyAdded, Self.owned("credential", of: "replaced")),
+        Step(
+            .clientAdded,
+            "SELECT id, name FROM replaced.oauth_client WHERE id NOT IN (SELECT id FROM main.oauth_client)"),
+    ]
+
+    /// The columns that a table has in both databases, one of which may be older.
+    private static func columns(of table: String, _ db: Database) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT name FROM pragma_table_info(?1, 'main')
+                WHERE name IN (SELECT name FROM pragma_table_info(?1, 'replaced')) ORDER BY cid
+                """, arguments: [table])
+    }
+}

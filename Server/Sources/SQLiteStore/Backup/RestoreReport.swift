@@ -1,0 +1,74 @@
+/// What a restore did, and what is not as it was before it.
+public struct RestoreReport: Sendable, Equatable {
+    /// Something that was otherwise in the database that was replaced than in the backup.
+    public struct Change: Sendable, Equatable {
+        /// What had happened since the backup.
+        public enum Kind: String, Sendable, CaseIterable {
+            case accountDeleted = "account-deleted"
+            case accountLocked = "account-locked"
+            case deviceRevoked = "device-revoked"
+            case keyDeregistered = "key-deregistered"
+            case clientDeleted = "client-deleted"
+            case clientChanged = "client-changed"
+            case signingKeyRotated = "signing-key-rotated"
+            case accountAdded = "account-added"
+            case accountUnlocked = "account-unlocked"
+            case deviceAdded = "device-added"
+            case keyAdded = "key-added"
+            case clientAdded = "client-added"
+
+            /// Whether it took something away, which the backup would give back.
+            public var tookAway: Bool {
+                switch self {
+                case .accountDeleted, .accountLocked, .deviceRevoked, .keyDeregistered, .clientDeleted, .clientChanged,
+                    .signingKeyRotated:
+                    true
+                case .accountAdded, .accountUnlocked, .deviceAdded, .keyAdded, .clientAdded: false
+                }
+            }
+        }
+
+        /// What had happened.
+        public var kind: Kind
+        /// The identifier of what it happened to.
+        public var id: String
+        /// Its name for people: a user name, a device and its owner, a client's name.
+        public var name: String
+        /// Whether the restored database has it, too.
+        public var isKept: Bool
+    }
+
+    /// What became of the database that was replaced.
+    public enum Comparison: Sendable, Equatable {
+        /// There was none.
+        case nothingThere
+        /// It could not be read, or is no continuation of the backup: what it held is lost unnamed.
+        case notComparable(reason: String)
+        /// Every difference is in ``RestoreReport/changes``. So many keys kept their later counters, and so many entries of
+        /// the audit trail that are not in the backup were kept.
+        case compared(counters: Int, auditEntries: Int)
+    }
+
+    /// How many of the past were voided.
+    public struct Voided: Sendable, Equatable {
+        public var ceremonies = 0
+        public var authorizationRequests = 0
+        public var codesAndTokens = 0
+        public var sessions = 0
+        public var administratorTokens = 0
+        public var pendingDevices = 0
+    }
+
+    /// The backup.
+    public var manifest: BackupManifest
+    /// What of the past does not work any more.
+    public var voided: Voided
+    /// What became of the database that was replaced.
+    public var comparison: Comparison
+    /// What had happened since the backup, as far as it is known.
+    public var changes: [Change]
+    /// The entry at which the backup's audit trail is broken, if it is.
+    public var auditBrokenAt: Int64?
+    /// Where the replaced database lies.
+    public var replacedFolder: String?
+}

@@ -1,0 +1,128 @@
+import ArgumentParser
+import CeremonyEngine
+import CountersignServer
+import Foundation
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@testable import CountersignCommand
+
+@Suite("countersign db: what it refuses, and its exit codes")
+struct DatabaseCommandTests {
+    private struct Place {
+        let folder = "/tmp/countersign-\(UUID().uuidString.prefix(8))"
+
+        var backup: String { self.folder + "/one.backup" }
+        var data: DataFolder { DataFolder(path: self.folder + "/data") }
+
+        init() async throws {
+            let opened = try self.open()
+            try await opened.database.createAccount(
+                AccountRecord(id: "a", username: "alice", displayName: nil, createdAt: Timestamp(seconds: 1)),
+                audit: AuditEvent(.init(rawValue: "account-created"), at: Timestamp(seconds: 1)))
+            await opened.database.close()
+            try self.data.keep(issuer: "https://id.example")
+        }
+
+        func open() throws -> OpenStore {
+            try OpenStore(folder: self.data, keyFile: KeyFile(path: self.folder + "/key"), limits: .init())
+        }
+
+        func remove() { try? FileManager.default.removeItem(atPath: self.folder) }
+
+        func run(_ arguments: String..., data: String? = nil, key: String? = nil) async throws {
+            let all =
+                ["db"] + arguments + ["--data", data ?? self.data.path, "--key-file", key ?? self.folder + "/key"]
+            var command = try #require(try Countersign.parseAsRoot(all) as? any AsyncParsableCommand)
+            try await command.run()
+        }
+    }
+
+    private func expect(_ status: CommandFailure.Status, _ words: String, _ body: () async throws -> Void) async {
+        let failure = await #expect(throws: CommandFailure.self) { try await body() }
+        #expect(failure?.status == status)
+        #expect(failure?.description.contains(words) == true, "\(failure?.description ?? "")")
+    }
+
+    @Test("a backup goes into a new file outside the data folder, and needs the key file")
+    func backup() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        await self.expect(.usage, "lost with it") { try await place.run("backup", place.data.path + "/b") }
+        await self.expect(.notFound, "no key file") { try await place.run("backup", place.backup, key: "/none/key") }
+        await self.expect(.notFound, "no database") {
+            try await place.run("backup", place.backup, data: place.folder + "/none")
+        }
+        try await place.run("backup", place.backup, "--json")
+        await self.expect(.failed, "name another") { try await place.run("backup", place.backup) }
+        let otherKey = place.folder + "/other-key"
+        _ = try KeyFile(path: otherKey).key(mayCreate: true, dataFolder: place.data.path)
+        await self.expect(.failed, "--key-file") {
+            try await place.run("backup", place.folder + "/two.backup", key: otherKey)
+        }
+    }
+
+    @Test("a restore asks before it replaces a database, refuses a folder in use, and gives a new folder its issuer")
+    func restore() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        try await place.run("backup", place.backup)
+        await self.expect(.notFound, "no backup") { try await place.run("restore", place.folder + "/none") }
+        await self.expect(.failed, "--replace") { try await place.run("restore", place.backup) }
+        try await place.run("restore", place.backup, "--check")
+        let opened = try place.open()
+        await self.expect(.failed, "Stop the server") { try await place.run("restore", place.backup, "--replace") }
+        try await place.run("restore", place.backup, "--check", "--undo-revocations", "--json")
+        await opened.database.close()
+        try await place.run("restore", place.backup, "--replace")
+
+        let other = DataFolder(path: place.folder + "/other")
+        try await place.run("restore", place.backup, data: other.path)
+        #expect(other.issuer == "https://id.example")
+        try Data("no backup".utf8).write(to: URL(fileURLWithPath: place.backup))
+        await self.expect(.failed, "no whole backup") { try await place.run("restore", place.backup, "--replace") }
+    }
+
+    @Test("the report says what is void, what stays revoked and what is lost, to people and to scripts")
+    func report() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        try await place.run("backup", place.backup)
+        let opened = try place.open()
+        let now = Timestamp(seconds: 2)
+        func event(_ kind: String) -> AuditEvent { AuditEvent(.init(rawValue: kind), at: now) }
+        _ = try await opened.database.setAccountLocked(true, id: "a", audit: event("account-locked"))
+        try await opened.database.createAccount(
+            AccountRecord(id: "c", username: "carol", displayName: nil, createdAt: now),
+            audit: event("account-created"))
+        await opened.database.close()
+        func report(_ arguments: String...) async throws -> RestoreReport {
+            let all = [place.backup] + arguments + ["--data", place.data.path, "--key-file", place.folder + "/key"]
+            return try await RestoreCommand.parse(all).restore()
+        }
+
+        let foreseen = try await report("--check")
+        let text = foreseen.text(isCheck: true, revocations: .kept)
+        for words in [
+            "The backup is whole: 1 account, 0 devices, 0 clients", "2 later entries", "counters of 0 keys",
+            "so it stays:\n  account locked: alice [a]", "and lost:\n  account added: carol [c]",
+        ] { #expect(text.contains(words), "\(words)") }
+        #expect(foreseen.text(isCheck: true, revocations: .undone).contains("now as it was before:"))
+        let json = foreseen.json(isCheck: true)
+        #expect(json["restored"] == .bool(false) && json["compared"] == .bool(true))
+        #expect(json["auditEntries"] == .integer(2))
+        #expect(try json.array("changes")?.count == 2)
+
+        let done = try await report("--replace")
+        #expect(done.changes == foreseen.changes)
+        #expect(done.text(isCheck: false, revocations: .kept).contains("The database of before is in "))
+        // What is no database is not compared with.
+        try Data(repeating: 0x41, count: 9000).write(to: URL(fileURLWithPath: place.data.databasePath))
+        let alone = try await report("--replace")
+        #expect(alone.text(isCheck: false, revocations: .kept).contains("after \(alone.manifest.createdAt) is lost"))
+        #expect(alone.json(isCheck: false)["compared"] == .bool(false))
+        #expect(alone.json(isCheck: false)["reason"] != nil)
+    }
+}

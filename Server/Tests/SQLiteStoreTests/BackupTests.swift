@@ -1,0 +1,525 @@
+import Foundation
+import GRDB
+import JOSE
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@Suite("Backup and restore (decision 21): one file, the past voided, revocations kept or named")
+struct BackupTests {
+    // MARK: A backup
+
+    @Test func aBackupOfARunningStoreHoldsWhatWasAcknowledged() async throws {
+        let place = try await BackupPlace()
+        try await place.enrol("alice")
+        let manifest = try place.backUp()
+        try await place.enrol("bob")
+        let counts = manifest.counts
+        let numbers: [Int64] = [counts.accounts, counts.devices, counts.keys, counts.clients, counts.auditEntries]
+        #expect(numbers == [Int64]([1, 1, 1, 0, 2]))
+        #expect(manifest.issuer == "https://id.example" && manifest.createdAt == BackupPlace.now)
+        let attributes = try FileManager.default.attributesOfItem(atPath: place.backup)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder).sorted() == ["backup", "data"])
+        await place.store.close()
+
+        let other = place.folder + "/other"
+        let report = try place.restore(into: other)
+        #expect(report.comparison == .nothingThere && report.changes.isEmpty && report.replacedFolder == nil)
+        #expect(report.manifest == manifest && report.auditBrokenAt == nil)
+        let restored = try SQLiteDatabase(folder: other, key: place.key)
+        #expect(try await restored.accounts(after: nil, limit: 9).map(\.username) == ["alice"])
+        #expect(try await restored.credentials(accountID: "alice").map(\.counter) == [5])
+        #expect(try await restored.verifyAudit() == .intact(entries: 3))
+        let last = try #require(try await restored.auditEntries(after: 2, limit: 9).first)
+        #expect(last.event.kind.rawValue == "restored")
+        #expect(last.event.detail == "\(BackupPlace.now) not-compared")
+        await restored.close()
+    }
+
+    @Test func neitherKeyNorDeletedRowsAreInABackup() async throws {
+        let place = try await BackupPlace()
+        try await place.enrol("alice")
+        try await place.enrol("mallory")
+        _ = try await place.store.deleteAccount(id: "mallory", audit: BackupPlace.event("account-deleted"))
+        _ = try place.backUp()
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: place.backup))
+        #expect(bytes.range(of: Data("device-alice".utf8)) != nil, "the search would find something")
+        #expect(bytes.range(of: Data("device-mallory".utf8)) == nil)
+        #expect(bytes.range(of: Data(place.keyBytes)) == nil)
+        #expect(bytes.range(of: Data(Base64URL.encode(place.keyBytes).utf8)) == nil)
+        await place.store.close()
+    }
+
+    @Test func aBackupTakesNoFilesPlaceAndNeedsTheRightKey() async throws {
+        let place = try await BackupPlace()
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: place.backup))
+        #expect(throws: StoreError(.conflict, "")) { try place.backUp() }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: place.backup)) == Data("mine".utf8))
+        try FileManager.default.removeItem(atPath: place.backup)
+        #expect(throws: StoreError(.wrongKey, "")) {
+            try DatabaseBackup(folder: place.data, key: KeyEncryptionKey())
+                .write(to: place.backup, issuer: nil, at: BackupPlace.now)
+        }
+        #expect(throws: StoreError(.notFound, "")) {
+            try DatabaseBackup(folder: place.folder + "/none", key: place.key)
+                .write(to: place.backup, issuer: nil, at: BackupPlace.now)
+        }
+        #expect(throws: StoreError(.unavailable, "")) {
+            try DatabaseBackup(folder: place.data, key: place.key)
+                .write(to: place.folder + "/none/backup", issuer: nil, at: BackupPlace.now)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder) == ["data"], "nothing is left over")
+        await place.store.close()
+    }
+
+    // MARK: What is refused, before anything changes
+
+    @Test func aBackupThatWasChangedOrCutOffIsRefused() async throws {
+        let place = try await BackupPlace()
+        try await place.enrol("alice")
+        _ = try place.backUp()
+        await place.store.close()
+        let whole = try Data(contentsOf: URL(fileURLWithPath: place.backup))
+        let before = try Data(contentsOf: URL(fileURLWithPath: place.data + "/countersign.sqlite"))
+        // In the database, the manifest, its code, its length and the mark.
+        let manifest = try #require(whole.range(of: Data("{\"format\"".utf8))?.lowerBound)
+        for place in [20, 5000, manifest + 30, whole.count - 40, whole.count - 12, whole.count - 1] {
+            #expect(place < whole.count)
+        }
+        var spoilt: [Data] = [20, 5000, manifest + 30, whole.count - 40, whole.count - 12, whole.count - 1].map {
+            var bytes = whole
+            bytes[$0] ^= 1
+            return bytes
+        }
+        spoilt += [whole.dropLast(), whole.prefix(manifest), whole.prefix(10), Data(), whole + Data([0])]
+        for bytes in spoilt {
+            try bytes.write(to: URL(fileURLWithPath: place.backup))
+            #expect(throws: StoreError(.corrupt, "")) { try place.restore(into: place.data) }
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: place.data + "/countersign.sqlite")) == before)
+        #expect(!FileManager.default.fileExists(atPath: place.data + "/restored"))
+        try whole.write(to: URL(fileURLWithPath: place.backup))
+        #expect(throws: StoreError(.wrongKey, "")) {
+            try DatabaseRestore(folder: place.data, key: KeyEncryptionKey())
+                .restore(place.backup, revocations: .kept, mayReplace: true, at: BackupPlace.now)
+        }
+        #expect(throws: StoreError(.notFound, "")) {
+            try DatabaseRestore(folder: place.data, key: place.key)
+                .restore(place.folder + "/none", revocations: .kept, mayReplace: true, at: BackupPlace.now)
+        }
+        try place.restore(into: place.data)
+    }
+
+    @Test func nothingIsRestoredUnderARunningServerOrOverADatabaseUnasked() async throws {
+        let place = try await BackupPlace()
+        _ = try place.backUp()
+        #expect(throws: StoreError(.locked, "")) { try place.restore(into: place.data) }
+        #expect(try place.check().comparison == .compared(counters: 0, auditEntries: 0), "a check needs no stop")
+        await place.store.close()
+        #expect(throws: StoreError(.conflict, "")) {
+            try DatabaseRestore(folder: place.data, key: place.key)
+                .restore(place.backup, revocations: .kept, mayReplace: false, at: BackupPlace.now)
+        }
+        #expect(try place.names == place.namesOfAStoppedServer)
+    }
+
+    // MARK: The past
+
+    @Test func ceremoniesCodesSessionsAndTokensOfThePastAreVoid() async throws {
+        let place = try await BackupPlace()
+        try await place.enrol("alice")
+        try await place.enrol("pending", isActive: false)
+        try await place.begin()
+        _ = try place.backUp()
+        await place.store.close()
+        let report = try place.restore(into: place.data)
+        let voided = report.voided
+        let numbers: [Int] = [
+            voided.ceremonies, voided.authorizationRequests, voided.codesAndTokens, voided.sessions,
+            voided.administratorTokens, voided.pendingDevices,
+        ]
+        #expect(numbers == [Int](repeating: 1, count: 6))
+        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        #expect(try await restored.ceremony(.id("ceremony")) == nil)
+        #expect(try await restored.request("request-2") == nil)
+        #expect(try await restored.session(cookieDigest: BackupPlace.digest(3)) == nil)
+        #expect(try await restored.account(grant: "grant", at: BackupPlace.now) == nil)
+        #expect(try await restored.administrator(tokenDigest: BackupPlace.digest(5), at: BackupPlace.now) == nil)
+        #expect(try await restored.devices(accountID: "pending").isEmpty)
+        #expect(try await restored.devices(accountID: "alice").count == 1)
+        // What others carry in sealed form was sealed in another epoch.
+        #expect(place.epoch == "" && !restored.sealing.epoch.isEmpty)
+        let purpose = SealingPurpose("sample")
+        #expect(restored.sealing.passingKey(purpose) != place.store.sealing.passingKey(purpose))
+        #expect(restored.sealing.key(purpose) == place.store.sealing.key(purpose))
+        await restored.close()
+    }
+
+    /// A table that a later change adds must be decided on: is it of the past that is voided, or does it stay?
+    @Test func ofEveryTableItIsDecidedWhetherItIsVoided() async throws {
+        let place = try await BackupPlace()
+        await place.store.close()
+        let raw = try DatabaseQueue(path: place.data + "/countersign.sqlite")
+        let tables = try await raw.read {
+            try String.fetchAll($0, sql: "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        }
+        try raw.close()
+        let voided = [
+            "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
+            "dispatch_token", "oauth_grant", "oauth_request", "oauth_session", "oauth_session_service",
+            "replaced_credential",
+        ]
+        let kept = [
+            "account", "audit", "credential", "device", "invented_accounts", "notice", "oauth_client", "oauth_key",
+            "oauth_secret", "oauth_subject", "store_check",
+        ]
+        #expect(tables == (voided + kept).sorted())
+    }
+
+    // MARK: What was revoked since
+
+    @Test func whatWasRevokedSinceTheBackupStaysRevokedAndIsNamed() async throws {
+        let place = try await BackupPlace()
+        try await place.live()
+        let report = try place.restore(into: place.data)
+        #expect(report.comparison == .compared(counters: 1, auditEntries: 8))
+        #expect(report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted() == BackupPlace.differences)
+        #expect(report.changes.allSatisfy { $0.isKept == $0.kind.tookAway })
+        #expect(Set(report.changes.map(\.kind)) == Set(RestoreReport.Change.Kind.allCases))
+
+        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        #expect(try await restored.account(username: "deleted") == nil)
+        #expect(try await restored.account(username: "locked")?.isLocked == true)
+        #expect(try await restored.account(username: "unlocked")?.isLocked == true)
+        #expect(try await restored.account(username: "added") == nil)
+        #expect(try await restored.devices(accountID: "revoked").isEmpty)
+        #expect(try await restored.credentials(accountID: "deregistered").isEmpty)
+        #expect(try await restored.credentials(accountID: "used").map(\.counter) == [77])
+        #expect(try await restored.client("gone") == nil)
+        #expect(try await restored.client("changed")?.settings.mayDeregister == false)
+        #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["second", "first"])
+        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 9))
+        #expect(
+            try await restored.auditEntries(after: 0, limit: 99).last?.event.detail?.hasSuffix(" revocations-kept")
+                == true)
+        await restored.close()
+    }
+
+    @Test func revocationsAreUndoneWhereThatIsMeantAndAreNamedAllTheSame() async throws {
+        let place = try await BackupPlace()
+        try await place.live()
+        let foreseen = try place.check(.undone)
+        let report = try place.restore(into: place.data, .undone)
+        #expect(report.changes == foreseen.changes && report.comparison == foreseen.comparison)
+        #expect(report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted() == BackupPlace.differences)
+        #expect(report.changes.allSatisfy { !$0.isKept })
+        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        #expect(try await restored.account(username: "deleted") != nil)
+        #expect(try await restored.account(username: "locked")?.isLocked == false)
+        #expect(try await restored.devices(accountID: "revoked").count == 1)
+        #expect(try await restored.credentials(accountID: "deregistered").count == 1)
+        #expect(try await restored.credentials(accountID: "used").map(\.counter) == [77], "a counter never goes back")
+        #expect(try await restored.client("gone") != nil)
+        #expect(try await restored.client("changed")?.settings.mayDeregister == true)
+        #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["first"])
+        guard case .intact = try await restored.verifyAudit() else {
+            Issue.record("the trail is broken")
+            return
+        }
+        await restored.close()
+    }
+
+    @Test func theReplacedDatabaseIsKept() async throws {
+        let place = try await BackupPlace()
+        try await place.live()
+        let report = try place.restore(into: place.data)
+        let folder = try #require(report.replacedFolder)
+        let old = try SQLiteDatabase(folder: folder, key: place.key)
+        #expect(try await old.account(username: "added") != nil)
+        await old.close()
+    }
+
+    /// Another history: without a guard every account of the backup would count as deleted since.
+    @Test func aDatabaseThatDoesNotGoOnFromTheBackupIsNotComparedWith() async throws {
+        let place = try await BackupPlace()
+        try await place.enrol("alice")
+        _ = try place.backUp()
+        await place.store.close()
+        let other = place.folder + "/other"
+        let fresh = try SQLiteDatabase(folder: other, key: place.key)
+        try await fresh.createAccount(BackupPlace.account("stranger"), audit: BackupPlace.event("account-created"))
+        await fresh.close()
+        let report = try place.restore(into: other)
+        guard case .notComparable = report.comparison else {
+            Issue.record("\(report.comparison)")
+            return
+        }
+        let restored = try SQLiteDatabase(folder: other, key: place.key)
+        #expect(try await restored.accounts(after: nil, limit: 9).map(\.username) == ["alice"])
+        #expect(try await restored.devices(accountID: "alice").count == 1)
+        await restored.close()
+    }
+
+    @Test(arguments: [
+        "UPDATE audit SET detail = 'forged' WHERE number = 1", "DELETE FROM audit WHERE number = 2",
+        "UPDATE store_check SET sealed = randomblob(40)", "DELETE FROM account WHERE id = 'alice'",
+        "PRAGMA user_version = 999", "DROP TABLE device",
+    ])
+    func aDatabaseThatWasTamperedWithIsNotComparedWith(sql: String) async throws {
+        let place = try await BackupPlace()
+        try await place.enrol("alice")
+        _ = try place.backUp()
+        await place.store.close()
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        let raw = try DatabaseQueue(path: place.data + "/countersign.sqlite", configuration: configuration)
+        try await raw.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try raw.close()
+        guard case .notComparable = try place.restore(into: place.data).comparison else {
+            Issue.record("it was compared with")
+            return
+        }
+        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        #expect(try await restored.devices(accountID: "alice").count == 1)
+        await restored.close()
+    }
+
+    @Test func aDatabaseThatIsNoneIsReplaced() async throws {
+        let place = try await BackupPlace()
+        try await place.enrol("alice")
+        _ = try place.backUp()
+        await place.store.close()
+        for suffix in ["", "-wal"] {
+            try Data(repeating: 0x41, count: 20_000)
+                .write(to: URL(fileURLWithPath: place.data + "/countersign.sqlite" + suffix))
+        }
+        let report = try place.restore(into: place.data)
+        guard case .notComparable = report.comparison else {
+            Issue.record("it was compared with")
+            return
+        }
+        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        #expect(try await restored.account(username: "alice") != nil)
+        #expect(try await restored.verifyAudit() == .intact(entries: 3))
+        await restored.close()
+    }
+
+    // MARK: A restore that ends in the middle
+
+    /// The steps after the decision, and the process ended after each of them: whoever opens the folder finishes the rest.
+    @Test(arguments: 0...4)
+    func aRestoreThatEndedInTheMiddleIsFinishedByWhoeverOpensTheFolder(steps: Int) async throws {
+        let place = try await BackupPlace()
+        try await place.enrol("alice")
+        _ = try place.backUp()
+        try await place.enrol("bob")
+        await place.store.close()
+        let other = place.folder + "/other"
+        try place.restore(into: other)
+        let (manager, old) = (FileManager.default, place.data + "/countersign.sqlite")
+        try Data("rest of a draft".utf8).write(to: URL(fileURLWithPath: place.data + "/restored-dead.draft"))
+        if steps > 0 {
+            try manager.moveItem(atPath: other + "/countersign.sqlite", toPath: place.data + "/restored-x.sqlite")
+        }
+        if steps > 1 {
+            try manager.createDirectory(atPath: place.data + "/replaced-x", withIntermediateDirectories: false)
+        }
+        if steps > 2 { try manager.linkItem(atPath: old, toPath: place.data + "/replaced-x/countersign.sqlite") }
+        if steps > 3 {
+            try manager.moveItem(atPath: old + "-wal", toPath: place.data + "/replaced-x/countersign.sqlite-wal")
+        }
+        let opened = try SQLiteDatabase(folder: place.data, key: place.key)
+        let expected = steps == 0 ? ["alice", "bob"] : ["alice"]
+        #expect(try await opened.accounts(after: nil, limit: 9).map(\.username) == expected)
+        guard case .intact = try await opened.verifyAudit() else {
+            Issue.record("the trail is broken")
+            return
+        }
+        await opened.close()
+        #expect(try place.names == place.namesOfAStoppedServer + (steps == 0 ? [] : ["replaced-x"]))
+        guard steps > 0 else { return }
+        let replaced = try SQLiteDatabase(folder: place.data + "/replaced-x", key: place.key)
+        #expect(try await replaced.accounts(after: nil, limit: 9).map(\.username) == ["alice", "bob"])
+        await replaced.close()
+    }
+}
+
+/// A store, its key, and a backup beside it.
+private final class BackupPlace: Sendable {
+    static let now = Timestamp(seconds: 1_800_000_000)
+    static let differences = [
+        "account-added added added", "account-deleted deleted deleted", "account-locked locked locked",
+        "account-unlocked unlocked unlocked", "client-added new New", "client-changed changed Changed",
+        "client-deleted gone Gone", "device-added device-new Phone new of used",
+        "device-revoked device-revoked Phone revoked of revoked", "key-added key-more Phone locked of locked",
+        "key-deregistered key-deregistered Phone deregistered of deregistered", "signing-key-rotated first first",
+    ]
+
+    let folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
+    let keyBytes: [UInt8]
+    let key: KeyEncryptionKey
+    let store: SQLiteDatabase
+    let epoch: String
+
+    var data: String { self.folder + "/data" }
+    var backup: String { self.folder + "/backup" }
+    let namesOfAStoppedServer = [
+        "countersign.sqlite", "countersign.sqlite-shm", "countersign.sqlite-wal", "lock",
+    ]
+    var names: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: self.data).sorted() } }
+
+    init() async throws {
+        self.keyBytes = RandomSource.system.bytes(32)
+        self.key = try KeyEncryptionKey(self.keyBytes)
+        self.store = try SQLiteDatabase(folder: self.folder + "/data", key: self.key)
+        self.epoch = self.store.sealing.epoch
+        try await self.store.appendAudit(Self.event("begun"))
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.folder) }
+
+    static func event(_ kind: String) -> AuditEvent { AuditEvent(AuditEvent.Kind(rawValue: kind), at: self.now) }
+    static func digest(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
+    static func account(_ name: String) -> AccountRecord {
+        AccountRecord(id: name, username: name, displayName: nil, createdAt: self.now)
+    }
+
+    static func client(_ id: String, mayDeregister: Bool = false) -> ClientRecord {
+        ClientRecord(
+            id: id, name: id.capitalized, redirectURIs: ["https://\(id).example/in"], postLogoutRedirectURIs: [],
+            secretDigest: self.digest(9), createdAt: self.now,
+            settings: ClientSettings(mayDeregister: mayDeregister))
+    }
+
+    static func key(_ name: String, device: String, account: String, isActive: Bool = true) -> CredentialRecord {
+        CredentialRecord(
+            id: "key-\(name)", deviceID: device, accountID: account, aaid: name == "more" ? "C516#0002" : "C516#0001",
+            keyID: Array(name.utf8) + Self.digest(7), publicKey: [4], keyFormat: 256, algorithm: 1, counter: 5,
+            registrationCounter: 2, authenticatorVersion: 3, isActive: isActive, createdAt: Self.now)
+    }
+
+    /// Gives an account a device.
+    func addDevice(_ name: String, to account: String, isActive: Bool = true) async throws {
+        var change = CeremonyChange()
+        change.registration = DeviceRegistration(
+            device: DeviceRecord(
+                id: "device-\(name)", accountID: account, name: "Phone \(name)", isActive: isActive,
+                createdAt: Self.now),
+            credentials: [Self.key(name, device: "device-\(name)", account: account, isActive: isActive)])
+        try await self.answer(change)
+    }
+
+    func answer(_ change: CeremonyChange) async throws {
+        let challenge = AnsweredChallenge(digest: RandomSource.system.bytes(32), expiresAt: Self.now + .seconds(9))
+        #expect(try await self.store.answer(challenge, change: change, at: Self.now))
+    }
+
+    /// An account with a device of the same name.
+    func enrol(_ name: String, isActive: Bool = true) async throws {
+        try await self.store.createAccount(Self.account(name), audit: Self.event("account-created"))
+        try await self.addDevice(name, to: name, isActive: isActive)
+    }
+
+    /// One of each that lives for minutes or as long as a browser or a token.
+    func begin() async throws {
+        try await self.store.createCeremony(
+            CeremonyRecord(
+                id: "ceremony", kind: .authentication, clientID: "bank", createdAt: Self.now,
+                expiresAt: Self.now + .seconds(60), detail: CeremonyDetail(service: "Bank")),
+            tokens: [
+                DispatchTokenRecord(digest: Self.digest(1), channel: .qrCode, expiresAt: Self.now + .seconds(60))
+            ], audit: nil)
+        for id in ["request-1", "request-2"] {
+            try await self.store.addRequest(
+                AuthorizationRequestRecord(
+                    id: id, browserDigest: Self.digest(2), client: "bank", redirectURI: "https://bank.example/in",
+                    scope: "openid", state: nil, nonce: nil, codeChallenge: Self.digest(2),
+                    expiresAt: Self.now + .seconds(60)))
+        }
+        try await self.store.complete(
+            request: "request-1",
+            session: SessionRecord(
+                id: "session", cookieDigest: Self.digest(3), account: "alice", authenticatedAt: Self.now, acr: "a",
+                amr: ["pin"], usedAt: Self.now, expiresAt: Self.now + .seconds(60)),
+            replacing: nil,
+            grant: GrantRecord(
+                id: "grant", codeDigest: Self.digest(4), client: "bank", session: "session", account: "alice",
+                subject: "s", redirectURI: "https://bank.example/in", scope: "openid", nonce: nil,
+                codeChallenge: Self.digest(2), authenticatedAt: Self.now, acr: "a", amr: ["pin"],
+                codeExpiresAt: Self.now + .seconds(60), expiresAt: Self.now + .seconds(60)))
+        _ = try await self.store.createAdministratorLink(
+            digest: Self.digest(6), expiresAt: Self.now + .seconds(60), audit: Self.event("link"))
+        _ = try await self.store.redeemAdministratorLink(
+            digest: Self.digest(6), at: Self.now,
+            administrator: AdministratorRecord(
+                id: "administrator", tokenDigest: Self.digest(5), createdAt: Self.now,
+                expiresAt: Self.now + .seconds(60)), audit: Self.event("administrator"))
+    }
+
+    /// A backup, and after it one change of each kind. The store is closed at the end.
+    func live() async throws {
+        for name in ["deleted", "locked", "unlocked", "revoked", "deregistered", "used"] { try await self.enrol(name) }
+        // A device with two keys, so that losing one leaves the device.
+        _ = try await self.store.setAccountLocked(true, id: "unlocked", audit: Self.event("account-locked"))
+        for (id, mayDeregister) in [("gone", false), ("changed", true)] {
+            try await self.store.addClient(
+                Self.client(id, mayDeregister: mayDeregister), limit: 99, audit: Self.event("client-added"))
+        }
+        _ = try await self.store.providerKeys(
+            orFirst: ProviderKeys(
+                subjectSecret: SecretBytes(Self.digest(8)),
+                signingKeys: [
+                    SigningKeyRecord(
+                        id: "first", algorithm: .es256, privateKey: SecretBytes(Self.digest(1)), createdAt: Self.now,
+                        retiredAt: nil)
+                ]))
+        _ = try self.backUp()
+
+        _ = try await self.store.deleteAccount(id: "deleted", audit: Self.event("account-deleted"))
+        var change = CeremonyChange()
+        change.newCredentials = [Self.key("more", device: "device-locked", account: "locked")]
+        change.advances = [CounterAdvance(credentialID: "key-used", counter: 77)]
+        try await self.answer(change)
+        try await self.addDevice("new", to: "used")
+        _ = try await self.store.setAccountLocked(true, id: "locked", audit: Self.event("account-locked"))
+        _ = try await self.store.setAccountLocked(false, id: "unlocked", audit: Self.event("account-unlocked"))
+        _ = try await self.store.deleteDevice(id: "device-revoked", audit: Self.event("device-deleted"))
+        try await self.store.createAccount(Self.account("added"), audit: Self.event("account-created"))
+        _ = try await self.store.deleteClient("gone", audit: Self.event("client-deleted"))
+        _ = try await self.store.changeClient("changed") { settings in
+            settings.mayDeregister = false
+            return [Self.event("client-changed")]
+        }
+        try await self.store.addClient(Self.client("new"), limit: 99, audit: Self.event("client-added"))
+        _ = try await self.store.rotateSigningKeys(
+            to: [
+                SigningKeyRecord(
+                    id: "second", algorithm: .es256, privateKey: SecretBytes(Self.digest(2)), createdAt: Self.now,
+                    retiredAt: nil)
+            ], from: Self.now, forgettingRetiredBefore: Self.now - .seconds(60), audit: Self.event("rotated"))
+        await self.store.close()
+        // One key of a device that stays: the step that deletes a device's last key deletes the device, too.
+        let raw = try DatabaseQueue(path: self.data + "/countersign.sqlite")
+        try await raw.write { try $0.execute(sql: "DELETE FROM credential WHERE id = 'key-deregistered'") }
+        try raw.close()
+    }
+
+    @discardableResult
+    func backUp() throws -> BackupManifest {
+        try DatabaseBackup(folder: self.data, key: self.key)
+            .write(to: self.backup, issuer: "https://id.example", at: Self.now)
+    }
+
+    @discardableResult
+    func restore(into folder: String, _ revocations: DatabaseRestore.Revocations = .kept) throws -> RestoreReport {
+        try DatabaseRestore(folder: folder, key: self.key)
+            .restore(self.backup, revocations: revocations, mayReplace: true, at: Self.now)
+    }
+
+    func check(_ revocations: DatabaseRestore.Revocations = .kept) throws -> RestoreReport {
+        try DatabaseRestore(folder: self.data, key: self.key)
+            .check(self.backup, revocations: revocations, in: self.folder, at: Self.now)
+    }
+}
