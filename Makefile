@@ -7,7 +7,7 @@ SHELL := /bin/bash
 SERVER_BUILD := cd Server && swift build --scratch-path ../.build
 PROGRAMS := countersign countersign-phone bank
 
-.PHONY: help demo test check bench build parity parity-mutate docs fuzz vectors format packages test-packages
+.PHONY: help demo test check bench build package parity parity-mutate docs fuzz vectors format packages test-packages
 
 help: ## print this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,7 +16,7 @@ demo: packages ## sign a person in and have a transfer confirmed, on this machin
 	@for program in $(PROGRAMS); do ( $(SERVER_BUILD) --product $$program ) || exit 1; done
 	@scripts/demo
 
-test: test-packages ## run every test: SDK, server, vectors, browser, crash, parity
+test: test-packages ## run every test: SDK, server, vectors, browser, crash, operator, parity
 	@scripts/test
 
 check: packages ## formatting, warnings as errors, imports, architecture, names, lengths, documents
@@ -32,6 +32,10 @@ build: packages ## leave optimised programs in bin/
 	@cp $(PROGRAMS:%=.build-release/release/%) bin/
 	@if command -v strip >/dev/null; then strip $(PROGRAMS:%=bin/%); fi
 	@ls -l bin
+
+package: build ## a Debian package of the server in bin/
+	@scripts/install-packages package
+	@scripts/package bin/countersign bin
 
 parity: ## check docs/parity/*.md against the last test run
 	@scripts/parity

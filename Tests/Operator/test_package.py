@@ -1,0 +1,178 @@
+"""The Debian package: built of the tests' program, installed, upgraded with data, removed; the unit checked, and its
+command run as the unit's user with what the service manager would give it.
+
+Everything is installed into a folder that stands for a machine's root, so that the machine itself stays as it is.
+"""
+
+import configparser
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import unittest
+
+import operators
+import programs
+
+EXPOSURE = 2.5
+
+
+class Package(operators.OperatorTest):
+    def setUp(self):
+        super().setUp()
+        # The unit's user must get in.
+        self.folder.chmod(0o755)
+        self.root = self.folder / "root"
+        for name in ("var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib", "etc", "tmp"):
+            (self.root / name).mkdir(parents=True, exist_ok=True)
+        for name in ("status", "available"):
+            (self.root / "var/lib/dpkg" / name).touch()
+        # The one program of another package that the unit names.
+        (self.root / "bin").mkdir()
+        (self.root / "bin/kill").touch(mode=0o755)
+
+    def call(self, *command, **options):
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, **options)
+        self.assertEqual(done.returncode, 0, f"{command}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def package(self, version):
+        return self.call(
+            programs.ROOT / "scripts/package", programs.BINARIES / "countersign", self.folder, version,
+            env={**os.environ, "COMPRESSION": "none"}).strip()
+
+    def dpkg(self, *arguments):
+        as_user = ["--force-not-root"] if os.getuid() else []
+        return self.call(
+            "dpkg", f"--root={self.root}", "--force-script-chrootless", "--force-depends", *as_user, *arguments,
+            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
+
+    def unit(self):
+        reader = configparser.RawConfigParser(strict=False, interpolation=None)
+        reader.optionxform = str
+        reader.read(self.root / "usr/lib/systemd/system/countersign.service")
+        return reader
+
+    def test_the_unit_is_valid_and_hardened(self):
+        self.dpkg("-i", self.package("0.1.0"))
+        unit = "countersign.service"
+        self.call("systemd-analyze", f"--root={self.root}", "--man=no", "--recursive-errors=no", "verify", unit)
+        text = self.call("systemd-analyze", f"--root={self.root}", "--no-pager", "security", "--offline=true", unit)
+        exposure = float(re.search(r"exposure level for \S+: ([\d.]+)", text)[1])
+        self.assertLess(exposure, EXPOSURE)
+        settings = self.unit()
+        self.assertEqual(settings["Service"]["ExecReload"], "/bin/kill -HUP $MAINPID")
+        self.assertEqual(settings["Install"]["WantedBy"], "multi-user.target")
+
+    def test_what_the_package_needs_is_what_the_program_needs(self):
+        needed = self.call("dpkg-deb", "-f", self.package("0.1.0"), "Depends")
+        for name in ("libc6", "libsqlite3-0", "libpng16", "libqrencode4", "procps", "systemd"):
+            self.assertRegex(needed, rf"(^|, ){re.escape(name)}")
+
+    def test_installed_upgraded_with_data_and_removed(self):
+        older, newer = self.package("0.0.9"), self.package("0.1.0")
+        self.dpkg("-i", older)
+        etc = self.root / "etc/countersign"
+        key = etc / "countersign.key"
+        self.assertEqual(key.stat().st_mode & 0o777, 0o600)
+        self.assertRegex(key.read_text(), r"^[A-Za-z0-9_-]{43}\n$")
+        issuer = "https://id.example.com"
+        settings = (etc / "countersign.yaml").read_text().replace("# issuer:", "issuer:")
+        (etc / "countersign.yaml").write_text(settings)
+        made = key.read_bytes()
+
+        self.start()
+        self.admin("account", "add", "alice")
+        backup = self.folder / "before-upgrade.backup"
+        self.call(*self.as_root("db", "backup", backup))
+        self.assertEqual(json.loads(self.call(*self.as_root("db", "restore", backup, "--check", "--json")))["changes"], [])
+
+        self.dpkg("--force-confold", "-i", newer)
+        self.stop()
+        self.assertEqual(key.read_bytes(), made, "an upgrade makes no new key")
+        self.assertEqual((etc / "countersign.yaml").read_text(), settings, "what an operator wrote stays")
+        self.start()
+        names = [account["username"] for account in self.admin("account", "list")["accounts"]]
+        self.assertEqual(names, ["alice"])
+        self.assertEqual((self.data / "issuer").read_text().strip(), issuer)
+        self.stop()
+
+        self.call(*self.as_root("db", "restore", backup, "--replace"))
+        owners = {path.stat().st_uid for path in self.data.iterdir()}
+        self.assertEqual(owners, {self.user}, "what root restored belongs to the server")
+        self.start()
+        names = [account["username"] for account in self.admin("account", "list")["accounts"]]
+        self.assertEqual(names, ["alice"])
+        self.stop()
+
+        self.dpkg("--purge", "countersign")
+        self.assertFalse((self.root / "usr/bin/countersign").exists())
+        self.assertEqual(key.read_bytes(), made)
+        self.assertTrue((self.data / "countersign.sqlite").exists())
+
+    # What the service manager does with the unit.
+
+    @property
+    def data(self):
+        return self.root / "var/lib/countersign"
+
+    @property
+    def user(self):
+        """The unit's user, where this test may become another one; else whoever runs it."""
+        name = self.unit()["Service"]["User"]
+        for line in (self.root / "etc/passwd").read_text().splitlines():
+            if line.split(":")[0] == name:
+                return int(line.split(":")[2]) if os.getuid() == 0 else os.getuid()
+        self.fail(f"the package makes no user {name}")
+
+    def start(self):
+        service = self.unit()["Service"]
+        command = [
+            str(self.root) + word if word.startswith(("/usr/", "/etc/")) else word
+            for word in shlex.split(service["ExecStart"])
+        ]
+        name, _, source = service["LoadCredential"].partition(":")
+        credentials = self.folder / "credentials"
+        credentials.mkdir(mode=0o700, exist_ok=True)
+        (credentials / name).unlink(missing_ok=True)
+        (credentials / name).write_bytes(pathlib.Path(str(self.root) + source).read_bytes())
+        (credentials / name).chmod(0o400)
+        self.data.mkdir(mode=int(service["StateDirectoryMode"], 8), exist_ok=True)
+        if os.getuid() == 0:
+            for path in (credentials, credentials / name, self.data):
+                os.chown(path, self.user, self.user)
+            command = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups",
+                       "--no-new-privs", "--bounding-set=-all", *command]
+        port, operations = programs.free_port(), programs.free_port()
+        log = self.folder / "server.log"
+        self.log = open(log, "ab")
+        self.addCleanup(self.log.close)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT, cwd="/",
+            env={
+                "PATH": "/usr/bin:/bin", "STATE_DIRECTORY": str(self.data), "CREDENTIALS_DIRECTORY": str(credentials),
+                "COUNTERSIGN_BIND": f"127.0.0.1:{port}", "COUNTERSIGN_OPERATIONS_BIND": f"127.0.0.1:{operations}",
+            })
+        self.addCleanup(self.process.kill)
+        ready = programs.Process.__new__(programs.Process)
+        ready.name, ready.log, ready._process, ready._file = "the unit", log, self.process, self.log
+        ready.wait_until(lambda: programs.answers(f"http://127.0.0.1:{operations}/readyz"))
+
+    def stop(self):
+        self.process.terminate()
+        self.assertEqual(self.process.wait(30), 0)
+
+    def as_root(self, *arguments):
+        """A command of the operator's, as the guide has it."""
+        return [self.root / "usr/bin/countersign", *arguments, "--data", self.data,
+                "--key-file", self.root / "etc/countersign/countersign.key"]
+
+    def admin(self, *arguments):
+        return json.loads(self.call(
+            self.root / "usr/bin/countersign", "admin", *arguments, "--data", self.data, "--json"))
+
+
+if __name__ == "__main__":
+    unittest.main()
