@@ -30,6 +30,8 @@ public struct Configuration: Hashable, Sendable, Codable {
     public var authenticationRedeemPath: String
     /// Where a service's token that deletes keys is redeemed: such a token is written down before it leaves.
     public var deregistrationRedeemPath: String
+    /// Where the server lists the apps that may answer, for a server whose requests do not name that address.
+    public var facetsPath: String
     /// Where an account's notices are fetched.
     public var noticesPath: String
     /// Where an account's signed-in browsers are fetched, and, with an identifier behind it, ended.
@@ -55,6 +57,7 @@ public struct Configuration: Hashable, Sendable, Codable {
         self.deregistrationRequestPath = "/uaf/1.1/request/deregistration/"
         self.authenticationRedeemPath = "/token/redeem/authentication"
         self.deregistrationRedeemPath = "/token/redeem/deregistration"
+        self.facetsPath = "/uaf/1.1/facets"
         self.noticesPath = "/account/v1/notices"
         self.sessionsPath = "/account/v1/sessions"
         self.redeemHosts = Set([Self.authority(baseUrl)].compactMap(\.self))
@@ -65,7 +68,7 @@ public struct Configuration: Hashable, Sendable, Codable {
     private enum CodingKeys: String, CodingKey {
         case baseUrl, facetId, registrationRequestPath, registrationResponsePath, authenticationRequestPath
         case authenticationResponsePath, deregistrationRequestPath, authenticationRedeemPath
-        case deregistrationRedeemPath, noticesPath, sessionsPath, redeemHosts
+        case deregistrationRedeemPath, facetsPath, noticesPath, sessionsPath, redeemHosts
         case networkTimeoutInSeconds, userInteractionTimeoutInSeconds
     }
 
@@ -89,6 +92,7 @@ public struct Configuration: Hashable, Sendable, Codable {
         try read(.deregistrationRequestPath, into: &self.deregistrationRequestPath)
         try read(.authenticationRedeemPath, into: &self.authenticationRedeemPath)
         try read(.deregistrationRedeemPath, into: &self.deregistrationRedeemPath)
+        try read(.facetsPath, into: &self.facetsPath)
         try read(.noticesPath, into: &self.noticesPath)
         try read(.sessionsPath, into: &self.sessionsPath)
         try read(.redeemHosts, into: &self.redeemHosts)

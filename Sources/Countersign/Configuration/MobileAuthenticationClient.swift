@@ -101,7 +101,7 @@ struct ClientCore: Sendable {
     let channel: SecureChannel
     let module: AuthenticatorModule
     let register: AccountRegister
-    private let facetID: FacetID
+    let facetID: FacetID
     private let facetLists: FacetListCache
     private let traceRecorder: TraceRecorder?
 
@@ -132,8 +132,14 @@ struct ClientCore: Sendable {
 
     /// The UAF client, for one operation.
     func messages(_ recording: Recording) -> MessageClient {
-        MessageClient(module: self.module, facetID: self.facetID, cache: self.facetLists) {
-            [channel, configuration] url in
+        MessageClient(
+            module: self.module, facetID: self.facetID, cache: self.facetLists,
+            fetchFacets: self.facetListFetch(recording))
+    }
+
+    /// How a facet list is fetched.
+    func facetListFetch(_ recording: Recording) -> FacetAuthorization.Fetch {
+        { [channel, configuration] url in
             let response = try await channel.send(
                 TransportRequest(
                     method: "GET", url: url, headers: [("Accept", "application/fido.trusted-apps+json")], body: [],

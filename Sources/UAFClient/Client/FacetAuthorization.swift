@@ -90,6 +90,15 @@ public struct FacetAuthorization: Sendable {
         return appID
     }
 
+    /// The facets that a list names for a version, in their order by letters, fetched anew.
+    ///
+    /// Throws as ``authorize(appID:version:)`` does, and what `fetch` throws.
+    public func trustedFacets(at url: URL, version: Version) async throws -> [String] {
+        guard let host = url.host() else { throw Self.refused("the facet list's address has no host") }
+        let answer = try await self.list(at: url, host: host)
+        return try Self.trusted(in: answer.body, host: host)[version]?.map(\.text).sorted() ?? []
+    }
+
     private func facets(of appID: String, at url: URL, host: String) async throws -> [Version: Set<ExactText>] {
         if let kept = await self.cache?.facets(of: appID) { return kept }
         let answer = try await self.list(at: url, host: host)

@@ -6,6 +6,9 @@ public import UAF
 /// Client, module and authenticators are one program and know the same extensions: none. One that must be understood is
 /// refused by the client, before anybody is asked.
 public struct MessageClient: Sendable {
+    /// The protocol versions that a client takes where it is not told otherwise.
+    public static let supportedVersions: Set<Version> = [.uaf11]
+
     /// The authenticators.
     public let module: AuthenticatorModule
     let versions: Set<Version>
@@ -16,7 +19,7 @@ public struct MessageClient: Sendable {
     ///
     /// Give the same `cache` to all clients of an app; without it each message fetches its facet list.
     public init(
-        module: AuthenticatorModule, facetID: FacetID, versions: Set<Version> = [.uaf11],
+        module: AuthenticatorModule, facetID: FacetID, versions: Set<Version> = Self.supportedVersions,
         cache: FacetListCache? = nil, fetchFacets: @escaping FacetAuthorization.Fetch
     ) {
         self.module = module
