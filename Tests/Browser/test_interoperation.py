@@ -42,7 +42,9 @@ class Exchange:
         code, said, errors = run(
             "countersign-phone", "uaf", "answer", "--request", self.request, "--output", self.response, "--pin-stdin",
             "--home", self.home, "--json", *options, stdin=pin + "\n")
-        return code, json.loads(said.splitlines()[-1])
+        # What went wrong is no answer: it is on the other stream.
+        assert not (said and code), said
+        return code, json.loads((errors if code else said).splitlines()[-1])
 
     def verify(self, *options):
         code, said, errors = run(
@@ -140,8 +142,11 @@ def test_without_a_file_the_response_alone_is_on_the_standard_output(exchange):
 
 def test_misuse_is_told(exchange):
     missing = exchange.folder / "nothing.json"
-    assert run("countersign", "uaf", "verify", "--request", missing, "--response", missing, "--metadata", METADATA)[0] == 3
+    assert run("countersign", "uaf", "verify", "--request", missing, "--response", missing, "--metadata", METADATA)[0] == 6
     assert run("countersign", "uaf", "verify", "--request", missing)[0] == 2
+    code, said, _ = run(
+        "countersign", "uaf", "verify", "--request", missing, "--response", missing, "--metadata", METADATA, "--json")
+    assert code == 6 and json.loads(said)["verdict"] == "none" and str(missing) in json.loads(said)["reason"]
     exchange.request.write_text(json.dumps(message("Dereg", authenticators=[{"aaid": "", "keyID": ""}])))
     code, _, errors = run(
         "countersign", "uaf", "verify", "--request", exchange.request, "--response", missing, "--metadata", METADATA)
@@ -149,6 +154,9 @@ def test_misuse_is_told(exchange):
     assert run("countersign-phone", "uaf", "answer", "--request", missing, "--home", exchange.home)[0] == 3
     # A phone's folder is left alone.
     (exchange.folder / "phone" / "store").mkdir(parents=True)
-    code, said, _ = run(
-        "countersign-phone", "uaf", "answer", "--request", exchange.request, "--home", exchange.folder / "phone", "--json")
-    assert code == 1 and json.loads(said)["reason"] == "real-phone"
+    for options in [["--json"], []]:
+        code, said, errors = run(
+            "countersign-phone", "uaf", "answer", "--request", exchange.request, "--home", exchange.folder / "phone",
+            *options)
+        assert code == 1 and said == "" and errors
+        assert not options or json.loads(errors)["reason"] == "real-phone"

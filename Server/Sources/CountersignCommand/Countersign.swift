@@ -14,7 +14,8 @@ struct Countersign: AsyncParsableCommand {
               countersign admin account add alice
               countersign admin activation create alice --wait
 
-            Exit codes: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 locked out, 5 unreachable.
+            Exit codes: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 locked out, 5 unreachable, \
+            6 no verdict.
             """,
         version: "0.1.0",
         subcommands: [
@@ -56,6 +57,8 @@ struct CommandFailure: Error, CustomStringConvertible {
         case notFound = 3
         case lockedOut = 4
         case unreachable = 5
+        /// What was to be judged could not be read: nothing is known of it.
+        case noVerdict = 6
     }
 
     let status: Status

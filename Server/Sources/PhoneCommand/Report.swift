@@ -6,17 +6,26 @@ import _Primitives
 struct Report: Sendable {
     let isJSON: Bool
     let terminal: Terminal
+    /// Where failures go as lines of JSON.
+    private let failures: FileHandle
 
-    init(isJSON: Bool) {
+    /// What a command says. With `isAnswerAlone` the standard output carries what the command was asked for and nothing
+    /// else: failures and words go to the standard error stream.
+    init(isJSON: Bool, isAnswerAlone: Bool = false) {
         self.isJSON = isJSON
-        self.terminal = Terminal(machineReadable: isJSON)
+        self.terminal = Terminal(machineReadable: isJSON || isAnswerAlone)
+        self.failures = isAnswerAlone ? .standardError : .standardOutput
     }
 
     /// Says one thing: `members` as a line of JSON, or else what `words` prints.
     func say(_ members: JSONObject, _ words: (Terminal) -> Void) {
+        self.say(members, to: .standardOutput, words)
+    }
+
+    private func say(_ members: JSONObject, to output: FileHandle, _ words: (Terminal) -> Void) {
         guard self.isJSON else { return words(self.terminal) }
         let line = DisplayText.json(JSON.object(members).text) + "\n"
-        try? FileHandle.standardOutput.write(contentsOf: Data(line.utf8))
+        try? output.write(contentsOf: Data(line.utf8))
     }
 
     /// Runs a command's work; a failure is said, and ends the program with its status.
@@ -25,10 +34,11 @@ struct Report: Sendable {
             try await body()
         } catch {
             let refusal = Refusal(error)
-            self.say([
+            let members: JSONObject = [
                 "event": .string("finished"), "outcome": .string(refusal.outcome), "reason": .string(refusal.reason),
                 "message": .string(refusal.sentence),
-            ]) { $0.failure(refusal.sentence) }
+            ]
+            self.say(members, to: self.failures) { $0.failure(refusal.sentence) }
             throw Ended(status: refusal.status)
         }
     }

@@ -194,17 +194,81 @@ struct UAFVerifyTests {
         func status(_ body: () throws -> Void) -> CommandFailure.Status? {
             #expect(throws: CommandFailure.self, performing: body)?.status
         }
-        #expect(status { _ = try reader.request(files.folder + "/nothing") } == .notFound)
-        #expect(status { _ = try reader.metadata([files.folder + "/nothing"]) } == .notFound)
-        #expect(status { _ = try reader.request(files.response) } == .failed)
-        #expect(status { _ = try reader.keys(files.request) } == .failed)
-        #expect(status { _ = try reader.metadata([files.request]) } == .failed)
+        #expect(status { _ = try reader.request(files.folder + "/nothing") } == .noVerdict)
+        #expect(status { _ = try reader.metadata([files.folder + "/nothing"]) } == .noVerdict)
+        #expect(status { _ = try reader.request(files.response) } == .noVerdict)
+        #expect(status { _ = try reader.keys(files.request) } == .noVerdict)
+        #expect(status { _ = try reader.metadata([files.request]) } == .noVerdict)
         try Data(repeating: 0x20, count: 262_145).write(to: URL(fileURLWithPath: files.response))
-        #expect(status { _ = try reader.response(files.response) } == .failed)
+        #expect(status { _ = try reader.response(files.response) } == .noVerdict)
         let deregistration = DeregistrationRequest(
             header: OperationHeader(operation: .deregistration), authenticators: [.everything])
         try Data(deregistration.serialized).write(to: URL(fileURLWithPath: files.request))
         #expect(status { _ = try reader.request(files.request) } == .usage)
+    }
+
+    /// The command with the files of an exchange, and whatever else is given.
+    private func command(_ files: Files, _ options: String...) throws -> UAFCommand.Verify {
+        try UAFCommand.Verify.parse(
+            [
+                "--request", files.request, "--response", files.response, "--metadata", files.metadata, "--json",
+                "--time", "2026-06-01T00:00:00Z",
+            ] + options)
+    }
+
+    @Test("Where there is no verdict the exit code is 6 and the JSON says so; refused is 1, and accepted 0")
+    func noVerdict() throws {
+        let files = try Files(try self.vector(.registration(.p256Raw, .x962Raw)))
+        defer { files.remove() }
+        #expect(try self.command(files).verdict().status == nil)
+        let refused = try Files(try self.vector(.registration(.p256Raw, .x962Raw, damage: .brokenAttestation)))
+        defer { refused.remove() }
+        #expect(try self.command(refused).verdict().status == .failed)
+        let nothing = files.folder + "/nothing"
+        for options in [["--key", nothing], ["--metadata", nothing], ["--channel-binding", nothing]] {
+            let verdict = try self.command(files, options[0], options[1]).verdict()
+            #expect(verdict.status == .noVerdict && verdict.isNone && !verdict.isAccepted)
+            #expect(try verdict.json.string("verdict") == "none", "\(options)")
+            #expect(try verdict.json.requiredString("reason").contains(nothing))
+        }
+        for path in [files.request, files.response] {
+            let content = try Data(contentsOf: URL(fileURLWithPath: path))
+            try FileManager.default.removeItem(atPath: path)
+            #expect(try self.command(files).verdict().status == .noVerdict)
+            #expect { try self.command(files).run() } throws: { ($0 as? ExitCode)?.rawValue == 6 }
+            try content.write(to: URL(fileURLWithPath: path))
+        }
+        let misuse = try self.command(files, "--lenient", "anything").verdict()
+        #expect(misuse.status == .usage && misuse.json["verdict"] == .string("none"))
+        // A response that cannot be read is a response all the same: it is refused.
+        try Data("?".utf8).write(to: URL(fileURLWithPath: files.response))
+        #expect(try self.command(files).verdict().status == .failed)
+        try Data("?".utf8).write(to: URL(fileURLWithPath: files.request))
+        #expect(try self.command(files).verdict().status == .noVerdict)
+    }
+
+    @Test("The TLS channel is judged where its certificate is given, and only where it is")
+    func channelBinding() throws {
+        let files = try Files(try self.vector(.registration(.p256Raw, .x962Raw)))
+        defer { files.remove() }
+        let certificates = try TestCertificates(rsa: false, aaid: try AAID("FFFF#0001"), random: .system)
+        let pem = files.folder + "/server.pem"
+        let base64 = Data(certificates.root).base64EncodedString(options: .lineLength64Characters)
+        try Data("-----BEGIN CERTIFICATE-----\n\(base64)\n-----END CERTIFICATE-----\n".utf8)
+            .write(to: URL(fileURLWithPath: pem))
+        // The vector's client tells nothing.
+        #expect(try self.command(files).verdict().isAccepted)
+        let required = try self.command(files, "--channel-binding", pem).verdict()
+        #expect(required.status == .failed && required.json["step"] == .string("channelBinding"))
+        #expect(required.json["status"] == .integer(1490))
+        #expect(try self.command(files, "--channel-binding", pem, "--channel-binding-if-told").verdict().isAccepted)
+        #expect(try self.command(files, "--channel-binding-if-told").verdict().status == .usage)
+        // One that tells of another certificate.
+        let told = try Files(try self.vector(.registration(.p256Raw, .x962Raw, damage: .otherChannel)))
+        defer { told.remove() }
+        #expect(try self.command(told).verdict().isAccepted)
+        let other = try self.command(told, "--channel-binding", pem, "--channel-binding-if-told").verdict()
+        #expect(other.json["step"] == .string("channelBinding"))
     }
 
     @Test("The text for people has a line a member, and nothing that a terminal would obey")

@@ -50,6 +50,16 @@ private func replacing(_ text: String, _ other: String) -> ([UInt8]) -> [UInt8] 
     }
 }
 
+extension Scene {
+    /// Leaves a member of the final challenge parameters out; what is signed is the hash of the rest.
+    fileprivate mutating func dropParameter(_ name: String) throws {
+        let bytes = Base64URL.decode(self.params.encoded) ?? []
+        guard case .object(var object) = try JSON(parsing: bytes) else { throw UAFError(.wrongType) }
+        object[name] = nil
+        self.fcParams = Base64URL.encode(JSON.object(object).serialized)
+    }
+}
+
 /// Base64url with the padding that standard base64 would have; empty where it would have none.
 private func padded(_ message: [UInt8]) -> [UInt8] {
     let name = Array("\"assertion\":\"".utf8)
@@ -80,6 +90,33 @@ struct MessageRefusalTests {
         Refused("no assertion scheme", .badRequest, .message) {
             $0.finish = replacing("\"assertionScheme\"", "\"scheme\"")
         },
+        Refused("no assertion in its dictionary", .badRequest, .message) {
+            $0.finish = replacing("\"assertion\"", "\"other\"")
+        },
+        Refused("no version", .badRequest, .message) { $0.finish = replacing("\"upv\"", "\"version\"") },
+        Refused("no major version", .badRequest, .message) { $0.finish = replacing("\"major\"", "\"first\"") },
+        Refused("no minor version", .badRequest, .message) { $0.finish = replacing("\"minor\"", "\"second\"") },
+        Refused("no operation", .badRequest, .message) { $0.finish = replacing("\"op\"", "\"operation\"") },
+        Refused("parameters without an AppID", .unacceptableContent, .finalChallengeParams) {
+            try $0.dropParameter("appID")
+        },
+        Refused("parameters without a challenge", .unacceptableContent, .finalChallengeParams) {
+            try $0.dropParameter("challenge")
+        },
+        Refused("parameters without a facet", .unacceptableContent, .finalChallengeParams) {
+            try $0.dropParameter("facetID")
+        },
+        Refused("parameters without a channel binding", .unacceptableContent, .finalChallengeParams) {
+            try $0.dropParameter("channelBinding")
+        },
+        Refused("an extension without its identifier", .badRequest, .message) {
+            $0.header.extensions = [Extension(id: "x", data: "", failIfUnknown: false)]
+            $0.finish = replacing("\"id\"", "\"name\"")
+        },
+        Refused("an extension that does not say whether it must be known", .badRequest, .message) {
+            $0.header.extensions = [Extension(id: "x", data: "", failIfUnknown: false)]
+            $0.finish = replacing("\"fail_if_unknown\"", "\"fail\"")
+        },
         Refused("padded assertion", .unacceptableContent, .assertion) { scene in
             // An extension that nobody minds, so that there is something to pad.
             scene.keys[0].unsignedExtensions = [AssertionExtension(id: "x", data: [1], isCritical: false)]
@@ -89,6 +126,11 @@ struct MessageRefusalTests {
             $0.header.serverData = String(repeating: "x", count: 1537)
         },
         Refused("UAF 1.0", .unacceptableContent, .version) { $0.header.version = Version(major: 1, minor: 0) },
+        Refused("UAF 1.2", .unacceptableContent, .version) { $0.header.version = Version(major: 1, minor: 2) },
+        Refused("UAF 1.2 where 1.0 is spoken too", .unacceptableContent, .version) {
+            $0.configuration.versions = [Version(major: 1, minor: 0), .uaf11]
+            $0.header.version = Version(major: 1, minor: 2)
+        },
         Refused("UAF 2.1", .unacceptableContent, .version) { $0.header.version = Version(major: 2, minor: 1) },
         Refused("an unknown extension that must be known", .unacceptableContent, .messageExtensions) {
             $0.header.extensions = [Extension(id: "x", data: "", failIfUnknown: true)]
@@ -189,6 +231,16 @@ struct MessageRefusalTests {
         },
         Refused("another scheme than the metadata's", .unacceptableContent, .assertionScheme) {
             $0.keys[0].scheme = AssertionScheme(rawValue: "WAV1CBOR")
+        },
+        Refused("a model of another scheme than the message's", .unacceptableContent, .assertionScheme) {
+            try $0.changeStatement { $0.assertionScheme = AssertionScheme(rawValue: "WAV1CBOR") }
+            var criteria = MatchCriteria()
+            criteria.authenticationAlgorithms = [.p256Raw]
+            criteria.assertionSchemes = [.uafV1TLV, AssertionScheme(rawValue: "WAV1CBOR")]
+            $0.policy.accepted = [[criteria]]
+        },
+        Refused("the metadata's scheme in small letters", .unacceptableContent, .assertionScheme) {
+            $0.keys[0].scheme = AssertionScheme(rawValue: "uafv1tlv")
         },
         Refused("an AAID outside the policy", .unacceptableAuthenticator, .policy) {
             $0.policy.accepted = [[MatchCriteria(aaid: [Names.fingerprint])]]

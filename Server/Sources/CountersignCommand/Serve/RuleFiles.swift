@@ -22,7 +22,8 @@ struct RuleFiles: Sendable {
             channelBinding: channelBinding)
     }
 
-    private func channelBinding() throws(ChannelCertificateError) -> ChannelBindingRule {
+    /// The rule on TLS channels alone.
+    func channelBinding() throws(ChannelCertificateError) -> ChannelBindingRule {
         guard !self.channelCertificates.isEmpty else { return .ignore }
         var certificates: [[UInt8]] = []
         for file in self.channelCertificates {

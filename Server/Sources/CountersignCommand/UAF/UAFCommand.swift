@@ -26,7 +26,8 @@ struct UAFCommand: ParsableCommand {
                   countersign uaf verify --request auth.json --response answer.json --metadata models/ --key alice.json
 
                 What --json prints of an accepted response is a key file: with the new counters after each \
-                authentication. Exit codes: 0 accepted, 1 refused, 2 usage, 3 no such file.
+                authentication. Exit codes: 0 accepted, 1 refused, 2 usage, 6 no verdict, because a file is missing or \
+                is not what it should be; --json then says {"verdict":"none"}.
                 """
         )
 
@@ -61,25 +62,57 @@ struct UAFCommand: ParsableCommand {
         @Option(help: "The versions of the protocol that a response may have, as 1.0,1.1.")
         var versions = "1.1"
 
+        @Option(
+            help: """
+                PEM file of a certificate that the client must have seen on the connection of the request; may be \
+                repeated. Without it the channel is not looked at.
+                """)
+        var channelBinding: [String] = []
+
+        @Flag(help: "Take a response that does not tell which certificate was seen.")
+        var channelBindingIfTold = false
+
         @Flag(help: "Print one JSON object instead of text.")
         var json = false
 
         func run() throws {
+            let verdict = self.verdict()
+            if self.json {
+                Terminal.standardOutput(json: .object(verdict.json))
+            } else if verdict.isNone {
+                Terminal.standardError(verdict.text)
+            } else {
+                Terminal.standardOutput(verdict.text)
+            }
+            if let status = verdict.status { throw ExitCode(status.rawValue) }
+        }
+
+        /// What the files come to: also where there is no verdict, so that a script always learns why.
+        func verdict() -> UAFVerdict {
+            do { return try self.judged() } catch let failure as CommandFailure {
+                return UAFVerdict(without: failure)
+            } catch { return UAFVerdict(without: CommandFailure(.noVerdict, "\(error)")) }
+        }
+
+        private func judged() throws -> UAFVerdict {
             let files = UAFFiles()
             let request = try files.request(self.request)
             var keys: [RegisteredCredential] = []
             for file in self.key { keys += try files.keys(file) }
             let verification = UAFVerification(
                 metadata: try files.metadata(self.metadata), facets: try self.facets(), keys: keys,
-                account: self.account, now: try self.now(),
+                account: self.account, now: try self.now(), channelBinding: try self.channelRule(),
                 leniency: try Leniency(self.lenient), versions: try ProtocolVersions.versions(self.versions))
-            let verdict = try verification.verdict(on: try files.response(self.response), to: request)
-            if self.json {
-                Terminal.standardOutput(json: .object(verdict.json))
-            } else {
-                Terminal.standardOutput(verdict.text)
+            return try verification.verdict(on: try files.response(self.response), to: request)
+        }
+
+        private func channelRule() throws -> ChannelBindingRule {
+            guard !self.channelBinding.isEmpty || !self.channelBindingIfTold else {
+                throw CommandFailure(.usage, "--channel-binding-if-told says how --channel-binding is meant")
             }
-            guard verdict.isAccepted else { throw ExitCode(CommandFailure.Status.failed.rawValue) }
+            let files = RuleFiles(
+                channelCertificates: self.channelBinding, channelMayBeUntold: self.channelBindingIfTold)
+            do { return try files.channelBinding() } catch { throw CommandFailure(.noVerdict, error.description) }
         }
 
         private func facets() throws -> Set<FacetID>? {

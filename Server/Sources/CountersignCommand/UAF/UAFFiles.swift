@@ -10,15 +10,15 @@ struct UAFFiles {
 
     private func bytes(_ path: String) throws -> [UInt8] {
         guard let file = FileHandle(forReadingAtPath: path) else {
-            throw CommandFailure(.notFound, "\(path) cannot be read")
+            throw CommandFailure(.noVerdict, "\(path) cannot be read")
         }
         defer { try? file.close() }
         let data: Data
         do { data = try file.read(upToCount: Self.limit + 1) ?? Data() } catch {
-            throw CommandFailure(.notFound, "\(path) cannot be read")
+            throw CommandFailure(.noVerdict, "\(path) cannot be read")
         }
         guard data.count <= Self.limit else {
-            throw CommandFailure(.failed, "\(path) has more than \(Self.limit) bytes")
+            throw CommandFailure(.noVerdict, "\(path) has more than \(Self.limit) bytes")
         }
         return Array(data)
     }
@@ -38,7 +38,7 @@ struct UAFFiles {
         do { request = try UAFRequest(parsing: try self.message(path, member: "uafRequest")) } catch let error
             as UAFError
         {
-            throw CommandFailure(.failed, "\(path) holds no UAF request (\(error))")
+            throw CommandFailure(.noVerdict, "\(path) holds no UAF request (\(error))")
         }
         if case .deregistration = request {
             throw CommandFailure(.usage, "\(path) is a deregistration, to which there is no response")
@@ -55,15 +55,15 @@ struct UAFFiles {
         for path in paths {
             var isFolder: ObjCBool = false
             guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-                throw CommandFailure(.notFound, "\(path) cannot be read")
+                throw CommandFailure(.noVerdict, "\(path) cannot be read")
             }
             if isFolder.boolValue {
                 do { try catalog.add(folder: path) } catch let error as MetadataFolderError {
-                    throw CommandFailure(.failed, error.description)
+                    throw CommandFailure(.noVerdict, error.description)
                 }
             } else {
                 do { try catalog.add(try MetadataEntry(parsing: try self.bytes(path))) } catch let error as UAFError {
-                    throw CommandFailure(.failed, "\(path) holds no metadata statement (\(error))")
+                    throw CommandFailure(.noVerdict, "\(path) holds no metadata statement (\(error))")
                 }
             }
         }
@@ -83,7 +83,7 @@ struct UAFFiles {
             }
         } catch let failure as CommandFailure {
             throw failure
-        } catch { throw CommandFailure(.failed, "\(path) holds no registered key (\(error))") }
+        } catch { throw CommandFailure(.noVerdict, "\(path) holds no registered key (\(error))") }
     }
 }
 

@@ -11,6 +11,7 @@ struct UAFVerification {
     let keys: [RegisteredCredential]
     let account: String?
     let now: Timestamp
+    var channelBinding = ChannelBindingRule.ignore
     var leniency = Leniency()
     var versions: Set<Version> = [.uaf11]
 
@@ -25,12 +26,14 @@ struct UAFVerification {
     }
 
     private func configuration(_ named: FacetID?) -> RelyingPartyConfiguration {
-        RelyingPartyConfiguration(
+        var configuration = RelyingPartyConfiguration(
             metadata: self.metadata, versions: self.versions,
             trustedFacets: self.facets ?? Set(named.map { [$0] } ?? []),
             acceptsLessPreferredAttestation: self.leniency.acceptsLessPreferredAttestation,
             acceptsOutdatedAuthenticators: self.leniency.acceptsOutdatedAuthenticators,
             lenientReadings: self.leniency.readings)
+        configuration.channelBinding = self.channelBinding
+        return configuration
     }
 
     private func registration(_ bytes: [UInt8], _ request: RegistrationRequest) throws(UAFRefusal) -> UAFVerdict {
@@ -50,11 +53,22 @@ struct UAFVerification {
 
 /// What `countersign uaf verify` says: members for scripts, and lines for people made of the same.
 struct UAFVerdict {
-    let isAccepted: Bool
+    /// How the command ends; `nil`: accepted.
+    let status: CommandFailure.Status?
     let json: JSONObject
 
+    var isAccepted: Bool { self.status == nil }
+    /// Whether nothing was judged.
+    var isNone: Bool { self.status == .noVerdict || self.status == .usage }
+
+    /// No verdict: what was given could not be judged. A misuse stays one.
+    init(without failure: CommandFailure) {
+        self.status = failure.status == .usage ? .usage : .noVerdict
+        self.json = ["verdict": .string("none"), "reason": .string(failure.problem)]
+    }
+
     init(_ refusal: UAFRefusal) {
-        self.isAccepted = false
+        self.status = .failed
         var json: JSONObject = [
             "verdict": .string("refused"), "status": .integer(Int64(refusal.statusCode.rawValue)),
             "step": .string(refusal.step.rawValue), "reason": .string(refusal.reason),
@@ -65,7 +79,7 @@ struct UAFVerdict {
     }
 
     init(_ verified: VerifiedRegistration) {
-        self.isAccepted = true
+        self.status = nil
         self.json = Self.accepted(
             verified.facetID, verified.alternative,
             verified.keys.map { key in
@@ -83,7 +97,7 @@ struct UAFVerdict {
 
     /// Every key of the files again, those that signed with their new counters.
     init(_ verified: VerifiedAuthentication, keys: [RegisteredCredential]) {
-        self.isAccepted = true
+        self.status = nil
         var json = Self.accepted(
             verified.facetID, verified.alternative,
             keys.map { key in

@@ -23,6 +23,8 @@ struct UAFAnswerCommand: AsyncParsableCommand {
 
               echo 123456 | countersign-phone uaf answer --request reg.json --pin-stdin > answer.json
 
+            The standard output has the answer and nothing else; what went wrong is on the standard error stream.
+
             An AppID that is an https address names the facets that may use it: they are fetched from there, or taken \
             from --facets.
             """)
@@ -62,7 +64,7 @@ struct UAFAnswerCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let report = Report(isJSON: self.json)
+        let report = Report(isJSON: self.json, isAnswerAlone: true)
         try await report.running {
             let answer = try await self.answer()
             if let response = answer.response, let output = self.output {

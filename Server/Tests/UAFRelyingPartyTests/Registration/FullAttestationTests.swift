@@ -262,11 +262,29 @@ struct FullAttestationTests {
         Self.expectRefusal(forged)
     }
 
-    @Test("Full attestation of a model without roots is refused with 1496")
-    func noRoots() throws {
-        var (scene, _) = try Scene.fullAttestation()
-        try scene.changeStatement { $0.attestationRootCertificates = [] }
+    @Test(
+        "Full attestation of a model without roots is refused with 1496, whatever certificates it brings",
+        arguments: [[.basicFull], [.basicFull, .basicSurrogate]] as [[AttestationType]])
+    func noRoots(types: [AttestationType]) throws {
+        var (scene, chain) = try Scene.fullAttestation()
+        try scene.changeStatement {
+            $0.attestationRootCertificates = []
+            $0.attestationTypes = types
+        }
         Self.expectRefusal(scene)
+        // With the root, which then stands for itself alone.
+        scene.keys[0].certificates.append(chain[0].der)
+        Self.expectRefusal(scene)
+        // A certificate that the new key made for itself.
+        scene.keys[0].signingKey = nil
+        scene.keys[0].certificates = [try TestAuthority(.leaf(), key: scene.keys[0].privateKey).der]
+        Self.expectRefusal(scene)
+        // One that cannot be read is no root either.
+        try scene.changeStatement { $0.attestationRootCertificates = [bytes(9)] }
+        Self.expectRefusal(scene)
+        let own = scene.keys[0].certificates[0]
+        try scene.changeStatement { $0.attestationRootCertificates = [own] }
+        #expect(throws: Never.self, "listed, it is one") { try scene.verifyRegistration() }
     }
 
     @Test("Surrogate attestation of a model with roots is refused with 1496, even where it has that type")
