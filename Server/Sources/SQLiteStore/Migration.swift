@@ -12,8 +12,7 @@ struct Migration: Sendable {
     static let all: [Migration] = [
         .foundation, .openID, .audit, .accounts, .ceremonies, .administration, .sessionLists,
         .noticeRetention, .devices, .attestations, .clientPermissions,
-        .relyingParties, .deregisteredKeys,
-        .deviceSecrets, .inventedAccounts, .epoch,
+        .relyingParties, .deregisteredKeys, .deviceSecrets, .inventedAccounts, .epoch, .assurance,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.

@@ -26,6 +26,8 @@ public enum CeremonyConformance {
                 record.clientErrorCode = 3
                 record.asmStatusCode = 2
                 record.authenticators = ["C516#0001", "C516#0006"]
+                record.methods = ["pin", "hwk"]
+                record.assurance = "urn:x"
                 record.contentHash = [5]
                 record.isConsumed = true
                 return CeremonyChange()

@@ -17,12 +17,14 @@ public struct MetadataCatalog: Sendable {
     struct Entry: Sendable {
         let statement: MetadataStatement
         let info: AuthenticatorInfo
+        let assurance: ModelAssurance
         let roots: [AttestationCertificate]
         let statuses: Set<AuthenticatorStatus>
 
         init(_ statement: MetadataStatement, statuses: Set<AuthenticatorStatus>) {
             self.statement = statement
             self.info = statement.info
+            self.assurance = ModelAssurance(statement)
             self.roots = statement.attestationRootCertificates.compactMap { try? AttestationCertificate($0) }
             self.statuses = statuses
         }

@@ -80,9 +80,12 @@ extension ServerFixture {
     }
 
     /// A phone that is enrolled for a new account, and confirmed.
-    func enrolledPhone(_ client: any TestClientProtocol, username: String = "alice") async throws -> VirtualPhone {
+    func enrolledPhone(_ client: any TestClientProtocol, username: String = "alice", policy: String? = nil) async throws
+        -> VirtualPhone
+    {
         _ = try await self.assembly.directory.create(username: username, displayName: "Alice Example", by: "test")
-        let activation = try await self.assembly.ceremonies.createActivation(username: username, by: "test")
+        let activation = try await self.assembly.ceremonies.createActivation(
+            username: username, policy: policy, by: "test")
         var configuration = Configuration(baseUrl: try #require(URL(string: "http://localhost:8080")))
         configuration.facetId = "linux:program:countersign-phone"
         let phone = try await VirtualPhone(

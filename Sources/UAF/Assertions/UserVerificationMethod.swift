@@ -1,6 +1,7 @@
 /// One way in which the user was verified, as an authenticator says it in the extension `fido.uaf.uvm` (§15).
 ///
-/// Information for audit and risk, which nothing is judged by: what counts is the metadata.
+/// No response is refused by it: what a model can do stands in its metadata. It tells which of that was done, and takes
+/// from the assurance of an authentication what was not.
 public struct UserVerificationMethod: Hashable, Sendable {
     /// The method.
     public let userVerification: UserVerification

@@ -27,6 +27,10 @@ public struct UserVerification: OptionSet, Hashable, Sendable {
     public static let none = Self(rawValue: 0x200)
     /// All flagged methods together.
     public static let all = Self(rawValue: 0x400)
+    /// A PIN or a password that is entered elsewhere than in the authenticator.
+    public static let passcodeExternal = Self(rawValue: 0x800)
+    /// A pattern that is drawn elsewhere than in the authenticator.
+    public static let patternExternal = Self(rawValue: 0x1000)
 
     /// Whether the user is not verified at all.
     public var isSilent: Bool { self.contains(.none) }

@@ -100,6 +100,7 @@ extension CeremonyEngine {
                 transaction: ceremony.transaction, serverData: response.serverData, account: ceremony.accountID),
             by: verifier)
         let verified = try self.verify(checked, response, stored, by: verifier)
+        let assurance = verified.assurance
         let continuation = self.random.token()
         let accepted: CeremonyRecord?
         do {
@@ -109,6 +110,8 @@ extension CeremonyEngine {
                 record.deviceID = verified.deviceRegistration
                 record.uafStatusCode = Int(UAFStatusCode.ok.rawValue)
                 record.authenticators = verified.signatures.map(\.id.aaid.text)
+                record.methods = assurance.methods
+                record.assurance = assurance.level.rawValue
                 record.contentHash = verified.confirmedContentHash
                 if record.phase == .answering {
                     record.continuationDigest = Sealing.digest(ofSecret: continuation)

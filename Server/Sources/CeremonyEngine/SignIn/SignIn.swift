@@ -256,9 +256,8 @@ extension CeremonyEngine {
             guard let record, let accountID = record.accountID else { return nil }
             // Other pages of this browser may watch.
             self.hub.wake(record.id)
-            let methods = AuthenticationMethods(record.authenticators)
             return SignInOutcome(
-                accountID: accountID, authTime: record.changedAt, amr: methods.names, acr: methods.assurance,
+                accountID: accountID, authTime: record.changedAt, amr: record.methods, acr: record.assurance,
                 browser: record.detail.browser, address: record.detail.address, deviceID: record.deviceID)
         } catch is RefusedEvent {
             return nil
@@ -313,35 +312,5 @@ extension CeremonyEngine {
         case .expired, .cancelled: return .expired
         case .failed, nil: return .failed
         }
-    }
-}
-
-/// What was used, in the words that relying parties read.
-struct AuthenticationMethods {
-    /// `amr`: RFC 8176 names, without repetition.
-    let names: [String]
-    /// `acr`: the names below, one assurance for all keys in software.
-    let assurance: String
-
-    init(_ aaids: [String]) {
-        var names: [String] = []
-        for aaid in aaids {
-            switch (try? AAID(aaid)).flatMap({ AuthenticatorModel(aaid: $0) })?.factor {
-            // RFC 8176 counts what unlocks a key on the device as a PIN, whoever judges it.
-            case .pin, .devicePasscode: names.append("pin")
-            case .password: names.append("pwd")
-            case .fingerprint: names.append("fpt")
-            case .face: names.append("face")
-            case .devicePossession, nil: break
-            }
-        }
-        names.append("swk")
-        // Something that is known or inherent, on a device that is had.
-        let isTwofold = names.count > 1
-        if isTwofold { names.append("mfa") }
-        // Our own words, from above.
-        var seen: Set<String> = []
-        self.names = names.filter { seen.insert($0).inserted }
-        self.assurance = isTwofold ? "urn:countersign:acr:two-factor" : "urn:countersign:acr:one-factor"
     }
 }

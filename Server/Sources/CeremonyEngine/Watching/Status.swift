@@ -44,6 +44,8 @@ public struct ConfirmedTransaction: Sendable, Equatable {
     public let contentType: String
     /// RFC 8176 names of what was used.
     public let amr: [String]
+    /// The assurance that was reached.
+    public let acr: String
     /// When the phone's answer was accepted.
     public let at: Timestamp
 }
@@ -98,7 +100,7 @@ extension CeremonyEngine {
         else { return nil }
         return ConfirmedTransaction(
             sessionID: record.id, subject: subject, contentHash: hash, contentType: contentType,
-            amr: AuthenticationMethods(record.authenticators).names, at: record.changedAt)
+            amr: record.methods, acr: record.assurance, at: record.changedAt)
     }
 
     /// The states of a session from now to the last.

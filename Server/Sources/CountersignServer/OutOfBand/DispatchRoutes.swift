@@ -134,7 +134,7 @@ struct DispatchRoutes: Sendable {
                 "auth_time": .integer(issued),
                 "transaction_hash": .string(Base64URL.encode(confirmation.contentHash)),
                 "transaction_content_type": .string(confirmation.contentType),
-                "amr": .array(confirmation.amr.map(JSON.string)),
+                "amr": .array(confirmation.amr.map(JSON.string)), "acr": .string(confirmation.acr),
             ], type: "transaction-confirmation+jwt")
     }
 }

@@ -36,6 +36,17 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// What an answer of a moment ago proved was not kept before: it counts as the least.
+    static let assurance = Migration(name: "assurance of ceremonies") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE ceremony ADD COLUMN methods TEXT NOT NULL DEFAULT 'swk';
+                ALTER TABLE ceremony ADD COLUMN assurance TEXT NOT NULL DEFAULT 'urn:countersign:acr:one-factor';
+                """)
+    }
+}
+
 extension SealingPurpose {
     static let ceremonyDetail = SealingPurpose("ceremony detail")
 }
@@ -44,7 +55,7 @@ extension CeremonyRecord {
     static let columns = """
         ceremony.id, kind, phase, outcome, client_id, reference, browser_digest, account_id, ceremony.channel,
         created_at, ceremony.expires_at, changed_at, continuation_digest, confirmation_code, device_id, uaf_status,
-        client_error, asm_status, authenticators, content_hash, is_consumed, detail
+        client_error, asm_status, authenticators, content_hash, is_consumed, detail, methods, assurance
         """
 
     init(_ row: Row, _ sealing: Sealing) throws {
@@ -71,6 +82,8 @@ extension CeremonyRecord {
         self.authenticators = try row.text(18).split(separator: " ").map(String.init)
         self.contentHash = try row.optionalBytes(19)
         self.isConsumed = try row.integer(20, as: Int.self) == 1
+        self.methods = try row.text(22).split(separator: " ").map(String.init)
+        self.assurance = try row.text(23)
     }
 }
 
@@ -109,7 +122,7 @@ extension Database {
         try self.cachedStatement(
             sql: """
                 INSERT INTO ceremony VALUES
-                (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             ceremony.id, ceremony.kind.rawValue, ceremony.phase.rawValue, ceremony.outcome?.rawValue,
@@ -118,7 +131,7 @@ extension Database {
             ceremony.changedAt.milliseconds, ceremony.continuationDigest?.blob, ceremony.confirmationCode?.blob,
             ceremony.deviceID, ceremony.uafStatusCode, ceremony.clientErrorCode, ceremony.asmStatusCode,
             ceremony.authenticators.joined(separator: " "), ceremony.contentHash?.blob, ceremony.isConsumed,
-            detail.blob,
+            detail.blob, ceremony.methods.joined(separator: " "), ceremony.assurance,
         ])
     }
 
@@ -128,7 +141,8 @@ extension Database {
             sql: """
                 UPDATE ceremony SET phase = ?, outcome = ?, reference = ?, account_id = ?, channel = ?, expires_at = ?,
                 changed_at = ?, continuation_digest = ?, confirmation_code = ?, device_id = ?, uaf_status = ?,
-                client_error = ?, asm_status = ?, authenticators = ?, content_hash = ?, is_consumed = ? WHERE id = ?
+                client_error = ?, asm_status = ?, authenticators = ?, content_hash = ?, is_consumed = ?,
+                methods = ?, assurance = ? WHERE id = ?
                 """
         ).execute(arguments: [
             ceremony.phase.rawValue, ceremony.outcome?.rawValue, ceremony.reference, ceremony.accountID,
@@ -136,7 +150,7 @@ extension Database {
             ceremony.continuationDigest?.blob, ceremony.confirmationCode?.blob, ceremony.deviceID,
             ceremony.uafStatusCode, ceremony.clientErrorCode, ceremony.asmStatusCode,
             ceremony.authenticators.joined(separator: " "), ceremony.contentHash?.blob, ceremony.isConsumed,
-            ceremony.id,
+            ceremony.methods.joined(separator: " "), ceremony.assurance, ceremony.id,
         ])
     }
 
@@ -163,12 +177,12 @@ extension Database {
                     FROM dispatch_token JOIN ceremony ON ceremony.id = ceremony_id WHERE digest = ?
                     """), arguments: [digest.blob]
         ).map { row in
-            guard let channel = CeremonyRecord.Channel(rawValue: try row.integer(22)) else {
+            guard let channel = CeremonyRecord.Channel(rawValue: try row.integer(24)) else {
                 throw StoreError(.corrupt, "a token of an unknown channel")
             }
             return (
                 try CeremonyRecord(row, sealing),
-                DispatchTokenRecord(digest: digest, channel: channel, expiresAt: try row.moment(23))
+                DispatchTokenRecord(digest: digest, channel: channel, expiresAt: try row.moment(25))
             )
         }
     }

@@ -89,6 +89,10 @@ public struct CeremonyRecord: Sendable, Equatable {
     public var asmStatusCode: Int?
     /// The models that answered, their AAIDs.
     public var authenticators: [String]
+    /// The methods by which a person authenticated, as they were when it was verified; words without spaces.
+    public var methods: [String]
+    /// The assurance that was reached; empty before.
+    public var assurance: String
     /// SHA-256 of the content that the person agreed to.
     public var contentHash: [UInt8]?
     /// Whether the outcome has been taken up by the sign-in that wanted it.
@@ -112,6 +116,8 @@ public struct CeremonyRecord: Sendable, Equatable {
         self.expiresAt = expiresAt
         self.changedAt = createdAt
         self.authenticators = []
+        self.methods = []
+        self.assurance = ""
         self.isConsumed = false
         self.detail = detail
     }

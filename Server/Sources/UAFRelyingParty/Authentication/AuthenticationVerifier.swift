@@ -104,7 +104,17 @@ public struct VerifiedAuthentication: Hashable, Sendable {
         public let userVerification: UserVerification
         /// How it says in what it signed that it verified its user; empty where it does not say it.
         public let userVerificationMethods: [UserVerificationMethod]
+        let model: ModelAssurance
+        let isAttested: Bool
+
+        /// What that proves, with what attested the key when it was registered.
+        public var assurance: SignatureAssurance {
+            SignatureAssurance(model: self.model, isAttested: self.isAttested, told: self.userVerificationMethods)
+        }
     }
+
+    /// By which methods, and how surely, the person was authenticated.
+    public var assurance: AuthenticationAssurance { AuthenticationAssurance(self.signatures.map(\.assurance)) }
 }
 
 /// An authentication response that keeps every rule that can be held without its keys. Only ``AuthenticationVerifier``
@@ -114,6 +124,7 @@ public struct CheckedAuthentication: Sendable {
     let expected: ExpectedAuthentication
     let facetID: FacetID
     let candidates: [PolicyCandidate]
+    let models: [ModelAssurance]
 }
 
 /// Judges authentication responses (§8.4).
@@ -148,6 +159,7 @@ public struct AuthenticationVerifier: Sendable {
 
         // 1: the models.
         var candidates: [PolicyCandidate] = []
+        var models: [ModelAssurance] = []
         for (assertion, encoded) in zip(response.assertions, response.envelope.assertions) {
             try self.configuration.check(encoded.extensions)
             let data = assertion.signedData
@@ -155,6 +167,7 @@ public struct AuthenticationVerifier: Sendable {
             // 2: the authenticator's version.
             try self.configuration.check(version: data.authenticatorVersion, of: model.statement)
             candidates.append(model.candidate(version: data.authenticatorVersion, keyID: data.keyID))
+            models.append(model.assurance)
         }
 
         // A response has few keys: comparing them costs less than hashing them.
@@ -169,7 +182,7 @@ public struct AuthenticationVerifier: Sendable {
             }
         }
         return CheckedAuthentication(
-            response: response, expected: expected, facetID: params.facetID, candidates: candidates)
+            response: response, expected: expected, facetID: params.facetID, candidates: candidates, models: models)
     }
 
     /// Holds a checked response against its keys, and verifies its signatures.
@@ -203,7 +216,8 @@ public struct AuthenticationVerifier: Sendable {
                     id: keys[index].id, oldSignCounter: keys[index].signCounter, newSignCounter: data.signCounter,
                     mode: data.mode, authenticatorVersion: data.authenticatorVersion,
                     userVerification: info.userVerification,
-                    userVerificationMethods: data.extensions.flatMap(\.userVerificationMethods)))
+                    userVerificationMethods: data.extensions.flatMap(\.userVerificationMethods),
+                    model: checked.models[index], isAttested: keys[index].attestation.isFull))
         }
         guard contentHashes.isEmpty || confirmed != nil else {
             throw UAFRefusal(.unacceptableContent, .transaction, "nobody confirmed the transaction")

@@ -20,6 +20,9 @@ public struct AttestationEvidence: Hashable, Sendable {
     /// None: surrogate attestation.
     public init() { self.certificates = [] }
 
+    /// Whether certificates vouched for the key: a basic full attestation whose path was verified.
+    public var isFull: Bool { !self.certificates.isEmpty }
+
     /// Of the path of an attestation that was verified, with the root at which it ends: devices do not send that, and who
     /// finds a maker's authority compromised revokes just it.
     init(_ path: [AttestationCertificate]) {

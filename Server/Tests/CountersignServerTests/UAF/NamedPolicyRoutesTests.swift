@@ -21,7 +21,10 @@ struct NamedPolicyRoutesTests {
     private static func server() async throws -> ServerFixture {
         try await ServerFixture(rules: {
             var rules = RuleSet(metadata: try .builtIn())
-            for (name, models) in [("finger", [["C516#0003"]]), ("pin-and-finger", [["C516#0001"], ["C516#0003"]])] {
+            for (name, models) in [
+                ("finger", [["C516#0003"]]), ("pin-and-finger", [["C516#0001"], ["C516#0003"]]),
+                ("pin-and-device", [["C516#0001"], ["C516#0006"]]),
+            ] {
                 let criteria = try models.map { MatchCriteria(aaid: try $0.map { try AAID($0) }) }
                 try rules.policies.add(Policy(accepted: [criteria]), named: name, metadata: rules.metadata)
             }
@@ -110,6 +113,35 @@ struct NamedPolicyRoutesTests {
             let account = try await server.assembly.directory.account(username: "alice")
             let keys = try await server.database.credentials(accountID: account.id)
             #expect(message.policy.accepted[0].compactMap { $0.keyIDs?.first?.bytes } == keys.map(\.keyID))
+        }
+    }
+
+    @Test("A PIN and possession of the device, two keys of one policy, enrol and authenticate in one answer each")
+    func pinAndDevice() async throws {
+        let server = try await Self.server()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client, policy: "pin-and-device")
+            let account = try await server.assembly.directory.account(username: "alice")
+            let keys = try await server.database.credentials(accountID: account.id)
+            #expect(Set(keys.map(\.aaid)) == ["C516#0001", "C516#0006"] && Set(keys.map(\.deviceID)).count == 1)
+
+            let party = try await server.relyingParty()
+            let context: JSONObject = ["policy": .string("pin-and-device")]
+            let dispatched = try await client.send(
+                .post, "/token/dispatch/authentication",
+                [
+                    "dispatcher": .string("link-png-qr-code"),
+                    "getUafRequest": .object(["op": .string("Auth"), "context": .string(JSON.object(context).text)]),
+                ], headers: [.authorization: party.authorization])
+            try await phone.scan(try dispatched.object.requiredString("link"))
+            let session = try dispatched.object.requiredString("sessionId")
+            let status = try await client.send(
+                .post, "/status", ["sessionId": .string(session)], headers: [.authorization: party.authorization])
+            #expect(status.object["status"] == .string("succeeded"))
+            let models = try #require(try status.object.array("authenticators")).map(\.text)
+            #expect(models.count == 2 && models.joined().contains("C516#0006"))
+            let used = try await server.database.credentials(accountID: account.id)
+            #expect(used.allSatisfy { $0.lastUsedAt != nil }, "both have signed")
         }
     }
 

@@ -1,0 +1,157 @@
+import CeremonyEngine
+import CountersignTestKit
+import Foundation
+import SQLiteStore
+import Store
+import Testing
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+/// Two phones' answers to one request as one: the keys of one device, each in its assertion.
+private func together(_ first: SendUAFResponse, _ second: SendUAFResponse, _ operation: UAF.Operation) throws
+    -> SendUAFResponse
+{
+    var joined = first
+    if operation == .registration {
+        var message = try RegistrationResponse(parsing: first.uafResponse.utf8)
+        message.assertions += try RegistrationResponse(parsing: second.uafResponse.utf8).assertions
+        joined.uafResponse = String(decoding: message.serialized, as: UTF8.self)
+    } else {
+        var message = try AuthenticationResponse(parsing: first.uafResponse.utf8)
+        message.assertions += try AuthenticationResponse(parsing: second.uafResponse.utf8).assertions
+        joined.uafResponse = String(decoding: message.serialized, as: UTF8.self)
+    }
+    return joined
+}
+
+@Suite("What relying parties are told of an authentication (RFC 8176, uaf-sections §16)")
+struct AssuranceTests {
+    private static let aaid = "FFFF#A702"
+
+    /// Another maker's model that claims hardware for key and matcher: attested by certificates or by itself.
+    private static func statement(_ certificates: TestCertificates?) throws -> MetadataStatement {
+        let root = certificates.map { "\"\(Data($0.root).base64EncodedString())\"" } ?? ""
+        return try MetadataStatement(
+            parsing: Array(
+                """
+                {"aaid":"\(Self.aaid)","description":"Another maker's","authenticatorVersion":1,
+                "upv":[{"major":1,"minor":1}],"assertionScheme":"UAFV1TLV","authenticationAlgorithm":1,
+                "publicKeyAlgAndEncoding":256,"attestationTypes":[\(certificates == nil ? 15880 : 15879)],
+                "userVerificationDetails":[[{"userVerification":16}]],"keyProtection":6,"matcherProtection":2,
+                "attachmentHint":1,"isSecondFactorOnly":false,"tcDisplay":1,"tcDisplayContentType":"text/plain",
+                "attestationRootCertificates":[\(root)]}
+                """.utf8))
+    }
+
+    private static func server(_ statement: MetadataStatement) throws -> TestServer {
+        var metadata = try MetadataCatalog.builtIn()
+        metadata.add(statement)
+        var policies = PolicyCatalog()
+        try policies.add(
+            Policy(accepted: [[MatchCriteria(aaid: [statement.aaid])]]), named: "maker", metadata: metadata)
+        let (known, named) = (metadata, policies)
+        return try TestServer {
+            $0.metadata = known
+            $0.policies = named
+        }
+    }
+
+    /// Confirms a payment with the model's key and gives what the bank is told.
+    private static func confirm(_ server: TestServer, _ phone: TestPhone) async throws -> ConfirmedTransaction? {
+        let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        let activation = try await server.engine.createActivation(username: "alice", policy: "maker", by: "test")
+        let registration = try await server.engine.redeem(
+            token: try TestPhone.token(activation.link), operation: .registration)
+        let number = try await server.engine.answerRegistration(try phone.register(registration)).confirmation?.number
+        _ = try await server.engine.confirmActivation(id: activation.id, number: try #require(number), by: "test")
+        let transaction = Transaction(content: Array("Pay 5 EUR".utf8))
+        let dispatched = try await server.engine.dispatch(
+            DispatchRequest(
+                dispatcher: "png-qr-code", operation: .authentication,
+                context: [
+                    "subject": .string("bank|\(account.id)"), "policy": .string("maker"),
+                    "transaction": .array([.object(transaction.json)]),
+                ]),
+            client: server.bank)
+        let request = try await server.engine.redeem(
+            token: try #require(dispatched.token), operation: .authentication)
+        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(answer.response.statusCode == .ok)
+        return try await server.engine.status(
+            sessionID: try #require(dispatched.sessionID), clientID: server.bank.id
+        ).confirmation
+    }
+
+    @Test("Another maker's hardware counts as such when its certificates vouched for the key at the registration")
+    func attested() async throws {
+        let certificates = try TestCertificates(rsa: false, aaid: try AAID(Self.aaid), random: .system)
+        let server = try Self.server(try Self.statement(certificates))
+        let phone = try TestPhone(aaid: try AAID(Self.aaid), attestedBy: certificates)
+        let told = try await Self.confirm(server, phone)
+        #expect(told?.amr == ["face", "hwk", "mfa"])
+        #expect(told?.acr == "urn:countersign:acr:two-factor-hardware")
+    }
+
+    @Test("Attested by itself the same model is software, whatever its metadata claims")
+    func surrogate() async throws {
+        let server = try Self.server(try Self.statement(nil))
+        let told = try await Self.confirm(server, try TestPhone(aaid: try AAID(Self.aaid)))
+        #expect(told?.amr == ["face", "swk", "mfa"])
+        #expect(told?.acr == "urn:countersign:acr:two-factor")
+    }
+
+    @Test("Two keys in one response: a PIN and the device, registered together, sign a browser in together")
+    func pinAndDevice() async throws {
+        let server = try TestServer {
+            $0.factors = [[.pin, .devicePossession]]
+            $0.enrolmentFactors = [[.pin, .devicePossession]]
+        }
+        let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        let (pin, device) = (try TestPhone(), try TestPhone(factor: .devicePossession))
+        func redeem() async throws -> (request: ReturnUAFRequest, activation: Activation) {
+            let activation = try await server.engine.createActivation(username: "alice", by: "test")
+            return (
+                try await server.engine.redeem(
+                    token: try TestPhone.token(activation.link), operation: .registration), activation
+            )
+        }
+        // Neither alone is what was asked for.
+        for phone in [pin, device] {
+            let answer = try await server.engine.answerRegistration(try phone.register(try await redeem().request))
+            #expect(answer.statusCode == .unacceptableAuthenticator)
+        }
+        let (registration, activation) = try await redeem()
+        let answer = try await server.engine.answerRegistration(
+            try together(try pin.register(registration), try device.register(registration), .registration))
+        #expect(answer.statusCode == .accepted)
+        _ = try await server.engine.confirmActivation(
+            id: activation.id, number: try #require(answer.confirmation?.number), by: "test")
+        let keys = try await server.database.credentials(accountID: account.id)
+        #expect(Set(keys.map(\.aaid)) == ["C516#0001", "C516#0006"] && Set(keys.map(\.deviceID)).count == 1)
+
+        for (number, phone) in [pin, device].enumerated() {
+            let request = try await server.claimSignIn("alone \(number)")
+            let alone = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+            #expect(alone.response.statusCode == .unacceptableAuthenticator)
+        }
+        let request = try await server.claimSignIn()
+        let both = try await server.engine.answerAuthentication(
+            try together(
+                try pin.authenticate(request, counter: 2), try device.authenticate(request, counter: 2),
+                .authentication))
+        #expect(both.response.statusCode == .ok)
+        let outcome = try await server.engine.consumeSignIn(reference: "request", browser: server.browser)
+        #expect(outcome?.amr == ["pin", "swk", "mfa"] && outcome?.acr == "urn:countersign:acr:two-factor")
+        let advanced = try await server.database.credentials(accountID: account.id)
+        #expect(advanced.allSatisfy { $0.counter == 2 })
+
+        // A second phone's possession does not stand in for the first one's.
+        let stranger = try await server.claimSignIn("stranger")
+        let other = try await server.engine.answerAuthentication(
+            try together(
+                try pin.authenticate(stranger, counter: 3),
+                try TestPhone(factor: .devicePossession).authenticate(stranger, counter: 3), .authentication))
+        #expect(other.response.statusCode == .unknownKeyID)
+    }
+}
