@@ -101,8 +101,8 @@ public struct KeyDistribution: Sendable, Equatable {
         return KeySet(weight: weight, keys: keys)
     }
 
-    private static func check(_ json: JSONObject, _ known: Set<String>) throws(CeremonyError) {
-        guard json.members.allSatisfy({ known.contains($0.name) }) else {
+    private static func check(_ json: JSONObject, _ known: Set<ExactText>) throws(CeremonyError) {
+        guard json.members.allSatisfy({ known.contains(ExactText($0.name)) }) else {
             throw CeremonyError(.invalidRequest, "a member that is not known")
         }
     }

@@ -34,6 +34,7 @@ public struct AuthenticationAssurance: Hashable, Sendable {
             (signatures.contains(where: \.isKeyInHardware), "hwk"),
             (signatures.contains { !$0.isKeyInHardware }, "swk"), (isVerified, "mfa"),
         ]
+        // Methods are our own words, and none is told twice.
         var seen: Set<String> = []
         self.methods = (signatures.flatMap(\.methods) + keys.filter(\.0).map(\.1)).filter { seen.insert($0).inserted }
         self.level =
