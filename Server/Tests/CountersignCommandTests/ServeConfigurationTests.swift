@@ -50,7 +50,7 @@ struct ServeConfigurationTests {
             environment: ["COUNTERSIGN_BIND": "127.0.0.1:2", "COUNTERSIGN_DATA": "/environment"], file: file.path)
         #expect(configuration.bind.port == 3)
         #expect(configuration.dataFolder == "/environment")
-        #expect(configuration.facets == ["a", "b"])
+        #expect(configuration.facets == ["linux:program:countersign-phone", "a", "b"])
         #expect(configuration.issuer == "http://localhost:3")
     }
 
@@ -196,8 +196,20 @@ struct ServeConfigurationTests {
 
     @Test("without any app that may answer it starts, but says so")
     func emptyFacets() async throws {
-        #expect(try await self.load(["facets": " , "]).warnings.count == 1)
+        #expect(try await self.load(["facets": " , ", "noTerminalPhone": "true"]).warnings.count == 1)
+        #expect(try await self.load(["facets": " , "]).warnings.isEmpty)
         #expect(try await self.load().warnings.isEmpty)
+    }
+
+    @Test("apps that are named add to the terminal phone, each once; it is left out only where that is said")
+    func facets() async throws {
+        let phone = "linux:program:countersign-phone"
+        let named = try await self.load(["facets": "ios:bundle-id:a, \(phone),ios:bundle-id:a"])
+        #expect(named.facets == [phone, "ios:bundle-id:a"])
+        #expect(named.printed.contains("facets: \(phone),ios:bundle-id:a"))
+        let without = try await self.load(["facets": "ios:bundle-id:a,\(phone)", "noTerminalPhone": "true"])
+        #expect(without.facets == ["ios:bundle-id:a"] && without.warnings.isEmpty)
+        #expect(without.printed.contains("noTerminalPhone: true"))
     }
 
     @Test("the certificates that phones must see are read from files, the first one of each; a bad file names itself")

@@ -50,8 +50,12 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "Proxies whose forwarded headers count, as CIDR,CIDR.")
     var trustedProxies: String?
 
-    @Option(name: .long, help: "Apps that may answer (FIDO facet ids), separated by commas.")
+    @Option(
+        name: .long, help: "Apps that may answer beside the terminal phone (FIDO facet ids), separated by commas.")
     var facets: String?
+
+    @Flag(name: .long, help: "Take no answers of the terminal phone.")
+    var noTerminalPhone = false
 
     @Option(
         name: .long,
@@ -110,6 +114,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags["connections"] = self.connections
         flags["trustedProxies"] = self.trustedProxies
         flags["facets"] = self.facets
+        if self.noTerminalPhone { flags["noTerminalPhone"] = "true" }
         flags["metadata"] = self.metadata
         flags["policies"] = self.policies
         flags["channelBinding"] = self.channelBinding

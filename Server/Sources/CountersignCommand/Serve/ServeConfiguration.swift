@@ -41,7 +41,10 @@ struct ServeConfiguration: Sendable {
     /// How many connections the public listener may have; `nil` for what the process's limit leaves.
     var connections: Int?
     var trustedProxies: [String]
+    /// The apps that may answer: the terminal phone unless it is left out, and those that were named.
     var facets: [String]
+    /// Whether the terminal phone may not answer.
+    var noTerminalPhone: Bool
     /// A folder of metadata statements beside those of the program, and of what is revoked.
     var metadataFolder: String?
     /// A folder of policies that relying parties may name.
@@ -95,6 +98,7 @@ extension ServeConfiguration {
         let certificate = reader.string(forKey: "tlsCertificate")
         let scheme = certificate == nil ? "http" : "https"
         let dataFolder = reader.string(forKey: "data", default: DataFolder.defaultPath(environment))
+        let noTerminalPhone = try Self.flag(reader, "noTerminalPhone")
         var configuration = ServeConfiguration(
             dataFolder: Self.absolute(dataFolder),
             keyFile: Self.absolute(reader.string(forKey: "keyFile", default: DataFolder.defaultKeyPath(environment))),
@@ -103,7 +107,8 @@ extension ServeConfiguration {
             issuer: reader.string(forKey: "issuer", default: "\(scheme)://localhost:\(bind.port)"),
             connections: try Self.count(reader, "connections"),
             trustedProxies: Self.list(reader.string(forKey: "trustedProxies")),
-            facets: Self.list(reader.string(forKey: "facets", default: "linux:program:countersign-phone")),
+            facets: Self.facets(Self.list(reader.string(forKey: "facets")), withoutTerminalPhone: noTerminalPhone),
+            noTerminalPhone: noTerminalPhone,
             metadataFolder: reader.string(forKey: "metadata").map(Self.absolute),
             policiesFolder: reader.string(forKey: "policies").map(Self.absolute),
             channelBinding: Self.list(reader.string(forKey: "channelBinding")).map(Self.absolute),
@@ -203,10 +208,19 @@ extension ServeConfiguration {
         }
     }
 
+    /// The terminal phone, unless it is left out, and the apps that were named, each once.
+    private static func facets(_ named: [String], withoutTerminalPhone: Bool) -> [String] {
+        let phone = "linux:program:countersign-phone"
+        let others = named.filter { !$0.hasSameBytes(as: phone) }
+        return others.reduce(into: withoutTerminalPhone ? [] : [phone]) { facets, facet in
+            if !facets.containsBytes(of: facet) { facets.append(facet) }
+        }
+    }
+
     /// What is allowed, but is hardly meant.
     var warnings: [String] {
         guard self.facets.isEmpty else { return [] }
-        return ["No app may answer, not even the terminal phone: facets is empty."]
+        return ["No app may answer: facets names none, and noTerminalPhone leaves the terminal phone out."]
     }
 
     /// The merged configuration as YAML, with what could open something masked.
@@ -220,6 +234,7 @@ extension ServeConfiguration {
             lines.append("trustedProxies: \(self.trustedProxies.joined(separator: ","))")
         }
         lines.append("facets: \(self.facets.joined(separator: ","))")
+        if self.noTerminalPhone { lines.append("noTerminalPhone: true") }
         if let folder = self.metadataFolder { lines.append("metadata: \(folder)") }
         if let folder = self.policiesFolder { lines.append("policies: \(folder)") }
         if self.versions != "1.1" { lines.append("versions: \(self.versions)") }
