@@ -19,6 +19,8 @@ struct Budgets: Sendable {
     let openDispatches: Budget
     /// A client's dispatches to one person.
     let personDispatches: Budget
+    /// How often the operator is told of an app that is not listed.
+    let facetNotes = SourceBudget(burst: 1, perSecond: 1.0 / 60, sources: 1)
 
     init(_ limits: Limits) {
         let sources = limits.countedSources

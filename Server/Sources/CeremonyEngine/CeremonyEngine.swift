@@ -62,6 +62,10 @@ public struct CeremonyEngine: Sendable {
         /// Whether authenticators may be older than their metadata trusts.
         public var acceptsOutdatedAuthenticators = false
 
+        /// Called with the name of an app that ``trustedFacets`` does not have, one line of at most 128 characters that
+        /// somebody has sent; once a minute at most.
+        public var facetRefused: @Sendable (String) -> Void = { _ in }
+
         /// Each of the product's own authenticators that a person answers with, alone.
         public static let everyFactor: FactorMatrix = [[.pin], [.password], [.fingerprint], [.face], [.devicePasscode]]
 

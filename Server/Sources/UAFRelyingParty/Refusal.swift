@@ -10,8 +10,14 @@ public struct UAFRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     public let reason: String
     /// The key of the assertion that was refused, where one was read.
     public let credential: CredentialID?
+    /// The caller that was refused as such; `nil` where another rule refused. Whoever sent the response has chosen it.
+    public let facetID: FacetID?
 
-    init(_ statusCode: UAFStatusCode, _ step: VerificationStep, _ reason: String, credential: CredentialID? = nil) {
+    init(
+        _ statusCode: UAFStatusCode, _ step: VerificationStep, _ reason: String, credential: CredentialID? = nil,
+        facetID: FacetID? = nil
+    ) {
+        self.facetID = facetID
         self.statusCode = statusCode
         self.step = step
         self.reason = reason
@@ -20,7 +26,7 @@ public struct UAFRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The same refusal, with the key that it is about.
     func about(_ credential: CredentialID) -> UAFRefusal {
-        UAFRefusal(self.statusCode, self.step, self.reason, credential: credential)
+        UAFRefusal(self.statusCode, self.step, self.reason, credential: credential, facetID: self.facetID)
     }
 
     public var description: String { "UAFRefusal \(self.statusCode) at \(self.step): \(self.reason)" }

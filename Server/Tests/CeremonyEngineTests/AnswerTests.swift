@@ -1,6 +1,7 @@
 import CeremonyEngine
 import SQLiteStore
 import Store
+import Synchronization
 import Testing
 import UAF
 import _Primitives
@@ -26,6 +27,43 @@ struct AnswerTests {
         #expect(try await server.database.credentials(accountID: account.id).first?.counter == 1)
         let second = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
         #expect(second.response.statusCode == .invalidRequest, "one answer is all that a challenge gets")
+    }
+
+    @Test("An app that is not listed is named in log and trail, whoever found it; the log has one line a minute")
+    func refusedFacet() async throws {
+        let told = Mutex<[String]>([])
+        let server = try TestServer { $0.facetRefused = { facet in told.withLock { $0.append(facet) } } }
+        let (_, phone) = try await server.enrol()
+        func details() async throws -> [String?] {
+            try await server.database.auditEntries(after: 0, limit: 999).map(\.event)
+                .filter { $0.kind.rawValue == "failed" }.map(\.detail)
+        }
+        // The server's own rule, for a sign-in and for an enrolment.
+        _ = try await server.engine.answerAuthentication(
+            try phone.authenticate(try await server.claimSignIn("first"), counter: 2, fault: .otherFacet))
+        let activation = try await server.engine.createActivation(username: "alice", by: "test")
+        let enrolment = try await server.engine.redeem(
+            token: try TestPhone.token(activation.link), operation: .registration)
+        _ = try await server.engine.answerRegistration(try TestPhone().register(enrolment, fault: .otherFacet))
+        #expect(try await details() == ["1498 test:another", "1498 test:another"])
+        #expect(told.withLock { $0 } == ["test:another"], "once a minute at most")
+        // What an app says that has read the list itself is shown on one line, and only with the code for it.
+        for code in [7, 255] {
+            server.clock.advance(.seconds(60))
+            var report = try phone.giveUp(try await server.claimSignIn("gives up: \(code)"), clientErrorCode: code)
+            report.context?["facetId"] = .string("test:third\n" + String(repeating: "x", count: 200))
+            _ = try await server.engine.answerAuthentication(report)
+        }
+        let third = "test:third\u{FFFD}" + String(repeating: "x", count: 117) + "…"
+        #expect(try await details().suffix(2) == ["7 \(third)", "255"])
+        #expect(told.withLock { $0 } == ["test:another", third])
+        // A challenge of the app's own has no ceremony and leaves no row, and is in the log all the same.
+        server.clock.advance(.seconds(60))
+        let open = try await server.engine.authenticationRequest(username: nil, source: "a")
+        _ = try await server.engine.answerAuthentication(
+            try phone.authenticate(open, counter: 2, fault: .otherFacet))
+        #expect(told.withLock { $0 } == ["test:another", third, "test:another"])
+        #expect(try await details().count == 4)
     }
 
     @Test(

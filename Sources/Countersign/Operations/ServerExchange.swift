@@ -63,6 +63,8 @@ struct ServerExchange: Sendable {
     func reportFailure(_ message: [UInt8], code: ErrorCode, asmStatus: ASMStatusCode?, path: String) async {
         var context: JSONObject = ["clientErrorCode": .integer(Int64(code.rawValue))]
         context["asmStatusCode"] = asmStatus.map { .integer(Int64($0.rawValue)) }
+        // So that the server's operator reads which app is not listed: the message of a failure does not say.
+        if code == .untrustedFacetID { context["facetId"] = .string(self.core.configuration.facetId) }
         let final = context
         // A task of its own, because the operation's may be cancelled: the report goes out all the same, and the
         // operation ends only when it has. The transport's time limit bounds it.

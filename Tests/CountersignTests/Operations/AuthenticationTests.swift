@@ -5,6 +5,7 @@ import Foundation
 import Testing
 import UAF
 import UAFClient
+import _Primitives
 
 @Suite("Operations parity 22, 32, 36, 37, 39: authentication, out of band and in the app")
 struct AuthenticationTests {
@@ -447,6 +448,9 @@ struct ServerAnswerTests {
         let untrusted = try await world.server.authentication()
         #expect(await operationError { _ = try await world.phone.authenticate(untrusted) } == .fido(.untrustedFacetId))
         #expect(await world.server.clientErrorCodes == [4, 7])
+        // The server's operator is told which app it was, and of no app where something else was in the way.
+        let reports = await world.server.requests.compactMap { try? SendUAFResponse(parsing: $0.body).context }
+        #expect(try reports.suffix(2).map { try $0.string("facetId") } == [nil, "linux:program:test"])
         let fetched = await world.server.requests.filter { $0.method == "GET" }.map(\.url.absoluteString)
         #expect(fetched == ["https://id.example.com/uaf/1.1/facets"])
     }

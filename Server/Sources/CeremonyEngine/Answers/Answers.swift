@@ -1,3 +1,4 @@
+import Ceremony
 import Foundation
 import Store
 public import UAF
@@ -35,6 +36,8 @@ struct ClientContext: Sendable {
     let deviceSecret: String?
     /// What an enrolment is to take the place of.
     let replacement: ReplacementClaim?
+    /// What an app calls itself that has found that the list does not have it (``CeremonyEngine/shown(facet:)``).
+    let refusedFacet: String?
 
     /// Throws `badRequest` for members of the wrong type.
     init(_ object: JSONObject?, _ limits: Limits) throws {
@@ -45,6 +48,10 @@ struct ClientContext: Sendable {
             self.deviceName = try object.string("deviceName")
             self.asmStatusCode = try object.integer("asmStatusCode")
             self.clientErrorCode = try object.integer("clientErrorCode")
+            let facet = try object.string("facetId")
+            self.refusedFacet =
+                self.clientErrorCode == ErrorCode.untrustedFacetID.rawValue
+                ? facet.map(CeremonyEngine.shown(facet:)) : nil
         } catch {
             throw Answered(.badRequest)
         }
@@ -61,6 +68,8 @@ struct Answered: Error {
     let audit: AuditEvent.Kind
     /// A further message for the client, such as to delete keys that nobody knows.
     var newRequest: DeregistrationRequest?
+    /// The app that may not answer, where that was the reason (``CeremonyEngine/shown(facet:)``).
+    var refusedFacet: String?
 
     init(_ statusCode: UAFStatusCode, audit: AuditEvent.Kind = .failed) {
         self.statusCode = statusCode
@@ -69,6 +78,7 @@ struct Answered: Error {
 
     init(_ refusal: UAFRefusal) {
         self.init(refusal.statusCode, audit: refusal.step == .signCounter ? .counterWentBack : .failed)
+        self.refusedFacet = refusal.facetID.map { CeremonyEngine.shown(facet: $0.text) }
     }
 }
 
@@ -92,6 +102,15 @@ extension CeremonyEngine {
             try CeremonyError.throwShortage(shortage)
         }
         return answer
+    }
+
+    /// A facet that somebody has sent, as log and trail keep it: one line, of so many characters at most.
+    static func shown(facet: String) -> String { DisplayText.line(facet, maximumLength: 128) }
+
+    /// Tells the operator which app is not in the list, once a minute at most: whoever sends names has chosen them.
+    func note(refusedFacet: String?) {
+        guard let refusedFacet, self.budgets.facetNotes.spend("", at: self.time.now()) == nil else { return }
+        self.configuration.facetRefused(refusedFacet)
     }
 
     /// Refuses what would have keys looked up only to be refused: more of them than any alternative of a policy needs, and
@@ -127,7 +146,7 @@ extension CeremonyEngine {
     /// comes after another one changes nothing, and only reads.
     func end(
         _ id: String, _ event: CeremonyEvent, statusCode: UAFStatusCode?, audit: AuditEvent.Kind,
-        context: ClientContext?, at now: Timestamp
+        refusedFacet: String? = nil, context: ClientContext?, at now: Timestamp
     ) async throws {
         guard let current = try await self.store.ceremony(.id(id)), current.phase != .ended else { return }
         do {
@@ -136,12 +155,13 @@ extension CeremonyEngine {
                 record.uafStatusCode = statusCode.map { Int($0.rawValue) }
                 record.clientErrorCode = context?.clientErrorCode
                 record.asmStatusCode = context?.asmStatusCode
+                let code = statusCode.map { String($0.rawValue) } ?? context?.clientErrorCode.map(String.init)
                 var change = CeremonyChange()
                 if record.isUnclaimed { return change }
                 change.audit = [
                     AuditEvent(
                         audit, at: now, accountID: record.accountID, ceremonyID: id,
-                        detail: statusCode.map { String($0.rawValue) } ?? context?.clientErrorCode.map(String.init))
+                        detail: code.map { code in refusedFacet.map { "\(code) \($0)" } ?? code })
                 ]
                 return change
             }

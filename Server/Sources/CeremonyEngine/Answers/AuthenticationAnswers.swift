@@ -25,6 +25,7 @@ extension CeremonyEngine {
             do {
                 return try await self.judgeAuthentication(message, readsFirst: isPastBudget)
             } catch let answered as Answered {
+                self.note(refusedFacet: answered.refusedFacet)
                 return AuthenticationAnswer(response: ServerResponse(answered))
             }
         }
@@ -43,19 +44,22 @@ extension CeremonyEngine {
             throw Answered(error)
         }
         let (data, origin) = try self.openServerData(response.serverData, operation: .authentication, at: now)
+        if response.isClientFailure { self.note(refusedFacet: context.refusedFacet) }
         switch origin {
         case .ceremony(let id):
             if response.isClientFailure {
                 try await self.end(
                     id, context.isDenial ? .deny : .fail, statusCode: nil,
-                    audit: context.isDenial ? .denied : .failed, context: context, at: now)
+                    audit: context.isDenial ? .denied : .failed, refusedFacet: context.refusedFacet,
+                    context: context, at: now)
                 return AuthenticationAnswer(response: ServerResponse(.ok))
             }
             do {
                 return try await self.answerCeremony(id, response, data, at: now)
             } catch let answered as Answered {
                 try await self.end(
-                    id, .fail, statusCode: answered.statusCode, audit: answered.audit, context: context, at: now)
+                    id, .fail, statusCode: answered.statusCode, audit: answered.audit,
+                    refusedFacet: answered.refusedFacet, context: context, at: now)
                 throw answered
             }
         case .open(let policy):

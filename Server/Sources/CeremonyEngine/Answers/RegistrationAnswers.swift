@@ -16,6 +16,7 @@ extension CeremonyEngine {
             do {
                 return try await self.judgeRegistration(message)
             } catch let answered as Answered {
+                self.note(refusedFacet: answered.refusedFacet)
                 return ServerResponse(answered.statusCode)
             }
         }
@@ -30,19 +31,22 @@ extension CeremonyEngine {
                 parsing: message.uafResponse.utf8, reading: self.relyingParty.lenientReadings)
         } catch { throw Answered(error) }
         let (data, origin) = try self.openServerData(response.serverData, operation: .registration, at: now)
+        if response.isClientFailure { self.note(refusedFacet: context.refusedFacet) }
         switch origin {
         case .ceremony(let id):
             if response.isClientFailure {
                 try await self.end(
                     id, context.isDenial ? .deny : .fail, statusCode: nil,
-                    audit: context.isDenial ? .denied : .failed, context: context, at: now)
+                    audit: context.isDenial ? .denied : .failed, refusedFacet: context.refusedFacet,
+                    context: context, at: now)
                 return ServerResponse(.ok)
             }
             do {
                 return try await self.answerActivation(id, response, data, context, at: now)
             } catch let answered as Answered {
                 try await self.end(
-                    id, .fail, statusCode: answered.statusCode, audit: answered.audit, context: context, at: now)
+                    id, .fail, statusCode: answered.statusCode, audit: answered.audit,
+                    refusedFacet: answered.refusedFacet, context: context, at: now)
                 throw answered
             }
         case .open(let policy):

@@ -105,6 +105,7 @@ public struct ServerAssembly: Sendable {
             channelBinding: rules.channelBinding, limits: limits, lenientReadings: configuration.lenientReadings,
             knownExtensions: configuration.knownExtensions)
         engine.versions = configuration.versions
+        engine.facetRefused = Self.log(refusedFacet:)
         engine.acceptsLessPreferredAttestation = configuration.acceptsLessPreferredAttestation
         engine.acceptsOutdatedAuthenticators = configuration.acceptsOutdatedAuthenticators
         let ceremonies = try CeremonyEngine(
@@ -128,6 +129,13 @@ public struct ServerAssembly: Sendable {
             metadata: [
                 "client": "\(misfit.client)", "setting": "\(misfit.setting)", "advice": "\(misfit.advice)",
             ])
+    }
+
+    /// Tells the operator which app has tried to answer without being listed.
+    @Sendable private static func log(refusedFacet facet: String) {
+        Logger(label: "countersign").notice(
+            "An app that is not in the list of facets was refused",
+            metadata: ["facet": "\(facet)", "setting": "--facets"])
     }
 
     /// What everybody reaches: pages, OpenID, phones, back ends, and the admin API behind its tokens.

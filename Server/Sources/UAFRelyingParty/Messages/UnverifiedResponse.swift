@@ -161,7 +161,8 @@ extension RelyingPartyConfiguration {
             throw UAFRefusal(.unacceptableContent, .appID, "header and parameters differ")
         }
         guard self.trusts(params.facetID, for: params.appID) else {
-            throw UAFRefusal(.unacceptableContent, .facetID, "a facet that is not trusted")
+            throw UAFRefusal(
+                .unacceptableContent, .facetID, "a facet that is not trusted", facetID: params.facetID)
         }
         guard self.channelBinding.accepts(params.channelBinding) else {
             throw UAFRefusal(.channelBindingRefused, .channelBinding, "another channel, or none told")

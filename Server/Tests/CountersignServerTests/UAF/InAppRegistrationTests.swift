@@ -2,6 +2,7 @@ import CeremonyEngine
 import Countersign
 import CountersignServer
 import CountersignTestKit
+import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -53,6 +54,25 @@ struct InAppRegistrationTests {
                 try await phone.client.operations.authentication.username("alice")
                 .authenticatorSelector(phone.person).fingerprintUserVerifier(phone.person).execute()
             #expect(finger.account.username == "alice")
+        }
+    }
+
+    @Test("An app that is not listed learns of it at its start, with its own facet and the server's")
+    func checksServer() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            for (facet, finding) in [
+                ("ios:bundle-id:com.example.bank", ServerCheck.Finding.facetNotListed),
+                ("linux:program:countersign-phone", .trusted),
+            ] {
+                var configuration = Configuration(baseUrl: try #require(URL(string: "http://localhost:8080")))
+                configuration.facetId = facet
+                let phone = try await VirtualPhone(
+                    configuration: configuration, transport: RouterTransport(client: client), clock: server.clock)
+                let check = await phone.client.checkServer()
+                #expect(check.finding == finding && check.facetId == facet)
+                #expect(check.trustedFacets == ["linux:program:countersign-phone"])
+            }
         }
     }
 
