@@ -63,6 +63,21 @@ struct ListingTests {
         #expect(client.isDevelopmentStore)
     }
 
+    @Test("Facets: an app is trusted once the server lists it")
+    func facets() async throws {
+        for (facet, isTrusted) in [("linux:program:another", false), (self.phone.client.configuration.facetId, true)] {
+            let list = #"{"trustedFacets":[{"version":{"major":1,"minor":1},"ids":["\#(facet)"]}]}"#
+            await self.server.intercept { request in
+                guard request.url.path().hasSuffix("/facets") else { return nil }
+                return TransportResponse(
+                    status: 200, headers: [("Content-Type", "application/fido.trusted-apps+json")],
+                    body: Array(list.utf8))
+            }
+            #expect(await checkFacet(with: self.phone.client) == isTrusted)
+            await self.server.stopIntercepting()
+        }
+    }
+
     @Test("Confirm a transaction: every row of a payment is shown before it is signed")
     func payment() async throws {
         try await self.enrolled()
