@@ -184,7 +184,7 @@ struct BackupTests {
         let place = try await BackupPlace()
         try await place.live()
         let report = try place.restore(into: place.data)
-        #expect(report.comparison == .compared(counters: 1, auditEntries: 8))
+        #expect(report.comparison == .compared(counters: 1, auditEntries: 9))
         #expect(report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted() == BackupPlace.differences)
         #expect(report.changes.allSatisfy { $0.isKept == $0.kind.tookAway })
         #expect(Set(report.changes.map(\.kind)) == Set(RestoreReport.Change.Kind.allCases))
@@ -200,7 +200,7 @@ struct BackupTests {
         #expect(try await restored.client("gone") == nil)
         #expect(try await restored.client("changed")?.settings.mayDeregister == false)
         #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["second", "first"])
-        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 9))
+        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 10))
         #expect(
             try await restored.auditEntries(after: 0, limit: 99).last?.event.detail?.hasSuffix(" revocations-kept")
                 == true)
