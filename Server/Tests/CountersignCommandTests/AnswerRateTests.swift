@@ -15,7 +15,7 @@ struct AnswerRateTests {
     /// A connection whose socket takes as much as the test lets it.
     private final class Connection {
         let channel = EmbeddedChannel()
-        let connections = OpenConnections(limit: 9, share: 9, pauseOfReports: .seconds(60)) { _ in }
+        let connections = Listener.connections(9)
         private let unsent = Mutex(0)
 
         init() throws {

@@ -5,7 +5,9 @@ import _Primitives
 
 @testable import CountersignCommand
 
-@Suite("The listeners: a time for each request (RFC 9110, section 15.5.9), and a bound for connections")
+@Suite(
+    "The listeners: a time for each request (RFC 9110, section 15.5.9), and a bound for connections",
+    .timeLimit(.minutes(2)))
 struct BoundedChannelTests {
     private static var short: Limits {
         var limits = Limits()

@@ -31,20 +31,6 @@ final class RawConnection: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// A port at which nobody listens.
-    static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        let port = self.withLoopback(0) { address, size -> in_port_t? in
-            guard bind(descriptor, address, size.pointee) == 0, getsockname(descriptor, address, size) == 0 else {
-                return nil
-            }
-            return UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in.self).sin_port.bigEndian
-        }
-        guard let port else { throw Failure() }
-        return Int(port)
-    }
-
     private static func withLoopback<Value>(
         _ port: Int, _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Value
     ) -> Value {
@@ -161,20 +147,27 @@ enum Listener {
             return "slow"
         }
         // Not by HummingbirdTesting: it leaves out who counts connections.
-        let port = try RawConnection.freePort()
-        let (running, start) = AsyncStream.makeStream(of: Void.self)
+        let (running, start) = AsyncStream.makeStream(of: Int.self)
         let application = Application(
             router: router, server: .bounded(limits, connections: connections) { _ in source },
             configuration: .init(
-                address: .hostname("127.0.0.1", port: port), availableConnectionsDelegate: connections),
-            onServerRunning: { _ in start.yield() })
+                address: .hostname("127.0.0.1", port: 0), availableConnectionsDelegate: connections),
+            onServerRunning: { channel in
+                if let port = channel.localAddress?.port { start.yield(port) }
+            })
         let service = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [application], logger: application.logger))
         let result = await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await service.run() }
-            _ = await running.first { _ in true }
+            group.addTask {
+                try? await service.run()
+                // One that could not begin must not be waited for.
+                start.finish()
+            }
             let result: Result<Void, any Error>
-            do { result = .success(try await test(port, gate)) } catch { result = .failure(error) }
+            do {
+                guard let port = await running.first(where: { _ in true }) else { throw RawConnection.Failure() }
+                result = .success(try await test(port, gate))
+            } catch { result = .failure(error) }
             await service.triggerGracefulShutdown()
             await gate.open()
             await group.waitForAll()
@@ -191,6 +184,7 @@ enum Listener {
     }
 
     static func connections(_ limit: Int, share: Int? = nil) -> OpenConnections {
-        OpenConnections(limit: limit, share: share ?? limit, pauseOfReports: .seconds(60)) { _ in }
+        OpenConnections(limit: limit, share: share ?? limit, courtesy: .seconds(2), pauseOfReports: .seconds(60)) { _ in
+        }
     }
 }

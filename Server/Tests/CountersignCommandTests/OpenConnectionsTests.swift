@@ -12,20 +12,31 @@ struct OpenConnectionsTests {
         private let cuts = Mutex<[String]>([])
         private let told = Mutex<[OpenConnections.Report]>([])
         private let moment = Mutex(Timestamp(seconds: 1_800_000_000))
+        private let looks = Mutex<[@Sendable () -> Void]>([])
 
         /// The connections that were cut.
         var cut: [String] { self.cuts.withLock { $0 } }
         var reports: [OpenConnections.Report] { self.told.withLock { $0 } }
+        /// How often room was put off.
+        var putOff: Int { self.looks.withLock { $0.count } }
         func advance(_ span: Duration) { self.moment.withLock { $0 = $0 + span } }
+        /// Looks again, as was asked for.
+        func lookAgain() { for look in self.looks.withLock({ exchange(&$0, with: []) }) { look() } }
 
         func connections(_ limit: Int, share: Int? = nil) -> OpenConnections {
             OpenConnections(
-                limit: limit, share: share ?? limit, pauseOfReports: .seconds(60),
-                time: TimeSource { self.moment.withLock { $0 } }
+                limit: limit, share: share ?? limit, courtesy: .seconds(1), pauseOfReports: .seconds(60),
+                time: TimeSource { self.moment.withLock { $0 } },
+                later: { pause, look in
+                    #expect(pause > .zero && pause <= .seconds(1))
+                    self.looks.withLock { $0.append(look) }
+                }
             ) { report in self.told.withLock { $0.append(report) } }
         }
 
+        /// A second after whatever was last.
         func open(_ name: String, _ connections: OpenConnections, source: String? = nil) -> OpenConnections.Connection {
+            self.advance(.seconds(1))
             connections.connectionOpened()
             return connections.open(source: source) { self.cuts.withLock { $0.append(name) } }
         }
@@ -83,6 +94,7 @@ struct OpenConnectionsTests {
         Self.close(first, connections)
         connections.answer(second)
         _ = record.open("third", connections)
+        record.advance(.seconds(1))
         connections.wait(second)
         #expect(record.cut == ["first", "third"], "room is made again")
     }
@@ -112,6 +124,71 @@ struct OpenConnectionsTests {
         }
     }
 
+    @Test("While few wait, nobody is cut who has just begun to: those that do not read are known a little later")
+    func keepsWhoHasJustCome() {
+        let record = Record()
+        let connections = record.connections(4)
+        let peers = (1...3).map { record.open("peer \($0)", connections) }
+        for peer in peers { connections.answer(peer) }
+        let honest = record.open("honest", connections)
+        #expect(record.cut.isEmpty && record.putOff == 1)
+        // Its next request is on its way.
+        connections.answer(honest)
+        connections.wait(honest)
+        #expect(record.cut.isEmpty && record.putOff == 1, "one look at a time")
+        connections.stall(peers[0])
+        #expect(record.cut == ["peer 1"])
+        record.lookAgain()
+        #expect(record.cut == ["peer 1"], "there is room")
+        Self.close(peers[0], connections)
+        let late = record.open("late", connections)
+        connections.answer(late)
+        #expect(record.cut == ["peer 1", "honest"], "it has said nothing for a second")
+    }
+
+    @Test("Who has waited long enough is cut without anybody else's doing anything, and no sooner")
+    func looksAgain() {
+        let record = Record()
+        let connections = record.connections(4)
+        for number in 1...3 { connections.answer(record.open("\(number)", connections)) }
+        _ = record.open("silent", connections)
+        record.advance(.milliseconds(999))
+        record.lookAgain()
+        #expect(record.cut.isEmpty && record.putOff == 1)
+        record.advance(.milliseconds(1))
+        record.lookAgain()
+        #expect(record.cut == ["silent"] && record.putOff == 0)
+    }
+
+    @Test("Where many wait the oldest is cut at once: who is new must not wait for a flood that says nothing")
+    func floodOfSilence() {
+        let small = Record()
+        let two = small.connections(2)
+        two.answer(small.open("answered", two))
+        _ = small.open("new", two)
+        #expect(small.cut.isEmpty, "it is not the new one that goes")
+        let record = Record()
+        let connections = record.connections(4)
+        for number in 1...2 { connections.answer(record.open("\(number)", connections)) }
+        let silent = record.open("silent", connections)
+        record.advance(.seconds(-1))
+        _ = record.open("new", connections)
+        #expect(record.cut == ["silent"] && record.putOff == 0)
+        Self.close(silent, connections)
+    }
+
+    @Test("A clock that is set back keeps nobody")
+    func clockSetBack() {
+        let record = Record()
+        let connections = record.connections(4)
+        for number in 1...2 { connections.answer(record.open("\(number)", connections)) }
+        let old = record.open("old", connections)
+        record.advance(.seconds(-3600))
+        connections.answer(record.open("new", connections))
+        #expect(record.cut == ["old"])
+        Self.close(old, connections)
+    }
+
     @Test("A client that reads on is not one that stalls")
     func readsOn() {
         let record = Record()
@@ -127,7 +204,7 @@ struct OpenConnectionsTests {
     }
 
     @Test(
-        "Past its share a source loses its own, the one that stalls the most first, and nobody else's; proxies have none"
+        "Past its share a source loses its own, the one that has waited the longest first, and nobody else's; proxies have none"
     )
     func shares() {
         let record = Record()
@@ -145,7 +222,7 @@ struct OpenConnectionsTests {
             opened[name] = connection
         }
         #expect(record.cut.isEmpty)
-        for (count, expected) in ["waiting", "stalled", "channel"].enumerated() {
+        for (count, expected) in ["stalled", "waiting", "channel"].enumerated() {
             connections.answer(record.open("more", connections, source: "203.0.113.9"))
             #expect(record.cut.count == count + 1 && record.cut.last == expected)
             if let gone = opened[expected] { Self.close(gone, connections) }
@@ -158,6 +235,26 @@ struct OpenConnectionsTests {
         #expect(record.cut.count == 3)
         #expect(connections.metrics.contains("\ncountersign_connections_over_share_total 3\n"))
         #expect(connections.metrics.contains("\ncountersign_connections_share 4\n"))
+    }
+
+    @Test("A source that went past its share while all its connections were answered comes back to it afterwards")
+    func shareAfterwards() {
+        let record = Record()
+        let connections = record.connections(100, share: 2)
+        let opened = (1...6).map { number in
+            let connection = record.open("\(number)", connections, source: "203.0.113.9")
+            connections.answer(connection)
+            return connection
+        }
+        #expect(record.cut.isEmpty)
+        connections.wait(opened[0])
+        connections.holdChannel(opened[1])
+        connections.stall(opened[2])
+        connections.holdChannel(opened[3])
+        #expect(record.cut == ["1", "2", "3", "4"])
+        connections.wait(opened[4])
+        connections.wait(opened[5])
+        #expect(record.cut.count == 4, "these two are its share")
     }
 
     @Test("Places are given again, however many come and go")

@@ -1,3 +1,5 @@
+import _Primitives
+
 /// Who has which connection, and which one gives way first.
 ///
 /// Every request moves its connection twice, so that a move costs the same however many there are: connections stand in
@@ -19,8 +21,19 @@ struct ConnectionTable {
         case ending
     }
 
+    /// What a table with too many connections can do.
+    enum Room {
+        case cut(Cut)
+        /// Every connection is being answered or has just begun to wait: there may be one to cut after this time.
+        case later(Duration)
+        /// Every connection is being answered.
+        case none
+    }
+
     private struct Slot {
         var place = Place.waiting
+        /// Since when it waits for its client, in the first two places.
+        var since: Timestamp
         /// Index of its source.
         var source: Int
         var cut: Cut?
@@ -46,17 +59,19 @@ struct ConnectionTable {
     private var sourceLinks = Links()
     /// Those that were not cut.
     private(set) var live = 0
+    /// Those whose clients do not read.
+    var stalled: Int { self.queues.count(of: .stalled) }
 
     /// A new connection, which waits. Returns its slot.
-    mutating func add(source name: String?, cut: @escaping Cut) -> Int {
+    mutating func add(source name: String?, at now: Timestamp, cut: @escaping Cut) -> Int {
         let source = self.index(of: name)
         let slot = self.freeSlots.popLast() ?? self.slots.count
         if slot == self.slots.count {
-            self.slots.append(Slot(source: source, cut: cut))
+            self.slots.append(Slot(since: now, source: source, cut: cut))
             self.links.grow()
             self.sourceLinks.grow()
         } else {
-            self.slots[slot] = Slot(source: source, cut: cut)
+            self.slots[slot] = Slot(since: now, source: source, cut: cut)
         }
         self.sources[source].connections += 1
         self.sources[source].live += 1
@@ -75,10 +90,12 @@ struct ConnectionTable {
     }
 
     /// Moves a connection to the end of another place's queue. One that has been cut stays where it is.
-    mutating func move(_ slot: Int, to place: Place) {
+    /// `since` says from when on it waits for its client.
+    mutating func move(_ slot: Int, to place: Place, since: Timestamp? = nil) {
         guard self.slots[slot].place != .ending else { return }
         self.dequeue(slot)
         self.slots[slot].place = place
+        if let since { self.slots[slot].since = since }
         self.enqueue(slot)
     }
 
@@ -95,30 +112,45 @@ struct ConnectionTable {
         }
     }
 
-    /// How many connections the source of a connection has that were not cut.
-    func liveConnections(ofSourceOf slot: Int) -> Int { self.sources[self.slots[slot].source].live }
-
-    /// Takes out what gives way first among the connections of the same source, but never the connection itself.
-    mutating func takeMostStalled(ofSourceOf slot: Int) -> Cut? {
-        let queues = self.sources[self.slots[slot].source].queues
-        return self.take(queues.first(of: .waiting, but: slot, self.sourceLinks))
-            ?? self.take(queues.first(of: .stalled, but: slot, self.sourceLinks))
-            ?? self.take(queues.first(of: .channel, but: slot, self.sourceLinks))
+    /// Takes out what gives way first among the connections of the same source, but never `newcomer`, until the source has
+    /// no more than `share` or all the others are being answered. Named proxies have no share.
+    mutating func takePastShare(_ share: Int, ofSourceOf slot: Int, sparing newcomer: Int?) -> [Cut] {
+        let source = self.slots[slot].source
+        var cuts: [Cut] = []
+        while self.sources[source].name != nil, self.sources[source].live > share {
+            let queues = self.sources[source].queues
+            guard
+                let cut = self.take(self.longestWait(queues, but: newcomer, self.sourceLinks))
+                    ?? self.take(queues.first(of: .channel, but: newcomer, self.sourceLinks))
+            else { break }
+            cuts.append(cut)
+        }
+        return cuts
     }
 
-    /// Takes out what gives way first among all but `spared`; of the channels one of the source that has the most.
-    mutating func takeMostStalled(sparing spared: Int?) -> Cut? {
-        if let cut = self.take(self.queues.first(of: .waiting, but: spared, self.links))
-            ?? self.take(self.queues.first(of: .stalled, but: spared, self.links))
-        {
-            return cut
+    /// Takes out what gives way first among all but `newcomer`: what has waited the longest for its client; else a channel
+    /// of the source that has the most. As long as few wait, they are kept for `courtesy`.
+    mutating func makeRoom(sparing newcomer: Int?, courtesy: Duration, now: Timestamp) -> Room {
+        let longest = self.longestWait(self.queues, but: newcomer, self.links)
+        let waited = longest.map { now - self.slots[$0].since }
+        // Many that say nothing are a flood, and then who is new must not wait for them. A clock that was set back must not
+        // keep anybody here either.
+        let areMany = self.queues.count(of: .waiting) * 4 > self.live
+        if let waited, areMany || waited >= courtesy || waited < .zero, let cut = self.take(longest) {
+            return .cut(cut)
         }
         let largest = self.sources.indices.max {
             self.sources[$0].queues.count(of: .channel) < self.sources[$1].queues.count(of: .channel)
         }
-        return largest.flatMap {
-            self.take(self.sources[$0].queues.first(of: .channel, but: spared, self.sourceLinks))
-        }
+        let channel = largest.flatMap { self.sources[$0].queues.first(of: .channel, but: nil, self.sourceLinks) }
+        if let cut = self.take(channel) { return .cut(cut) }
+        return (waited ?? newcomer.map { _ in .zero }).map { .later(courtesy - $0) } ?? .none
+    }
+
+    /// The one of the first two places' that has waited the longest for its client.
+    private func longestWait(_ queues: Queues, but spared: Int?, _ links: Links) -> Int? {
+        let heads = [Place.waiting, .stalled].compactMap { queues.first(of: $0, but: spared, links) }
+        return heads.min { self.slots[$0].since < self.slots[$1].since }
     }
 
     private mutating func take(_ slot: Int?) -> Cut? {

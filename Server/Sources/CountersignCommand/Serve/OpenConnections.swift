@@ -8,14 +8,17 @@ import _Primitives
 /// nobody takes them all.
 ///
 /// Who is new comes in, and somebody else gives way: past a source's share one of its own, at the bound one of all. First
-/// goes the connection that has waited the longest for its client to send a whole request, then the one that has gone the
-/// longest without its client reading an answer that is there, then the oldest channel that waits for events (at the bound
-/// one of the source that has the most): its page asks again. A connection whose answer is being made is never cut. Where
-/// all are, no more are accepted until one ends; those who come wait in the system's queue.
+/// goes the connection that has waited the longest for its client, be it to send a whole request or to read an answer that
+/// is there; then the oldest channel that waits for events (at the bound one of the source that has the most): its page
+/// asks again. A connection whose answer is being made is never cut. At the bound, as long as no more than a quarter of all
+/// wait, none is cut either that has just begun to: its client's next request may be on its way, and clients that do not
+/// read are known as such only after that time. Where there is nobody else, no more are accepted until one ends or has
+/// waited long enough; those who come wait in the system's queue.
 final class OpenConnections: AvailableConnectionsDelegate {
     /// A connection's place, from ``open(source:cut:)`` to ``end(_:)``.
     struct Connection: Hashable, Sendable {
         fileprivate let slot: Int
+        fileprivate let source: String?
     }
 
     private struct State {
@@ -28,6 +31,8 @@ final class OpenConnections: AvailableConnectionsDelegate {
         var overShare = 0
         var late = 0
         var unread = 0
+        /// Room is to be made at a later time already.
+        var isLooking = false
         var reported: Timestamp?
         var shareReported: Timestamp?
     }
@@ -42,20 +47,31 @@ final class OpenConnections: AvailableConnectionsDelegate {
 
     let limit: Int
     let share: Int
+    private let courtesy: Duration
     private let time: TimeSource
+    private let later: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
     private let pauseOfReports: Duration
     private let report: @Sendable (Report) -> Void
     private let state = Mutex(State())
 
-    /// `limit` connections in all, and `share` of each source.
+    /// `limit` connections in all, and `share` of each source. `courtesy` is how long one that has begun to wait for its
+    /// client is kept at the bound where few wait; `later` does something after a time.
     init(
-        limit: Int, share: Int, pauseOfReports: Duration, time: TimeSource = .system,
+        limit: Int, share: Int, courtesy: Duration, pauseOfReports: Duration, time: TimeSource = .system,
+        later: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { pause, action in
+            Task {
+                try? await Task.sleep(for: pause)
+                action()
+            }
+        },
         report: @escaping @Sendable (Report) -> Void
     ) {
         self.limit = limit
         self.share = share
+        self.courtesy = courtesy
         self.pauseOfReports = pauseOfReports
         self.time = time
+        self.later = later
         self.report = report
     }
 
@@ -73,21 +89,9 @@ final class OpenConnections: AvailableConnectionsDelegate {
     /// has no share. `cut` closes it, from any thread.
     func open(source: String?, cut: @escaping @Sendable () -> Void) -> Connection {
         let now = self.time.now()
-        let (slot, displaced, isReported) = self.state.withLock { state in
-            let slot = state.table.add(source: source, cut: cut)
-            guard source != nil, state.table.liveConnections(ofSourceOf: slot) > self.share,
-                let displaced = state.table.takeMostStalled(ofSourceOf: slot)
-            else { return (slot, nil as ConnectionTable.Cut?, false) }
-            state.overShare += 1
-            let isReported = state.shareReported.map { now >= $0 + self.pauseOfReports } ?? true
-            if isReported { state.shareReported = now }
-            return (slot, displaced, isReported)
-        }
-        if isReported, let source { self.report(.share(source: source)) }
-        displaced?()
-        // Who is new has had no time to ask for anything.
-        self.makeRoom(sparing: slot)
-        return Connection(slot: slot)
+        let slot = self.state.withLock { $0.table.add(source: source, at: now, cut: cut) }
+        self.settle(Connection(slot: slot, source: source), at: now, sparing: slot) { _ in }
+        return Connection(slot: slot, source: source)
     }
 
     /// The connection has answered everything, and waits for a request again.
@@ -98,8 +102,10 @@ final class OpenConnections: AvailableConnectionsDelegate {
         self.state.withLock { $0.table.move(connection.slot, to: .answering) }
     }
 
-    /// The client does not read what is there of its answer.
-    func stall(_ connection: Connection) { self.change(connection, to: .stalled) }
+    /// The client has read nothing of what is there of its answer for as long as one that begins to wait is kept.
+    func stall(_ connection: Connection) {
+        self.change(connection, to: .stalled, for: self.courtesy)
+    }
 
     /// The answer is a channel that waits for events.
     func holdChannel(_ connection: Connection) { self.change(connection, to: .channel) }
@@ -113,29 +119,60 @@ final class OpenConnections: AvailableConnectionsDelegate {
     /// A connection is cut because too little of an answer was read.
     func countUnreadAnswer() { self.state.withLock { $0.unread += 1 } }
 
-    private func change(_ connection: Connection, to place: ConnectionTable.Place) {
-        let isFull = self.state.withLock { state in
-            state.table.move(connection.slot, to: place)
-            return state.table.live >= self.limit
+    private func change(_ connection: Connection, to place: ConnectionTable.Place, for span: Duration = .zero) {
+        let now = self.time.now()
+        self.settle(connection, at: now, sparing: nil) { table in
+            table.move(connection.slot, to: place, since: now - span)
         }
-        if isFull { self.makeRoom(sparing: nil) }
     }
 
-    private func makeRoom(sparing spared: Int?) {
+    /// Keeps the connection's source to its share and all to the bound, after something has changed: as long as they are
+    /// being answered, connections cannot give way.
+    private func settle(
+        _ connection: Connection, at now: Timestamp, sparing newcomer: Int?, _ change: (inout ConnectionTable) -> Void
+    ) {
+        let (cuts, isReported, isFull) = self.state.withLock { state in
+            change(&state.table)
+            let cuts = state.table.takePastShare(self.share, ofSourceOf: connection.slot, sparing: newcomer)
+            state.overShare += cuts.count
+            let isReported = !cuts.isEmpty && state.shareReported.map { now >= $0 + self.pauseOfReports } ?? true
+            if isReported { state.shareReported = now }
+            return (cuts, isReported, state.table.live >= self.limit)
+        }
+        if isReported, let source = connection.source { self.report(.share(source: source)) }
+        for cut in cuts { cut() }
+        if isFull { self.makeRoom(sparing: newcomer) }
+    }
+
+    private func makeRoom(sparing newcomer: Int?) {
         let now = self.time.now()
-        let (isReported, cut) = self.state.withLock { state -> (Bool, ConnectionTable.Cut?) in
-            guard state.table.live >= self.limit else { return (false, nil) }
-            let cut = state.table.takeMostStalled(sparing: spared)
-            if cut != nil { state.cut += 1 }
-            if let reported = state.reported, now < reported + self.pauseOfReports { return (false, cut) }
-            state.reported = now
-            return (true, cut)
+        let (isReported, cut, pause) = self.state.withLock { state -> (Bool, ConnectionTable.Cut?, Duration?) in
+            guard state.table.live >= self.limit else { return (false, nil, nil) }
+            let isReported = state.reported.map { now >= $0 + self.pauseOfReports } ?? true
+            if isReported { state.reported = now }
+            switch state.table.makeRoom(sparing: newcomer, courtesy: self.courtesy, now: now) {
+            case .cut(let cut):
+                state.cut += 1
+                return (isReported, cut, nil)
+            case .later(let pause) where !state.isLooking:
+                state.isLooking = true
+                return (isReported, nil, pause)
+            case .later, .none: return (isReported, nil, nil)
+            }
         }
         if isReported { self.report(.bound) }
         cut?()
+        guard let pause else { return }
+        self.later(pause) {
+            self.state.withLock { $0.isLooking = false }
+            self.makeRoom(sparing: nil)
+        }
     }
 
     // MARK: What the operator sees
+
+    /// Connections whose clients do not read what is there of an answer.
+    var stalled: Int { self.state.withLock { $0.table.stalled } }
 
     /// The numbers in the text format of Prometheus.
     var metrics: String {
@@ -146,6 +183,9 @@ final class OpenConnections: AvailableConnectionsDelegate {
             # HELP countersign_connections_open Open connections of the public listener.
             # TYPE countersign_connections_open gauge
             countersign_connections_open \(open)
+            # HELP countersign_connections_stalled Open connections whose clients do not read what is there of an answer.
+            # TYPE countersign_connections_stalled gauge
+            countersign_connections_stalled \(self.stalled)
             # HELP countersign_connections_limit So many can be open.
             # TYPE countersign_connections_limit gauge
             countersign_connections_limit \(self.limit)

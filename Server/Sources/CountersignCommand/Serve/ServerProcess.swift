@@ -67,7 +67,10 @@ struct ServerProcess {
 
     private static func connections(limit: Int, _ limits: Limits, _ logger: Logger) -> OpenConnections {
         let share = limits.connectionsPerSource
-        return OpenConnections(limit: limit, share: share, pauseOfReports: limits.pauseOfReports) { report in
+        // By then two looks have told who does not read.
+        return OpenConnections(
+            limit: limit, share: share, courtesy: limits.answerLook * 2, pauseOfReports: limits.pauseOfReports
+        ) { report in
             switch report {
             case .bound:
                 logger.error(
