@@ -9,7 +9,7 @@ import _Primitives
 /// What a QR code or a link tells a phone: a token, and where to redeem it.
 ///
 /// On the wire it is a JSON object of `nma_data`, `nma_data_content_type` and `nma_data_version`. A QR code carries the
-/// base64url of that JSON, or a link with it in its query. Reading is strict: other members beside those three, a
+/// base64url of that JSON, a link with it in its query, or a sign-in's short form (``compact``). Reading is strict: other members beside those three, a
 /// second version, a relative address or a token with white space are all refused.
 ///
 /// Two are equal when they say the same, wherever they were read.
@@ -30,7 +30,8 @@ public struct OutOfBandPayload: Hashable, Sendable {
             }
             let scheme = redeemUrl.scheme?.asciiLowercased
             guard scheme == "https" || scheme == "http", let host = redeemUrl.host(), !host.isEmpty,
-                redeemUrl.user() == nil, redeemUrl.password() == nil, redeemUrl.fragment() == nil,
+                (1...65_535).contains(redeemUrl.port ?? 443), redeemUrl.user() == nil, redeemUrl.password() == nil,
+                redeemUrl.fragment() == nil,
                 redeemUrl.absoluteString.utf8.count <= 2048
             else {
                 throw OutOfBandPayloadError(.malformedPayload, "redeem_url is not an absolute web address")
@@ -128,16 +129,25 @@ extension OutOfBandPayload {
         guard values.count == 1, let value = values[0].value else {
             throw OutOfBandPayloadError(.malformedPayload, "the link carries no payload, or several")
         }
-        try self.init(base64URLEncoded: value)
+        try self.init(withoutLink: value)
         self.isFromLink = true
     }
 
-    /// Reads what a QR code holds: a link, or the base64url text alone, which cannot have a colon.
+    /// Reads what a QR code holds: a link, which has a colon; or the short form or the base64url text alone, which have
+    /// none.
     ///
     /// Throws as ``init(json:)``.
     public init(scanned text: String) throws(OutOfBandPayloadError) {
         if text.utf8.contains(UInt8(ascii: ":")) {
             try self.init(link: text)
+        } else {
+            try self.init(withoutLink: text)
+        }
+    }
+
+    private init(withoutLink text: String) throws(OutOfBandPayloadError) {
+        if text.utf8.contains(CompactPayload.separator) {
+            try self.init(redeemData: CompactPayload.redeemData(text))
         } else {
             try self.init(base64URLEncoded: text)
         }

@@ -183,6 +183,13 @@ class Browser:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
         )
 
+    def touch(self, width, height):
+        """Becomes a device with a touch screen and no mouse."""
+        self.command("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=5)
+        self.command(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2, mobile=True
+        )
+
     def evaluate(self, source):
         """Evaluates an expression in the page.
 

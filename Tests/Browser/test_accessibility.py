@@ -7,7 +7,7 @@ import requests
 from browser import EXPIRY_SECONDS
 from programs import Server
 
-APPEARANCES = [(scheme, width) for scheme in ("light", "dark") for width in (360, 1280)]
+APPEARANCES = [(scheme, width) for scheme in ("light", "dark") for width in (320, 1280)]
 
 
 def examine_page(browser, name):

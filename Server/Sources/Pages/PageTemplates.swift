@@ -48,12 +48,12 @@ enum PageTemplates {
         </div>
         <ol class="steps">
         <li><span>Open the authenticator app on your phone.</span></li>
-        <li><span>Scan the code in the app. Your phone’s own camera does not open it.</span></li>
+        <li class="scan"><span>Scan the code in the app. Your phone’s own camera does not open it.</span></li>
         <li><span>Check that it names <bdi>{{clientName}}</bdi>, then confirm on the phone.</span></li>
         </ol>
         <div class="typed">
-        <h2>No camera?</h2>
-        <p class="small">Type this code into the app instead:</p>
+        <h2>No camera, or the app is on another phone?</h2>
+        <p class="small">Type this code into the app:</p>
         <p><code data-testid="typed-code">{{typedCode}}</code></p>
         </div>
         <div class="confirmed" id="confirmed">
@@ -103,15 +103,18 @@ enum PageTemplates {
         <div class="emblem {{tone}}">{{{emblem}}}</div>
         <h1 id="title">{{headline}}</h1>
         <p class="lead">{{explanation}}</p>
-        {{#link}}
-        <p class="actions"><a class="button" href="{{target}}">{{label}}</a></p>
-        {{/link}}
         {{#form}}
         <form class="actions" method="post" action="{{action}}">
         {{#fields}}<input type="hidden" name="{{name}}" value="{{value}}">{{/fields}}
         <button type="submit" data-testid="confirm">{{label}}</button>
         </form>
         {{/form}}
+        {{#link}}
+        <p class="actions"><a class="button{{#form}} quiet{{/form}}" href="{{target}}" data-testid="link">{{label}}</a></p>
+        {{/link}}
+        {{#note}}
+        <p class="small">{{.}}</p>
+        {{/note}}
         {{#reference}}
         <p class="reference small">If you ask for help, give this number: <code>{{.}}</code></p>
         {{/reference}}

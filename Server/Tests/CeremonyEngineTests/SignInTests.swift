@@ -53,7 +53,9 @@ struct SignInTests {
         for codes in [begun, renewed] {
             #expect(!codes.qrContent.utf8.contains(UInt8(ascii: ":")))
             #expect(!codes.qrContent.utf8.contains(UInt8(ascii: "/")))
-            let payload = try OutOfBandPayload(base64URLEncoded: codes.qrContent)
+            #expect(!codes.qrContent.utf8.contains(UInt8(ascii: ".")))
+            let payload = try OutOfBandPayload(scanned: codes.qrContent)
+            #expect(payload.compact == codes.qrContent)
             #expect(payload.redeemData.redeemUrl.absoluteString == "http://localhost:8080/token/redeem/authentication")
         }
     }

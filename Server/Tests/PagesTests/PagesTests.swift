@@ -102,7 +102,18 @@ struct PagesTests {
         #expect(page.html.contains("<input type=\"hidden\" name=\"client_id\" value=\"c1\">"))
         #expect(page.html.contains("Demo Bank asks to end your session"))
         #expect(page.contentSecurityPolicy.formTargets == ["https://bank.example.com"])
-        #expect(self.renderer.html(SignOutQuestionPage()).html.contains("You are about to end your session"))
+        #expect(page.html.contains("<a class=\"button quiet\" href=\"https://bank.example.com/\""))
+        #expect(page.html.contains(">Stay signed in</a>"))
+        let alone = self.renderer.html(SignOutQuestionPage()).html
+        #expect(alone.contains("You are about to end your session"))
+        #expect(alone.contains("To stay signed in, close this page.") && !alone.contains("data-testid=\"link\""))
+    }
+
+    @Test func pagesHaveOneApostrophe() throws {
+        for page in try self.every() {
+            let text = page.html.replacing(/<[^>]*>/, with: "")
+            #expect(!text.contains("'") && !text.contains("&#39;"), "\(text)")
+        }
     }
 
     @Test func whatThePageShowsIsEscaped() throws {

@@ -1,6 +1,9 @@
 import CZBar
+import Ceremony
+import Foundation
 import Pages
 import Testing
+import _Primitives
 
 /// Reads the QR codes of a grey picture with an independent reader.
 func decodedQRCodes(grey pixels: [UInt8], width: Int, height: Int) -> [String] {
@@ -107,6 +110,20 @@ struct QRCodeTests {
     @Test func textThatDoesNotFitIsRefused() {
         #expect(throws: QRCodeError(.tooLong, "")) { try QRCode(text: String(repeating: "x", count: 2332)) }
         #expect(throws: QRCodeError(.empty, "")) { try QRCode(text: "") }
+        #expect(throws: QRCodeError(.empty, "")) { try QRCode(text: "before\0after") }
+    }
+
+    @Test("A sign-in's code has at most 37 modules on each side for a host of up to 40 letters, and is read back")
+    func signInCode() throws {
+        let host = "authentication.lantern-street.example:84"
+        #expect(host.utf8.count == 40)
+        let address = try #require(URL(string: "https://\(host)/token/redeem/authentication"))
+        let token = Base64URL.encode([UInt8](repeating: 0xA5, count: 32))
+        let text = try #require(try OutOfBandPayload(redeemData: .init(token: token, redeemUrl: address)).compact)
+        let code = try QRCode(text: text)
+        #expect(code.width <= 37)
+        let drawn = try pixels(ofSVG: code.svg(label: "code"), scale: 3)
+        #expect(decodedQRCodes(grey: drawn.pixels, width: drawn.side, height: drawn.side) == [text])
     }
 
     @Test func pngFileIsReadBack() throws {

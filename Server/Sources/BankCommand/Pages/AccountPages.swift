@@ -1,5 +1,3 @@
-import Foundation
-
 /// The pages before and around a transfer.
 enum AccountPages {
     static func home(formToken: String) -> HTML {
@@ -61,7 +59,7 @@ enum AccountPages {
     ) -> HTML {
         let rows: [HTML] = account.movements.reversed().map { movement in
             """
-            <tr><td class="date">\(self.day(movement.date))</td><td>\(movement.text)</td>\
+            <tr><td class="date">\(DateText.day(movement.date))</td><td>\(movement.text)</td>\
             <td class="amount">\(movement.amount.text)</td></tr>
 
             """
@@ -73,7 +71,7 @@ enum AccountPages {
             <section class="card" aria-labelledby="everyday">
             <h2 id="everyday">Everyday account</h2>
             <p class="balance" data-testid="balance"><small>EUR</small> \(account.balance.text)</p>
-            <p class="muted number">\(account.iban)</p>
+            <p class="muted number">\(IBAN.grouped(account.iban))</p>
             <table><caption>Latest movements</caption>
             <thead><tr><th scope="col">Date</th><th scope="col">What</th><th scope="col" class="amount">EUR</th></tr></thead>
             <tbody>
@@ -112,9 +110,5 @@ enum AccountPages {
             <input type="text" id="\(name)" name="\(name)" value="\(value)" autocomplete="off"\(described)\(invalid)>
             \(note)</div>
             """
-    }
-
-    private static func day(_ date: Date) -> String {
-        date.formatted(Date.ISO8601FormatStyle().year().month().day())
     }
 }

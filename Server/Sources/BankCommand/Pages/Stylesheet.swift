@@ -59,6 +59,12 @@ enum Stylesheet {
         .balance { font: 600 clamp(2.2rem, 7vw, 3.2rem)/1.1 var(--serif); font-variant-numeric: tabular-nums; margin: 0; }
         .balance small { font: 500 1.05rem var(--sans); color: var(--muted); }
         .number { font-variant-numeric: tabular-nums; letter-spacing: .02em; }
+        @media (max-width: 24rem) {
+          main { padding-inline: .9rem; }
+          .card { padding: 1.1rem; }
+          td.date { white-space: normal; padding-right: .6rem; }
+          .top > div { padding-inline: .9rem; }
+        }
         table { width: 100%; border-collapse: collapse; margin-top: 1.4rem; font-size: 1rem; }
         caption { text-align: left; font: 600 1.1rem/1.3 var(--serif); padding-bottom: .4rem; }
         th, td { text-align: left; padding: .6rem 0; border-top: 1px solid var(--line); vertical-align: top; font-weight: 400; }
@@ -90,7 +96,10 @@ enum Stylesheet {
           @keyframes breathe { 50% { opacity: .35; } }
         }
         .seal { width: 4rem; height: 4rem; margin-bottom: 1rem; }
-        .outcome { max-width: 40rem; }
+        .outcome { max-width: 40rem; margin-inline: auto; text-align: center; }
+        .outcome p { margin-inline: auto; }
+        .outcome .order { text-align: start; }
+        .outcome .seal { display: block; margin-inline: auto; }
         .outcome.refused { border-color: var(--danger); background: var(--danger-paper); }
         .actions { display: flex; gap: .8rem; flex-wrap: wrap; align-items: center; }
         footer { max-width: 66rem; margin: 0 auto; padding: 0 1.25rem 2.5rem; color: var(--muted); font-size: .95rem; }

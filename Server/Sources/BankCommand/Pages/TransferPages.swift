@@ -22,7 +22,7 @@ struct TransferPages {
             <dl class="order">
             <div><dt>Amount</dt><dd class="sum">EUR \(order.amount.text)</dd></div>
             <div><dt>To</dt><dd>\(order.payee)</dd></div>
-            <div><dt>IBAN</dt><dd class="number">\(order.iban)</dd></div>
+            <div><dt>IBAN</dt><dd class="number">\(IBAN.grouped(order.iban))</dd></div>
             \(reference)
             </dl>
             """
@@ -69,7 +69,7 @@ struct TransferPages {
             <h1>Sent.</h1>
             <p>You confirmed this transfer on your phone, and the signed answer is about exactly this text.</p>
             \(self.order)
-            <p class="muted">Booked \(date.formatted(Date.ISO8601FormatStyle()))</p>
+            <p class="muted">Booked on \(DateText.moment(date))</p>
             <p><a class="button" href="/accounts">Back to the accounts</a></p>
             </section>
             """)

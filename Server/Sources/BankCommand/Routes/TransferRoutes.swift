@@ -120,7 +120,7 @@ extension Bank {
             case nil: return self.unknownTransfer
             }
         } catch {
-            return self.failure(error, title: "The transfer's state is not known", context: context)
+            return self.failure(error, title: "The transfer’s state is not known", context: context)
         }
     }
 

@@ -168,11 +168,13 @@ extension CeremonyEngine {
     }
 
     private func view(_ codes: DispatchCodes, expiresAt: Timestamp) throws -> SignInView {
-        SignInView(
+        let payload = try self.payload(token: codes.qrToken, kind: .authentication)
+        return SignInView(
             state: .waiting,
             codes: SignInCodes(
                 link: try self.link(token: codes.linkToken, kind: .authentication),
-                qrContent: try self.payload(token: codes.qrToken, kind: .authentication).base64URLEncoded,
+                // An issuer with a path has no short form.
+                qrContent: payload.compact ?? payload.base64URLEncoded,
                 typedCode: codes.typedCodeForDisplay, expiresAt: codes.expiresAt),
             expiresAt: expiresAt)
     }

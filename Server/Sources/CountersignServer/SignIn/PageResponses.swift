@@ -45,7 +45,7 @@ struct PageAnswers: Sendable {
         .page(
             self.pages.html(
                 ErrorPage(
-                    headline: "The service's request cannot be followed",
+                    headline: "The service’s request cannot be followed",
                     explanation: error.message ?? "Go back to the service and start again.", requestID: context.id)),
             status: .badRequest)
     }

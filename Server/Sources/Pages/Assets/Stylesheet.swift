@@ -106,8 +106,19 @@ extension PageAssets {
           font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; color: var(--ink);
         }
         .typed code { display: inline-block; margin-top: .35rem; font-size: 1.3rem; font-weight: 600; letter-spacing: .08em; }
-        .same-device .button { width: 100%; }
-        .same-device .small { display: none; }
+        .same-device .button {
+          min-height: 0; padding: 0; border: 0; background: none; color: var(--accent); text-decoration: underline;
+          font-weight: 500; font-size: .9rem; border-radius: 4px;
+        }
+        @media (pointer: coarse) {
+          .same-device .button {
+            width: 100%; min-height: 3rem; padding: .65rem 1.35rem; border: 1px solid transparent; font: inherit;
+            font-weight: 600; background: var(--accent); color: var(--on-accent); text-decoration: none; border-radius: 12px;
+          }
+          .same-device .small { display: none; }
+        }
+        /* A phone cannot scan its own screen. */
+        @media (pointer: coarse) and (max-width: 40rem) { .qr, .steps .scan { display: none; } }
         .outcome { display: grid; justify-items: center; text-align: center; gap: 1rem; padding: 1.5rem 0 .5rem; }
         .outcome .lead { margin-top: -.4rem; }
         .emblem { width: 5.5rem; height: 5.5rem; border-radius: 50%; display: grid; place-items: center; background: var(--calm-ground); color: var(--accent); }
@@ -127,11 +138,6 @@ extension PageAssets {
           .stage.waiting .typed { grid-area: typed; }
           .stage.waiting .same-device { grid-area: same; }
           .stage.waiting .code { grid-area: code; margin-top: -7.5rem; }
-          .stage.waiting .same-device .button {
-            width: auto; min-height: 0; padding: 0; border: 0; background: none; color: var(--accent); text-decoration: underline;
-            font-weight: 500; font-size: .9rem; border-radius: 4px;
-          }
-          .stage.waiting .same-device .small { display: inline; }
           .sign-in .intro { padding-inline-end: 23rem; }
           .sign-in.ended .intro { padding-inline-end: 0; }
           .sign-in.ended { max-width: 40rem; }
@@ -144,9 +150,12 @@ extension PageAssets {
         .outcome .actions { margin-top: .5rem; }
         .ended .intro { text-align: center; }
 
-        .message { max-width: 38rem; }
+        .message { max-width: 38rem; text-align: center; }
         .message > .notice { margin-top: 1.5rem; }
+        .message > .emblem, .message > .lead { margin-inline: auto; }
+        .message > .actions { justify-content: center; }
         .message h1 { margin-top: 1.25rem; }
+        .message .paper, .message .notice { text-align: start; }
         .reference { margin-top: 1.75rem; padding-top: 1rem; border-top: 1px solid var(--line); }
         .reference code { font-size: .85rem; overflow-wrap: anywhere; }
         .paper { margin-top: 1.75rem; display: grid; gap: 1.25rem; }

@@ -52,7 +52,7 @@ public struct SignOutQuestionPage: Sendable {
     public var clientName: String?
     /// What the form carries on, names and values.
     public var fields: [(name: String, value: String)]
-    /// The origin to which the browser goes back afterwards, for the policy of the page's form.
+    /// The origin to which the browser goes back, signed out or not: a registered one.
     public var returnOrigin: String?
 
     /// A question.
@@ -98,6 +98,7 @@ extension PageRenderer {
         var explanation = ""
         var link: Link?
         var form: Form?
+        var note: String?
         var reference: String?
         var testID: String?
     }
@@ -141,7 +142,10 @@ extension PageRenderer {
         let view = MessageView(
             emblem: PageAssets.keyEmblem, headline: "Sign out?",
             explanation: "\(asker) your session at \(self.serviceName) in this browser.",
-            form: MessageView.Form(action: "/oauth2/logout", label: "Sign out", fields: fields), testID: "sign-out")
+            // The address was registered by whoever runs the service, and was checked before anybody is asked.
+            link: page.returnOrigin.map { MessageView.Link(label: "Stay signed in", target: $0 + "/") },
+            form: MessageView.Form(action: "/oauth2/logout", label: "Sign out", fields: fields),
+            note: page.returnOrigin == nil ? "To stay signed in, close this page." : nil, testID: "sign-out")
         return self.render(
             view, template: "message", title: "Sign out", formTargets: page.returnOrigin.map { [$0] } ?? [])
     }

@@ -10,12 +10,14 @@ public struct QRCode: Sendable, Equatable {
     /// The quiet zone that the standard demands, in modules.
     static let quietZone = 4
 
-    /// The code of a text. Throws ``QRCodeError/Code/empty`` and ``QRCodeError/Code/tooLong`` (more than 2,331 bytes).
+    /// The code of a text; digits, capitals and a few signs take less room than other letters. Throws
+    /// ``QRCodeError/Code/empty``, which a text with a zero byte is, too, and ``QRCodeError/Code/tooLong`` (more than
+    /// 2,331 bytes).
     public init(text: String) throws(QRCodeError) {
-        let bytes = Array(text.utf8)
-        guard !bytes.isEmpty else { throw QRCodeError(.empty, "no text") }
-        guard let code = QRcode_encodeData(Int32(clamping: bytes.count), bytes, 0, QR_ECLEVEL_M) else {
-            throw QRCodeError(.tooLong, "\(bytes.count) bytes")
+        // The library reads up to a zero byte.
+        guard !text.isEmpty, !text.utf8.contains(0) else { throw QRCodeError(.empty, "no text") }
+        guard let code = QRcode_encodeString(text, 0, QR_ECLEVEL_M, QR_MODE_8, 1) else {
+            throw QRCodeError(.tooLong, "\(text.utf8.count) bytes")
         }
         defer { QRcode_free(code) }
         let width = Int(code.pointee.width)

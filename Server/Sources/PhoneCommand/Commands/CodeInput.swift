@@ -55,7 +55,7 @@ struct CodeInput: Equatable {
             guard let server else { throw Refusal.usage("A typed code needs --server, and which page it is from.") }
             return (nil, server)
         case .link(let text): payload = try OutOfBandPayload(link: text)
-        case .encoded(let text): payload = try OutOfBandPayload(base64URLEncoded: text)
+        case .encoded(let text): payload = try OutOfBandPayload(scanned: text)
         }
         guard let address = ServerAddress(payload.redeemData.redeemUrl) else {
             throw OutOfBandPayloadError(.malformedPayload, "no address")

@@ -65,6 +65,9 @@ struct TransferRoutesTests {
             for _ in 0..<2 {
                 let page = try await bank.get(path)
                 #expect(page.text.contains("data-testid=\"receipt\"") && page.text.contains("EUR 1,234.50"))
+                #expect(page.text.contains(">DE89 3704 0044 0532 0130 00</dd>"))
+                let booked = /Booked on <time datetime="[0-9TZ:-]+">\d{1,2} [A-Z][a-z]+ 20\d\d, \d\d:\d\d UTC<\/time>/
+                #expect(page.text.contains(booked))
             }
             #expect(try await bank.balance() == "4,557.95")
             // What the provider says later changes nothing.
