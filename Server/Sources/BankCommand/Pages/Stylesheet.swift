@@ -38,7 +38,7 @@ enum Stylesheet {
         p { margin: 0 0 1rem; max-width: 38rem; }
         .lead { font-size: 1.2rem; color: var(--muted); }
         .muted { color: var(--muted); }
-        .grid { display: grid; gap: 1.5rem; }
+        .grid { display: grid; gap: 1.5rem; grid-template-columns: minmax(0, 1fr); }
         @media (min-width: 52rem) {
           .grid { grid-template-columns: minmax(0, 1.15fr) minmax(0, 1fr); align-items: start; }
           .hero { padding-top: 2.5rem; gap: 3.5rem; }
@@ -59,18 +59,18 @@ enum Stylesheet {
         .balance { font: 600 clamp(2.2rem, 7vw, 3.2rem)/1.1 var(--serif); font-variant-numeric: tabular-nums; margin: 0; }
         .balance small { font: 500 1.05rem var(--sans); color: var(--muted); }
         .number { font-variant-numeric: tabular-nums; letter-spacing: .02em; }
-        @media (max-width: 24rem) {
-          main { padding-inline: .9rem; }
-          .card { padding: 1.1rem; }
-          td.date { white-space: normal; padding-right: .6rem; }
-          .top > div { padding-inline: .9rem; }
-        }
         table { width: 100%; border-collapse: collapse; margin-top: 1.4rem; font-size: 1rem; }
         caption { text-align: left; font: 600 1.1rem/1.3 var(--serif); padding-bottom: .4rem; }
         th, td { text-align: left; padding: .6rem 0; border-top: 1px solid var(--line); vertical-align: top; font-weight: 400; }
         thead th { color: var(--muted); font-size: .9rem; border-top: 0; }
         td.amount, th.amount { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; padding-left: 1rem; }
         td.date { color: var(--muted); white-space: nowrap; padding-right: 1rem; font-size: .95rem; }
+        td { overflow-wrap: anywhere; }
+        @media (max-width: 24rem) {
+          main, .top > div { padding-inline: .9rem; }
+          .card { padding: 1.1rem; }
+          td.date { white-space: normal; padding-right: .6rem; min-width: 4.2rem; }
+        }
         .field { margin-bottom: 1.1rem; }
         label { display: block; font-weight: 600; margin-bottom: .3rem; }
         input[type=text] { width: 100%; font: inherit; color: inherit; background: var(--paper); padding: .7rem .85rem;
