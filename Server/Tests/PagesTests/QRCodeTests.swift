@@ -134,6 +134,20 @@ struct QRCodeTests {
             decodedQRCodes(grey: picture.pixels, width: picture.width, height: picture.width) == [Self.link])
     }
 
+    /// What a dispatch makes for whoever asks: a bit a pixel keeps file and cost small.
+    @Test("A PNG file has a bit a pixel and is small", arguments: [1, 3, 8])
+    func pngFileIsSmall(scale: Int) throws {
+        let code = try QRCode(text: String(repeating: Self.link, count: 3).prefix(300).description)
+        let file = try code.png(scale: scale)
+        // Width, height, bit depth and colour type (palette) of the header chunk.
+        let side = (code.width + 8) * scale
+        let sides = [UInt8(0), 0, UInt8(side >> 8), UInt8(side & 255)]
+        #expect(Array(file[16..<26]) == sides + sides + [1, 3])
+        #expect(file.count < 4096, "\(file.count) bytes")
+        let picture = try greyPicture(ofPNG: file)
+        #expect(Set(picture.pixels) == [0, 255])
+    }
+
     @Test("A PNG file of an unusable scale is refused", arguments: [0, -1, 65])
     func scaleOutOfRangeIsRefused(scale: Int) throws {
         let code = try QRCode(text: "A")
