@@ -9,8 +9,6 @@ struct Budgets: Sendable {
     let codes: Budget
     /// Tokens and codes from a network that were worth nothing.
     let guesses: Budget
-    /// The same from everywhere.
-    let allGuesses: Budget
     /// Answers of a network that are refused.
     let refusals: Budget
     /// A client's dispatches to people whom it names.
@@ -31,9 +29,6 @@ struct Budgets: Sendable {
             "codesPerMinute", burst: limits.codeBurst, perMinute: limits.codesPerMinute, sources: sources)
         self.guesses = Budget(
             "guessesPerMinute", burst: limits.guessBurst, perMinute: limits.guessesPerMinute, sources: sources)
-        self.allGuesses = Budget(
-            "unreadGuessesPerMinute", burst: limits.unreadGuessBurst, perMinute: limits.unreadGuessesPerMinute,
-            sources: 1)
         self.refusals = Budget(
             "refusalsPerMinute", burst: limits.refusalBurst, perMinute: limits.refusalsPerMinute, sources: sources)
         self.dispatches = Budget(
@@ -47,7 +42,7 @@ struct Budgets: Sendable {
                 + "raise openDispatchesPerMinute.")
         self.personDispatches = Budget(
             "personDispatchesPerMinute", burst: limits.personDispatchBurst, perMinute: limits.personDispatchesPerMinute,
-            sources: limits.countedPersons,
+            sources: limits.countedPersons, clients: limits.oauth.clients,
             remedy:
                 "This client has dispatched to this subject too often. Wait until what it was sent is answered or over, "
                 + "or have the operator raise personDispatchesPerMinute.")
@@ -62,10 +57,10 @@ struct Budgets: Sendable {
             if let shortage = self.openDispatches.spend(client, of: client, at: now) { throw CeremonyError(shortage) }
             return
         }
-        let person = "\(client) \(Base64URL.encode(Sealing.digest(ofSecret: subject)))"
+        let person = Base64URL.encode(Sealing.digest(ofSecret: subject))
         if let shortage = self.personDispatches.spend(person, of: client, at: now) { throw CeremonyError(shortage) }
         if let shortage = self.dispatches.spend(client, of: client, at: now) {
-            self.personDispatches.refund(person)
+            self.personDispatches.refund(person, of: client)
             throw CeremonyError(shortage)
         }
     }

@@ -65,6 +65,9 @@ public struct CeremonyEngine: Sendable {
         /// Called with the name of an app that ``trustedFacets`` does not have, one line of at most 128 characters that
         /// somebody has sent; once a minute at most.
         public var facetRefused: @Sendable (String) -> Void = { _ in }
+        /// Called where the stored document of invented accounts is none, once for each such text: the standard one stands
+        /// in for it.
+        public var inventedAccountsRefused: @Sendable () -> Void = {}
 
         /// Each of the product's own authenticators that a person answers with, alone.
         public static let everyFactor: FactorMatrix = [[.pin], [.password], [.fingerprint], [.face], [.devicePasscode]]
@@ -155,12 +158,10 @@ extension SealingPurpose {
 
 extension AuditEvent.Kind {
     static let accountCreated = Self(rawValue: "account-created")
-    static let accountEmailChanged = Self(rawValue: "account-email-changed")
     static let accountLocked = Self(rawValue: "account-locked")
     static let accountUnlocked = Self(rawValue: "account-unlocked")
     static let accountDeleted = Self(rawValue: "account-deleted")
     static let deviceDeleted = Self(rawValue: "device-deleted")
-    static let deregistered = Self(rawValue: "deregistered")
     static let deviceAdded = Self(rawValue: "device-added")
     static let deviceReplaced = Self(rawValue: "device-replaced")
     static let authenticatorAdded = Self(rawValue: "authenticator-added")
@@ -178,7 +179,6 @@ extension AuditEvent.Kind {
     static let cancelled = Self(rawValue: "cancelled")
     static let expired = Self(rawValue: "expired")
     static let signedIn = Self(rawValue: "signed-in")
-    static let inventedAccountsSet = Self(rawValue: "invented-accounts-set")
     static let administratorLinkCreated = Self(rawValue: "administrator-link-created")
     static let administratorAdded = Self(rawValue: "administrator-added")
     static let administratorRevoked = Self(rawValue: "administrator-revoked")

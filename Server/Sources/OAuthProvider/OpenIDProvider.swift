@@ -50,7 +50,8 @@ public struct OpenIDProvider: Sendable {
     var issuer: String { self.configuration.issuer }
     var limits: Limits { self.configuration.limits }
 
-    /// Opens the provider. At the first start of a store it makes the signing key and the secret of the pairwise subjects.
+    /// Opens the provider. At the first start of a store it makes the signing key and the secret of the pairwise subjects;
+    /// at any other it makes the keys that clients have their ID tokens signed with and that are not there.
     ///
     /// - Parameters:
     ///   - outcomes: Where the results of ceremonies are taken from.
@@ -70,11 +71,20 @@ public struct OpenIDProvider: Sendable {
         let signIns = Budget(
             "signInsPerMinute", burst: limits.signInBurst, perMinute: limits.signInsPerMinute,
             sources: limits.countedSources)
-        return OpenIDProvider(
+        let provider = OpenIDProvider(
             configuration: configuration, store: store, outcomes: outcomes, people: people, keys: keys,
             signIns: signIns,
             notes: SourceBudget(burst: 1, perSecond: 1.0 / 60, sources: limits.oauth.clients), time: time,
             random: random)
+        // A restored store may have a client whose algorithm's key it lacks. Nothing is made or written where all are there.
+        for algorithm in Set(try await store.clients().map(\.settings.idTokenAlgorithm)) {
+            do { try await provider.provideSigningKey(algorithm, by: nil) } catch let error as StoreError
+                where error.code == .unavailable
+            {
+                // The disk is full. Everybody else's clients need none of it, and the token endpoint says what is missing.
+            }
+        }
+        return provider
     }
 
     /// Deletes what has ended: requests, grants and sessions. Says how many there were; call again while that is not zero.
@@ -90,14 +100,6 @@ public struct OpenIDProvider: Sendable {
 extension AuditEvent.Kind {
     /// A client was registered; the detail is its identifier.
     static let clientAdded = Self(rawValue: "client-added")
-    /// What a client's ID tokens are signed with has changed; the detail is its identifier and the algorithm.
-    static let clientAlgorithmChanged = Self(rawValue: "client-algorithm-changed")
-    /// What a client's codes are bound to has changed; the detail is its identifier and the setting.
-    static let clientPKCEChanged = Self(rawValue: "client-pkce-changed")
-    /// A client may have people's keys deleted from now on; the detail is its identifier.
-    static let clientMayDeregister = Self(rawValue: "client-may-deregister")
-    /// A client may no longer; the detail is its identifier.
-    static let clientMayNotDeregister = Self(rawValue: "client-may-not-deregister")
     /// A client was deleted; the detail is its identifier.
     static let clientDeleted = Self(rawValue: "client-deleted")
     /// A code was shown a second time, and what it gave was revoked; the actor is the client that showed it.

@@ -20,27 +20,34 @@ public struct Budget: Sendable {
     private let remedy: String
     private let sources: SourceBudget
     private let news: SourceBudget
+    private let isWithinClients: Bool
 
     /// The budget of at most `sources` sources, by the name of the setting that raises it: `burst` at once, and so many a
-    /// minute after that.
+    /// minute after that. Where its sources are clients', each of at most `clients` has so many.
     public init(
-        _ setting: String, burst: Int, perMinute: Int, sources: Int,
+        _ setting: String, burst: Int, perMinute: Int, sources: Int, clients: Int? = nil,
         remedy: String = "Too many requests from this address."
     ) {
         self.setting = setting
         self.remedy = remedy
-        self.sources = SourceBudget(burst: burst, perSecond: Double(perMinute) / 60, sources: sources)
-        self.news = SourceBudget(burst: 1, perSecond: 1.0 / 60, sources: sources)
+        self.sources = SourceBudget(
+            burst: burst, perSecond: Double(perMinute) / 60, sources: sources, groups: clients ?? 1)
+        self.isWithinClients = clients != nil
+        self.news = SourceBudget(burst: 1, perSecond: 1.0 / 60, sources: max(sources, clients ?? 0))
     }
 
     /// Spends one of a source's budget; where nothing is left, says so and spends nothing. The source is one of `client`'s.
     public func spend(_ source: String, of client: String? = nil, at now: Timestamp) -> Shortage? {
-        guard let seconds = self.sources.spend(source, at: now) else { return nil }
+        guard let seconds = self.sources.spend(source, of: self.group(client), at: now) else { return nil }
         return Shortage(
             setting: self.setting, clientID: client, retryAfterSeconds: seconds, remedy: self.remedy,
             isNews: self.news.spend(client ?? "", at: now) == nil)
     }
 
-    /// Gives one back (``SourceBudget/refund(_:)``).
-    public func refund(_ source: String) { self.sources.refund(source) }
+    /// Gives one back (``SourceBudget/refund(_:of:)``).
+    public func refund(_ source: String, of client: String? = nil) {
+        self.sources.refund(source, of: self.group(client))
+    }
+
+    private func group(_ client: String?) -> String { self.isWithinClients ? client ?? "" : "" }
 }

@@ -61,10 +61,6 @@ public struct Limits: Sendable, Equatable {
     public var guessBurst = 60
     /// Wrong ones that it can send each minute after that.
     public var guessesPerMinute = 60
-    /// Wrong ones from everywhere that the writer looks up at once; past it a reader does.
-    public var unreadGuessBurst = 600
-    /// Wrong ones from everywhere that it looks up each minute after that.
-    public var unreadGuessesPerMinute = 600
     /// Accounts that must have a kind of device before a proposal for invented accounts names it.
     public var proposalAccounts = 50
     /// How long codes that a page has replaced are told from codes that never were.
@@ -84,9 +80,9 @@ public struct Limits: Sendable, Equatable {
     public var personDispatchBurst = 30
     /// Dispatches that it can send to this person each minute after that.
     public var personDispatchesPerMinute = 10
-    /// Persons of clients that are counted one by one; the least recent is forgotten first. More than two clients can
-    /// name in the time in which a person's budget comes back, so that none makes a person be forgotten by its own doing.
-    public var countedPersons = 50_000
+    /// Persons of one client that are counted one by one; the least recent is forgotten first. More than a client can name
+    /// in the time in which a person's budget comes back, so that none makes a person be forgotten by its own doing.
+    public var countedPersons = 25_000
 
     // MARK: Enrolment over spent keys
 
@@ -99,6 +95,9 @@ public struct Limits: Sendable, Equatable {
 
     /// Keys that one deregistration can name.
     public var deregisteredKeys = 64
+    /// Bytes that the names of keys may take in the message that has a phone delete them: several hundred names, and what a
+    /// phone reads.
+    public var deregistrationBytes = 48 * 1024
     /// How long a phone that lost the answer to a dispatched deregistration can ask for it again.
     public var deregistrationRetention: Duration = .seconds(30 * 24 * 60 * 60)
 

@@ -5,20 +5,24 @@ public import _Primitives
 /// time.
 ///
 /// A budget of this process: a source that asks at two nodes gets two budgets. It holds so many sources at most; past
-/// that the one that asked least recently is forgotten, and starts anew.
+/// that the one that asked least recently is forgotten, and starts anew. Sources may be in groups, each of which has room
+/// for so many: none makes another's be forgotten.
 public final class SourceBudget: Sendable {
     private struct Bucket {
         var tokens: Double
         var at: Timestamp
     }
 
-    private let buckets = Mutex<[ExactText: Bucket]>([:])
+    private let groups = Mutex<[ExactText: [ExactText: Bucket]]>([:])
     private let burst: Double
     private let perSecond: Double
     private let sources: Int
+    private let groupBound: Int
 
-    /// A budget for each of at most `sources` sources: so many at once, and so many a second after that.
-    public init(burst: Int, perSecond: Double, sources: Int) {
+    /// A budget for each of at most `sources` sources of at most `groups` groups: so many at once, and so many a second after
+    /// that.
+    public init(burst: Int, perSecond: Double, sources: Int, groups: Int = 1) {
+        self.groupBound = groups
         self.burst = Double(burst)
         self.perSecond = perSecond
         self.sources = sources
@@ -26,29 +30,34 @@ public final class SourceBudget: Sendable {
 
     /// Spends one of the source's budget. Where nothing is left: after how many seconds there is one again, an hour at
     /// most, and nothing is spent.
-    public func spend(_ source: String, at now: Timestamp) -> Int? {
-        let source = ExactText(source)
-        let missing: Double = self.buckets.withLock { buckets in
-            if buckets[source] == nil, buckets.count >= self.sources { self.forget(&buckets, at: now) }
-            var bucket = buckets[source] ?? Bucket(tokens: self.burst, at: now)
-            bucket.tokens = self.level(bucket, at: now)
-            bucket.at = now
-            let missing = max(0, 1 - bucket.tokens)
-            if missing == 0 { bucket.tokens -= 1 }
-            buckets[source] = bucket
-            return missing
+    public func spend(_ source: String, of group: String = "", at now: Timestamp) -> Int? {
+        let (source, group) = (ExactText(source), ExactText(group))
+        let missing: Double = self.groups.withLock { groups in
+            if groups[group] == nil, groups.count >= self.groupBound { self.forgetGroup(&groups, at: now) }
+            return self.spend(source, &groups[group, default: [:]], at: now)
         }
         return missing == 0 ? nil : self.wait(for: missing)
     }
 
+    private func spend(_ source: ExactText, _ buckets: inout [ExactText: Bucket], at now: Timestamp) -> Double {
+        if buckets[source] == nil, buckets.count >= self.sources { self.forget(&buckets, at: now) }
+        var bucket = buckets[source] ?? Bucket(tokens: self.burst, at: now)
+        bucket.tokens = self.level(bucket, at: now)
+        bucket.at = now
+        let missing = max(0, 1 - bucket.tokens)
+        if missing == 0 { bucket.tokens -= 1 }
+        buckets[source] = bucket
+        return missing
+    }
+
     /// Gives back what was spent on something that turned out to cost nothing: an attempt is counted before it is judged,
     /// so that many at once do not all find the same rest, and given back where it was right.
-    public func refund(_ source: String) {
-        let source = ExactText(source)
-        self.buckets.withLock { buckets in
-            guard var bucket = buckets[source] else { return }
+    public func refund(_ source: String, of group: String = "") {
+        let (source, group) = (ExactText(source), ExactText(group))
+        self.groups.withLock { groups in
+            guard var bucket = groups[group]?[source] else { return }
             bucket.tokens = min(self.burst, bucket.tokens + 1)
-            buckets[source] = bucket
+            groups[group]?[source] = bucket
         }
     }
 
@@ -69,5 +78,14 @@ public final class SourceBudget: Sendable {
         for entry in buckets.sorted(by: { $0.value.at < $1.value.at }).prefix(self.sources / 2 + 1) {
             buckets[entry.key] = nil
         }
+    }
+
+    /// Makes room for a group: those all of whose buckets are full again go, and if there are none the one that asked least
+    /// recently.
+    private func forgetGroup(_ groups: inout [ExactText: [ExactText: Bucket]], at now: Timestamp) {
+        groups = groups.filter { $0.value.contains { self.level($0.value, at: now) < self.burst } }
+        guard groups.count >= self.groupBound else { return }
+        let times = groups.mapValues { buckets in buckets.values.map(\.at).max() ?? now }
+        if let oldest = times.min(by: { $0.value < $1.value }) { groups[oldest.key] = nil }
     }
 }

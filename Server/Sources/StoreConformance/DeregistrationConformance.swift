@@ -20,6 +20,14 @@ public enum DeregistrationConformance {
             id: id, accountID: "account-alice", kind: .authenticatorsRemoved, at: .start + .seconds(5), subject: "Bank")
     }
 
+    /// How many entries of the trail tell of keys that are gone, and how many notices alice's devices get of it.
+    private static func notes(_ store: Subject) async throws -> [Int] {
+        [
+            try await store.auditEntries(after: 0, limit: 99).count { $0.event == Self.event },
+            try await store.notices(accountID: "account-alice", limit: 9).count,
+        ]
+    }
+
     private static let selections: [ConformanceCheck<Subject>] = [
         ConformanceCheck("all keys of an account go with its devices and sessions, and nobody else's") { store in
             try await Self.twoPhones(store)
@@ -108,6 +116,7 @@ public enum DeregistrationConformance {
                     record.phase = .ended
                     record.outcome = .succeeded
                     change.deregistration = .all
+                    (change.deregistrationAudit, change.deregistrationNotice) = (Self.event, Self.notice("n"))
                     return change
                 }
                 let told = redeemed?.deregistered ?? []
@@ -121,7 +130,28 @@ public enum DeregistrationConformance {
                 let isThere = try await store.ceremony(.id("ceremony")) != nil
                 try expect(isThere == isKept, "kept until its own time")
             }
-        }
+            try expect(try await Self.notes(store) == [1, 1], "one entry and one notice")
+        },
+        ConformanceCheck("a ceremony that finds no keys to delete leaves neither entry nor notice") { store in
+            try await enrol(store, "bob")
+            try await store.createCeremony(
+                sampleCeremony(kind: .deregistration, account: "account-alice"), tokens: [sampleToken()], audit: nil)
+            let foreign = try await store.credentials(accountID: "account-bob").map {
+                CredentialSelection.Name(aaid: $0.aaid, keyID: $0.keyID)
+            }
+            let redeemed = try await store.redeem(tokenDigest: sampleToken().digest) { record, _ in
+                record.phase = .ended
+                record.outcome = .succeeded
+                var change = CeremonyChange()
+                change.deregistration = .keys(foreign)
+                (change.deregistrationAudit, change.deregistrationNotice) = (Self.event, Self.notice("n"))
+                return change
+            }
+            try expect(redeemed?.deregistered.isEmpty == true, "nothing is deleted")
+            try expect(try await Self.notes(store) == [0, 0], "nothing is said to have been")
+            let offered = try await store.ceremony(ofToken: sampleToken().digest)
+            try expect(offered?.ceremony == redeemed?.ceremony && offered?.deregistered.isEmpty == true, "nor read")
+        },
     ]
 
     private static let askers: [ConformanceCheck<Subject>] = [

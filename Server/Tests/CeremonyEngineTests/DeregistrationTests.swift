@@ -383,6 +383,34 @@ struct DeregistrationTests {
         #expect(try await server.database.credentials(accountID: bob.id).count == 1)
     }
 
+    @Test("out of band the message names every key that went, more than a request may name, up to what a phone reads")
+    func outOfBandAll() async throws {
+        let server = try TestServer {
+            $0.limits.deregisteredKeys = 1
+            $0.limits.deregistrationBytes = 300
+        }
+        let (account, first) = try await server.enrol()
+        var phones = [first]
+        for _ in 0..<2 { phones.append(try await server.addPhone(to: "alice")) }
+        func redeem() async throws -> ReturnUAFRequest {
+            let answer = try await self.dispatch(
+                ["subject": .string("bank|\(account.id)"), "mode": .string("username")], server)
+            return try await server.engine.redeem(token: try #require(answer.token), operation: .deregistration)
+        }
+        let request = try await redeem()
+        #expect(
+            try Set(Self.message(request).authenticators)
+                == Set(phones.map { DeregisterAuthenticator.key($0.aaid, $0.keyID) }))
+        #expect(try await server.database.credentials(accountID: account.id).isEmpty)
+        // Three names of 32 bytes fit into 300 bytes, and four do not: the oldest is left out.
+        phones = []
+        for _ in 0..<4 { phones.append(try await server.addPhone(to: "alice")) }
+        #expect(
+            try Set(Self.message(try await redeem()).authenticators)
+                == Set(phones.dropFirst().map { DeregisterAuthenticator.key($0.aaid, $0.keyID) }))
+        #expect(try await server.database.credentials(accountID: account.id).isEmpty)
+    }
+
     @Test("out of band an expired token deletes nothing")
     func outOfBandTooLate() async throws {
         let server = try TestServer()
@@ -410,6 +438,8 @@ struct DeregistrationTests {
         let request = try await server.engine.redeem(
             token: try #require(answer.token), operation: .deregistration)
         #expect(request.statusCode == .ok && request.uafRequest == nil, "nothing was deleted: no phone is to delete")
+        #expect(try await Self.trail(server).isEmpty, "and nothing is said to have been")
+        #expect(try await Self.notices(server, account).isEmpty)
         #expect(try await server.database.credentials(accountID: bob.id).count == 1)
         for subject in ["bank|never", "shop|\(account.id)"] {
             let answer = try await self.dispatch(["subject": .string(subject), "mode": .string("username")], server)

@@ -10,8 +10,9 @@ struct DispatchBudgetTests {
     private static let shop = DispatchingClient(id: "shop", name: "Shop", origin: nil, mayDeregister: true)
 
     /// A server whose budgets are small and come back slowly.
-    private func server() throws -> TestServer {
+    private func server(_ adjust: (inout CeremonyEngine.Configuration) -> Void = { _ in }) throws -> TestServer {
         try TestServer {
+            adjust(&$0)
             $0.limits.dispatchBurst = 4
             $0.limits.dispatchesPerMinute = 6
             $0.limits.openDispatchBurst = 2
@@ -72,6 +73,19 @@ struct DispatchBudgetTests {
                 result, result, "personDispatchesPerMinute 20", "userNotFound", "userNotFound",
                 "dispatchesPerMinute 10",
             ])
+    }
+
+    @Test("A client that names more persons than are counted forgets its own, and none of another client's")
+    func personsWithinTheClient() async throws {
+        let server = try self.server { $0.limits.countedPersons = 1 }
+        for _ in 0..<2 { #expect(try await self.dispatch("bank|nobody", on: server) == "userNotFound") }
+        for client in ["first", "second", "third"] {
+            let other = DispatchingClient(id: client, name: client, origin: nil)
+            for number in 0..<3 {
+                #expect(try await self.dispatch("\(client)|nobody \(number)", by: other, on: server) == "userNotFound")
+            }
+        }
+        #expect(try await self.dispatch("bank|nobody", on: server) == "personDispatchesPerMinute 20")
     }
 
     @Test("Who has used up dispatches without a subject still has those with one, and the other way round")

@@ -1,6 +1,7 @@
 import CeremonyEngine
 import SQLiteStore
 import Store
+import Synchronization
 import Testing
 import UAF
 import UAFRelyingParty
@@ -84,6 +85,24 @@ struct KeyDistributionTests {
         #expect(try await answers() == before)
         let kinds = try await server.database.auditEntries(after: 0, limit: 999).map(\.event.kind.rawValue)
         #expect(kinds.count { $0 == "invented-accounts-set" } == 3)
+    }
+
+    @Test("A stored document that is none is told to the operator, once, and does not tell names apart")
+    func spoiltDocument() async throws {
+        let told = Mutex(0)
+        let server = try TestServer { $0.inventedAccountsRefused = { told.withLock { $0 += 1 } } }
+        try await server.enrol()
+        let before = try await self.keys("nobody", server)
+        for (count, document) in ["none", #"{"devices":[],"sets":[]}"#].enumerated() {
+            try await server.database.setInventedAccounts(
+                document, audit: AuditEvent(.inventedAccountsSet, at: server.clock.now))
+            for _ in 0..<3 {
+                #expect(try await !self.keys("alice", server).isEmpty)
+                #expect(try await self.keys("nobody", server) == before)
+                #expect(try await server.engine.keyDistribution() == .standard)
+            }
+            #expect(told.withLock { $0 } == count + 1)
+        }
     }
 
     @Test("A name of any length is judged as a registered key's, and one that differs by a byte is not")

@@ -478,13 +478,12 @@ struct SettableLimitsTests {
         let clients = try SettableLimits.applied([
             "challengeBurst": 1, "challengesPerMinute": 2, "dispatchBurst": 3, "dispatchesPerMinute": 4,
             "openDispatchBurst": 5, "openDispatchesPerMinute": 6, "personDispatchBurst": 7,
-            "personDispatchesPerMinute": 8, "unreadGuessBurst": 9, "unreadGuessesPerMinute": 10,
+            "personDispatchesPerMinute": 8,
         ])
         #expect(clients.challengeBurst == 1 && clients.challengesPerMinute == 2)
         #expect(clients.dispatchBurst == 3 && clients.dispatchesPerMinute == 4)
         #expect(clients.openDispatchBurst == 5 && clients.openDispatchesPerMinute == 6)
         #expect(clients.personDispatchBurst == 7 && clients.personDispatchesPerMinute == 8)
-        #expect(clients.unreadGuessBurst == 9 && clients.unreadGuessesPerMinute == 10)
         #expect(throws: CommandFailure.self) { try SettableLimits.applied(["signInBurst": 1_000_001]) }
     }
 

@@ -84,7 +84,7 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.createCeremony(ceremony, tokens: tokens, audit: audit)
     }
 
-    func ceremony(ofToken digest: [UInt8]) async throws -> (ceremony: CeremonyRecord, token: DispatchTokenRecord)? {
+    func ceremony(ofToken digest: [UInt8]) async throws -> OfferedCeremony? {
         try await self.store.ceremony(ofToken: digest)
     }
 

@@ -192,14 +192,18 @@ public struct KeyDistribution: Sendable, Equatable {
 final class ReadDistribution: Sendable {
     private let last = Mutex<(text: [UInt8], distribution: KeyDistribution)?>(nil)
 
-    /// Throws `corrupt` for a document that is none.
-    func value(of text: String?) throws -> KeyDistribution {
+    /// The standard one for a text that is no document, after `refused` was told so, once: a name that somebody has is
+    /// answered whatever the document is, and by one that nobody has it must not show.
+    func value(of text: String?, refused: () -> Void) -> KeyDistribution {
         guard let text else { return .standard }
         let bytes = Array(text.utf8)
         if let last = self.last.withLock({ $0 }), last.text == bytes { return last.distribution }
-        guard case .object(let json)? = try? JSON(parsing: bytes),
-            let distribution = try? KeyDistribution(json: json)
-        else { throw StoreError(.corrupt, "the document of invented accounts is none") }
+        var distribution = KeyDistribution.standard
+        if case .object(let json)? = try? JSON(parsing: bytes), let read = try? KeyDistribution(json: json) {
+            distribution = read
+        } else {
+            refused()
+        }
         self.last.withLock { $0 = (bytes, distribution) }
         return distribution
     }
@@ -208,7 +212,11 @@ final class ReadDistribution: Sendable {
 extension CeremonyEngine {
     /// What invented accounts look like.
     public func keyDistribution() async throws -> KeyDistribution {
-        try self.distribution.value(of: try await self.store.inventedAccounts())
+        self.distribution(of: try await self.store.inventedAccounts())
+    }
+
+    func distribution(of document: String?) -> KeyDistribution {
+        self.distribution.value(of: document, refused: self.configuration.inventedAccountsRefused)
     }
 
     /// Sets what invented accounts look like from now on; `nil`: as they are where nothing is set. Throws `invalidRequest`

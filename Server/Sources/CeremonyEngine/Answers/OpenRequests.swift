@@ -53,7 +53,7 @@ extension CeremonyEngine {
             }
         }
         let invented = try self.inventedAccount(
-            username, for: policy, rules, try self.distribution.value(of: named.inventedAccounts))
+            username, for: policy, rules, self.distribution(of: named.inventedAccounts))
         return try request(invented.id, invented.keys)
     }
 

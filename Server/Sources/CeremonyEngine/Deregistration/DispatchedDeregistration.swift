@@ -42,25 +42,31 @@ extension CeremonyEngine {
         guard let context = try record.deregistrationContext(self.limits) else { return change }
         record.uafStatusCode = Int(UAFStatusCode.ok.rawValue)
         change.deregistration = context.selection
-        change.audit = [
-            AuditEvent(
-                .deregistered, at: now, accountID: record.accountID, ceremonyID: record.id, actor: record.clientID)
-        ]
-        if let accountID = record.accountID {
-            change.notices = [self.notice(accountID: accountID, deregisteredBy: record.detail.service ?? "", at: now)]
+        change.deregistrationAudit = AuditEvent(
+            .deregistered, at: now, accountID: record.accountID, ceremonyID: record.id, actor: record.clientID)
+        change.deregistrationNotice = record.accountID.map {
+            self.notice(accountID: $0, deregisteredBy: record.detail.service ?? "", at: now)
         }
         return change
     }
 }
 
 extension CeremonyEngine {
-    /// The message to a phone about keys that are gone; without one where there were none.
+    private static let bytesAroundName = #"{\"aaid\":\"\",\"keyID\":\"\"},"#.utf8.count
+
+    /// The message to a phone about keys that are gone: all of them, or the newest where that is more than a phone reads;
+    /// without a message where there were none.
     func deregistrationMessage(of keys: [CredentialSelection.Name]) throws -> ReturnUAFRequest {
-        let names = try keys.prefix(self.limits.deregisteredKeys).map { key in
+        var names: [DeregisterAuthenticator] = []
+        var room = self.limits.deregistrationBytes
+        for key in keys {
             guard let aaid = try? AAID(key.aaid), let keyID = try? KeyID(key.keyID) else {
                 throw StoreError(.corrupt, "a deleted key without a proper name")
             }
-            return DeregisterAuthenticator.key(aaid, keyID)
+            // Base64url, and the members around it, whose quotation marks take two bytes each: it is text within JSON.
+            room -= key.aaid.utf8.count + (key.keyID.count * 4 + 2) / 3 + Self.bytesAroundName
+            guard room >= 0 else { break }
+            names.append(.key(aaid, keyID))
         }
         guard !names.isEmpty else { return ReturnUAFRequest(statusCode: .ok, operation: .deregistration) }
         return try self.deregistrationMessage(naming: names)

@@ -6,29 +6,31 @@ import _Primitives
 extension CeremonyEngine {
     /// Exchanges a one-time token, or a typed code, for the UAF request behind it.
     ///
-    /// One write step. Of many who try, one gets the request. Throws `tokenUnknown` (also at the address of another
-    /// operation, which uses nothing up), `tokenAlreadyRedeemed`, `tokenExpired`. The token of a deregistration deletes
-    /// once, too; who shows it again is told what it deleted (decision 14).
+    /// One read and, where it can be redeemed, one write step. Of many who try, one gets the request. Throws `tokenUnknown`
+    /// (also at the address of another operation, which uses nothing up), `tokenAlreadyRedeemed`, `tokenExpired`. The token
+    /// of a deregistration deletes once, too; whoever shows it again is told what it deleted (decision 14).
     ///
-    /// `source` has a budget of tokens and codes that are worth nothing, and so has everybody together. Past either one
-    /// readers look it up, and only what can be redeemed reaches the writer; past the source's own, `tooManyRequests` is
-    /// thrown in the place of `tokenUnknown`. A right one is taken past any budget (threat model, Guessing). Without a
-    /// source nothing is counted.
+    /// Readers look a token or a code up, and only what can be redeemed reaches the writer (decision 17). `source` has a
+    /// budget of those that are worth nothing: past it `tooManyRequests` is thrown in the place of `tokenUnknown`. A right
+    /// one is taken past the budget. Without a source nothing is counted.
     public func redeem(token: String, operation: UAF.Operation, source: String? = nil) async throws
         -> ReturnUAFRequest
     {
         let now = self.time.now()
-        guard let source else {
-            return try await self.redeem(token: token, operation: operation, readsFirst: false, at: now)
-        }
         // Counted before it is judged, and given back where it was right.
-        let shortage = self.budgets.guesses.spend(source, at: now)
-        let shortageOfAll = self.budgets.allGuesses.spend("", at: now)
+        let shortage = source.flatMap { self.budgets.guesses.spend($0, at: now) }
         do {
-            let request = try await self.redeem(
-                token: token, operation: operation, readsFirst: shortage != nil || shortageOfAll != nil, at: now)
-            if shortage == nil { self.budgets.guesses.refund(source) }
-            if shortageOfAll == nil { self.budgets.allGuesses.refund("") }
+            let digest = DispatchCodes.digest(token, sealing: self.sealing, limits: self.limits)
+            guard let offered = try await self.store.ceremony(ofToken: digest) else {
+                throw CeremonyError(.tokenUnknown)
+            }
+            try Self.checkRedeemable(offered.ceremony, offered.token, operation, at: now)
+            // What is gone stays gone: a phone that lost the answer is told again what it was.
+            if offered.ceremony.isCarriedOutDeregistration {
+                return try self.deregistrationRequest(of: offered.ceremony, naming: offered.deregistered)
+            }
+            let request = try await self.redeem(digest, operation, at: now)
+            if let source, shortage == nil { self.budgets.guesses.refund(source) }
             return request
         } catch let error as CeremonyError where error.code == .tokenUnknown {
             try CeremonyError.throwShortage(shortage)
@@ -36,21 +38,14 @@ extension CeremonyEngine {
         }
     }
 
-    private func redeem(token: String, operation: UAF.Operation, readsFirst: Bool, at now: Timestamp) async throws
+    private func redeem(_ digest: [UInt8], _ operation: UAF.Operation, at now: Timestamp) async throws
         -> ReturnUAFRequest
     {
-        let digest = DispatchCodes.digest(token, sealing: self.sealing, limits: self.limits)
-        if readsFirst {
-            guard let (record, token) = try await self.store.ceremony(ofToken: digest) else {
-                throw CeremonyError(.tokenUnknown)
-            }
-            try Self.checkRedeemable(record, token, operation, at: now)
-        }
         let redeemed: RedeemedCeremony?
         do {
             redeemed = try await self.store.redeem(tokenDigest: digest) { record, token in
+                // Judged again: somebody else may have been quicker since it was read.
                 try Self.checkRedeemable(record, token, operation, at: now)
-                // What is gone stays gone: a phone that lost the answer is told again what it was.
                 if record.isCarriedOutDeregistration { return CeremonyChange() }
                 try self.handle(.redeem(token.channel), &record, at: now)
                 var change = try self.deregistration(&record, at: now)
@@ -91,13 +86,19 @@ extension CeremonyEngine {
         ]
     }
 
+    private func deregistrationRequest(of ceremony: CeremonyRecord, naming keys: [CredentialSelection.Name]) throws
+        -> ReturnUAFRequest
+    {
+        var message = try self.deregistrationMessage(of: keys)
+        message.requester = ceremony.requester
+        message.dispatchChannel = ceremony.channel?.wireName
+        return message
+    }
+
     private func request(for redeemed: RedeemedCeremony, at now: Timestamp) throws -> ReturnUAFRequest {
         let ceremony = redeemed.ceremony
         if ceremony.kind == .deregistration {
-            var message = try self.deregistrationMessage(of: redeemed.deregistered)
-            message.requester = ceremony.requester
-            message.dispatchChannel = ceremony.channel?.wireName
-            return message
+            return try self.deregistrationRequest(of: ceremony, naming: redeemed.deregistered)
         }
         let rules = self.rules.value
         let challenge = Challenge(random: self.random)

@@ -27,7 +27,6 @@ enum SettableLimits {
         "openDispatchesPerMinute": \.openDispatchesPerMinute, "personDispatchBurst": \.personDispatchBurst,
         "personDispatchesPerMinute": \.personDispatchesPerMinute, "refusalBurst": \.refusalBurst,
         "refusalsPerMinute": \.refusalsPerMinute, "signInBurst": \.signInBurst, "signInsPerMinute": \.signInsPerMinute,
-        "unreadGuessBurst": \.unreadGuessBurst, "unreadGuessesPerMinute": \.unreadGuessesPerMinute,
     ]
 
     /// The largest budget: past it there is none.

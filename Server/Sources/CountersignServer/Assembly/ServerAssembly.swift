@@ -106,6 +106,11 @@ public struct ServerAssembly: Sendable {
             knownExtensions: configuration.knownExtensions)
         engine.versions = configuration.versions
         engine.facetRefused = Self.log(refusedFacet:)
+        engine.inventedAccountsRefused = {
+            Logger(label: "countersign").error(
+                "The stored document of invented accounts cannot be read: the program's own stands in for it",
+                metadata: ["remedy": "countersign admin invented set"])
+        }
         engine.acceptsLessPreferredAttestation = configuration.acceptsLessPreferredAttestation
         engine.acceptsOutdatedAuthenticators = configuration.acceptsOutdatedAuthenticators
         let ceremonies = try CeremonyEngine(

@@ -150,10 +150,13 @@ extension Database {
         try self.cachedStatement(sql: "DELETE FROM oauth_session WHERE device = ?").execute(arguments: [id])
         try self.cachedStatement(
             sql: """
-                UPDATE ceremony SET phase = 4, outcome = 5, changed_at = ? WHERE account_id = ? AND device_id = ?
-                AND (phase < 4 OR (outcome = 1 AND reference IS NOT NULL AND is_consumed = 0))
+                UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ? WHERE account_id = ? AND device_id = ?
+                AND (\(CeremonyRecord.isOpen) OR (outcome = ? AND reference IS NOT NULL AND is_consumed = 0))
                 """
-        ).execute(arguments: [now.milliseconds, accountID, id])
+        ).execute(arguments: [
+            CeremonyRecord.Phase.ended.rawValue, CeremonyRecord.Outcome.cancelled.rawValue, now.milliseconds, accountID,
+            id, CeremonyRecord.Outcome.succeeded.rawValue,
+        ])
     }
 
     /// Whether a device may authenticate; where none is named, there is nothing against it.

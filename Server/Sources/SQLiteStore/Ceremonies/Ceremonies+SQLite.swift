@@ -26,10 +26,13 @@ extension SQLiteDatabase: CeremonyStore {
         }
     }
 
-    public func ceremony(ofToken digest: [UInt8]) async throws -> (
-        ceremony: CeremonyRecord, token: DispatchTokenRecord
-    )? {
-        try await self.read { [sealing] db in try db.ceremony(ofToken: digest, sealing) }
+    public func ceremony(ofToken digest: [UInt8]) async throws -> OfferedCeremony? {
+        try await self.read { [sealing] db in
+            guard let (ceremony, token) = try db.ceremony(ofToken: digest, sealing) else { return nil }
+            return OfferedCeremony(
+                ceremony: ceremony, token: token,
+                deregistered: ceremony.kind == .deregistration ? try db.deregistered(ceremonyID: ceremony.id) : [])
+        }
     }
 
     public func redeem(
@@ -114,7 +117,10 @@ extension SQLiteDatabase: CeremonyStore {
         try await self.read { db in
             try String.fetchAll(
                 db.cachedStatement(
-                    sql: "SELECT id FROM ceremony WHERE phase < 4 AND expires_at <= ? ORDER BY expires_at LIMIT ?"),
+                    sql: """
+                        SELECT id FROM ceremony WHERE \(CeremonyRecord.isOpen) AND expires_at <= ?
+                        ORDER BY expires_at LIMIT ?
+                        """),
                 arguments: [now.milliseconds, limit])
         }
     }
@@ -123,14 +129,20 @@ extension SQLiteDatabase: CeremonyStore {
         endedBefore: Timestamp, deregisteredBefore: Timestamp, now: Timestamp, limit: Int
     ) async throws -> Int {
         try await self.step { db in
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM ceremony WHERE id IN
-                    (SELECT id FROM ceremony WHERE phase = 4 AND changed_at < ?
-                    AND (kind != 4 OR outcome != 1 OR changed_at < ?) ORDER BY changed_at LIMIT ?)
-                    """
-            ).execute(arguments: [endedBefore.milliseconds, deregisteredBefore.milliseconds, limit])
-            let ceremonies = db.changesCount
+            // Each by an index of its own: what is kept for a month is not walked over every time.
+            var ceremonies = 0
+            for (condition, moment) in [
+                (CeremonyRecord.hasEnded, endedBefore),
+                (CeremonyRecord.isCarriedOutDeregistration, min(endedBefore, deregisteredBefore)),
+            ] {
+                try db.cachedStatement(
+                    sql: """
+                        DELETE FROM ceremony WHERE number IN
+                        (SELECT number FROM ceremony WHERE \(condition) AND changed_at < ? ORDER BY changed_at LIMIT ?)
+                        """
+                ).execute(arguments: [moment.milliseconds, limit])
+                ceremonies += db.changesCount
+            }
             try db.cachedStatement(
                 sql: """
                     DELETE FROM answered_challenge WHERE digest IN
@@ -175,6 +187,10 @@ extension Database {
             if let selection = change.deregistration, let accountID = ceremony.accountID {
                 let gone = try self.deregister(selection, accountID: accountID, at: now)
                 try self.note(deregistered: gone, ceremonyID: ceremony.id)
+                if !gone.isEmpty {
+                    if let event = change.deregistrationAudit { try self.appendAudit(event, sealing) }
+                    if let notice = change.deregistrationNotice { try self.insertNotice(notice, sealing) }
+                }
             }
             if let tokens = change.newTokens {
                 if let moment = change.tokensKeptSince {

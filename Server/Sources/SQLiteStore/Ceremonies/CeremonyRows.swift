@@ -47,43 +47,150 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// Two indexes for the sweep, which comes every few seconds, in the place of one.
+    static let staleCeremonies = Migration(name: "ended ceremonies by how long they are kept") { db, _ in
+        try db.execute(
+            sql: """
+                DROP INDEX ceremony_stale;
+                CREATE INDEX ceremony_stale ON ceremony (changed_at)
+                WHERE phase = 4 AND (kind <> 4 OR outcome IS NOT 1);
+                CREATE INDEX ceremony_deregistered ON ceremony (changed_at)
+                WHERE phase = 4 AND kind = 4 AND outcome = 1;
+                """)
+    }
+}
+
 extension SealingPurpose {
     static let ceremonyDetail = SealingPurpose("ceremony detail")
 }
 
+/// The columns of a ceremony by their names, in the order in which the statements of this file have them.
+enum CeremonyColumn: Int, CaseIterable {
+    case id, kind, phase, outcome, clientID, reference, browserDigest, accountID, channel, createdAt, expiresAt,
+        changedAt, continuationDigest, confirmationCode, deviceID, uafStatus, clientError, asmStatus, authenticators,
+        contentHash, isConsumed, detail, methods, assurance
+
+    var name: String {
+        switch self {
+        case .id: "id"
+        case .kind: "kind"
+        case .phase: "phase"
+        case .outcome: "outcome"
+        case .clientID: "client_id"
+        case .reference: "reference"
+        case .browserDigest: "browser_digest"
+        case .accountID: "account_id"
+        case .channel: "channel"
+        case .createdAt: "created_at"
+        case .expiresAt: "expires_at"
+        case .changedAt: "changed_at"
+        case .continuationDigest: "continuation_digest"
+        case .confirmationCode: "confirmation_code"
+        case .deviceID: "device_id"
+        case .uafStatus: "uaf_status"
+        case .clientError: "client_error"
+        case .asmStatus: "asm_status"
+        case .authenticators: "authenticators"
+        case .contentHash: "content_hash"
+        case .isConsumed: "is_consumed"
+        case .detail: "detail"
+        case .methods: "methods"
+        case .assurance: "assurance"
+        }
+    }
+
+    /// What a step may change.
+    static let changeable: [Self] = [
+        .phase, .outcome, .reference, .accountID, .channel, .expiresAt, .changedAt, .continuationDigest,
+        .confirmationCode, .deviceID, .uafStatus, .clientError, .asmStatus, .authenticators, .contentHash, .isConsumed,
+        .methods, .assurance,
+    ]
+
+    static let selection = Self.allCases.map { "ceremony.\($0.name)" }.joined(separator: ", ")
+    static let insertion = """
+        INSERT INTO ceremony (\(Self.allCases.map(\.name).joined(separator: ", ")))
+        VALUES (\(Self.allCases.map { _ in "?" }.joined(separator: ", ")))
+        """
+    static let change =
+        "UPDATE ceremony SET \(Self.changeable.map { "\($0.name) = ?" }.joined(separator: ", ")) WHERE id = ?"
+}
+
 extension CeremonyRecord {
-    static let columns = """
-        ceremony.id, kind, phase, outcome, client_id, reference, browser_digest, account_id, ceremony.channel,
-        created_at, ceremony.expires_at, changed_at, continuation_digest, confirmation_code, device_id, uaf_status,
-        client_error, asm_status, authenticators, content_hash, is_consumed, detail, methods, assurance
+    // Conditions on a row, by the enumerations. Their text is that of the indexes, or SQLite does not use them.
+
+    /// It has not ended.
+    static let isOpen = "phase < \(Phase.ended.rawValue)"
+    /// It has ended, and can go some minutes later.
+    static let hasEnded = """
+        phase = \(Phase.ended.rawValue) AND (kind <> \(Kind.deregistration.rawValue) \
+        OR outcome IS NOT \(Outcome.succeeded.rawValue))
+        """
+    /// It is a deregistration that was carried out, whose answer is kept for longer.
+    static let isCarriedOutDeregistration = """
+        phase = \(Phase.ended.rawValue) AND kind = \(Kind.deregistration.rawValue) \
+        AND outcome = \(Outcome.succeeded.rawValue)
         """
 
     init(_ row: Row, _ sealing: Sealing) throws {
-        let id = try row.text(0)
-        guard let kind = Kind(rawValue: try row.integer(1)), let phase = Phase(rawValue: try row.integer(2)) else {
-            throw StoreError(.corrupt, "a ceremony of an unknown kind or phase")
-        }
+        func index(_ column: CeremonyColumn) -> Int { column.rawValue }
+        let id = try row.text(index(.id))
+        guard let kind = Kind(rawValue: try row.integer(index(.kind))),
+            let phase = Phase(rawValue: try row.integer(index(.phase)))
+        else { throw StoreError(.corrupt, "a ceremony of an unknown kind or phase") }
         self.init(
-            id: id, kind: kind, clientID: try row.optionalText(4), reference: try row.optionalText(5),
-            browserDigest: try row.optionalBytes(6), accountID: try row.optionalText(7), createdAt: try row.moment(9),
-            expiresAt: try row.moment(10),
+            id: id, kind: kind, clientID: try row.optionalText(index(.clientID)),
+            reference: try row.optionalText(index(.reference)),
+            browserDigest: try row.optionalBytes(index(.browserDigest)),
+            accountID: try row.optionalText(index(.accountID)), createdAt: try row.moment(index(.createdAt)),
+            expiresAt: try row.moment(index(.expiresAt)),
             detail: try CeremonyDetail(
-                stored: try sealing.open(try row.bytes(21), purpose: .ceremonyDetail, row: id)))
+                stored: try sealing.open(try row.bytes(index(.detail)), purpose: .ceremonyDetail, row: id)))
         self.phase = phase
-        self.outcome = try row.optionalInteger(3).flatMap { Outcome(rawValue: $0) }
-        self.channel = try row.optionalInteger(8).flatMap { Channel(rawValue: $0) }
-        self.changedAt = try row.moment(11)
-        self.continuationDigest = try row.optionalBytes(12)
-        self.confirmationCode = try row.optionalBytes(13)
-        self.deviceID = try row.optionalText(14)
-        self.uafStatusCode = try row.optionalInteger(15)
-        self.clientErrorCode = try row.optionalInteger(16)
-        self.asmStatusCode = try row.optionalInteger(17)
-        self.authenticators = try row.text(18).split(separator: " ").map(String.init)
-        self.contentHash = try row.optionalBytes(19)
-        self.isConsumed = try row.integer(20, as: Int.self) == 1
-        self.methods = try row.text(22).split(separator: " ").map(String.init)
-        self.assurance = try row.text(23)
+        self.outcome = try row.optionalInteger(index(.outcome)).flatMap { Outcome(rawValue: $0) }
+        self.channel = try row.optionalInteger(index(.channel)).flatMap { Channel(rawValue: $0) }
+        self.changedAt = try row.moment(index(.changedAt))
+        self.continuationDigest = try row.optionalBytes(index(.continuationDigest))
+        self.confirmationCode = try row.optionalBytes(index(.confirmationCode))
+        self.deviceID = try row.optionalText(index(.deviceID))
+        self.uafStatusCode = try row.optionalInteger(index(.uafStatus))
+        self.clientErrorCode = try row.optionalInteger(index(.clientError))
+        self.asmStatusCode = try row.optionalInteger(index(.asmStatus))
+        self.authenticators = try row.text(index(.authenticators)).split(separator: " ").map(String.init)
+        self.contentHash = try row.optionalBytes(index(.contentHash))
+        self.isConsumed = try row.integer(index(.isConsumed), as: Int.self) == 1
+        self.methods = try row.text(index(.methods)).split(separator: " ").map(String.init)
+        self.assurance = try row.text(index(.assurance))
+    }
+
+    /// What is stored in a column; `detail` is sealed.
+    fileprivate func value(of column: CeremonyColumn, detail: [UInt8] = []) -> (any DatabaseValueConvertible)? {
+        switch column {
+        case .id: self.id
+        case .kind: self.kind.rawValue
+        case .phase: self.phase.rawValue
+        case .outcome: self.outcome?.rawValue
+        case .clientID: self.clientID
+        case .reference: self.reference
+        case .browserDigest: self.browserDigest?.blob
+        case .accountID: self.accountID
+        case .channel: self.channel?.rawValue
+        case .createdAt: self.createdAt.milliseconds
+        case .expiresAt: self.expiresAt.milliseconds
+        case .changedAt: self.changedAt.milliseconds
+        case .continuationDigest: self.continuationDigest?.blob
+        case .confirmationCode: self.confirmationCode?.blob
+        case .deviceID: self.deviceID
+        case .uafStatus: self.uafStatusCode
+        case .clientError: self.clientErrorCode
+        case .asmStatus: self.asmStatusCode
+        case .authenticators: self.authenticators.joined(separator: " ")
+        case .contentHash: self.contentHash?.blob
+        case .isConsumed: self.isConsumed
+        case .detail: detail.blob
+        case .methods: self.methods.joined(separator: " ")
+        case .assurance: self.assurance
+        }
     }
 }
 
@@ -119,39 +226,17 @@ extension CeremonyDetail {
 extension Database {
     func insert(_ ceremony: CeremonyRecord, _ sealing: Sealing) throws {
         let detail = try sealing.seal(ceremony.detail.stored, purpose: .ceremonyDetail, row: ceremony.id)
-        try self.cachedStatement(
-            sql: """
-                INSERT INTO ceremony VALUES
-                (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            ceremony.id, ceremony.kind.rawValue, ceremony.phase.rawValue, ceremony.outcome?.rawValue,
-            ceremony.clientID, ceremony.reference, ceremony.browserDigest?.blob, ceremony.accountID,
-            ceremony.channel?.rawValue, ceremony.createdAt.milliseconds, ceremony.expiresAt.milliseconds,
-            ceremony.changedAt.milliseconds, ceremony.continuationDigest?.blob, ceremony.confirmationCode?.blob,
-            ceremony.deviceID, ceremony.uafStatusCode, ceremony.clientErrorCode, ceremony.asmStatusCode,
-            ceremony.authenticators.joined(separator: " "), ceremony.contentHash?.blob, ceremony.isConsumed,
-            detail.blob, ceremony.methods.joined(separator: " "), ceremony.assurance,
-        ])
+        let values: [(any DatabaseValueConvertible)?] = CeremonyColumn.allCases.map {
+            ceremony.value(of: $0, detail: detail)
+        }
+        try self.cachedStatement(sql: CeremonyColumn.insertion).execute(arguments: StatementArguments(values))
     }
 
     /// Writes what a step may change of a ceremony.
     func update(_ ceremony: CeremonyRecord) throws {
-        try self.cachedStatement(
-            sql: """
-                UPDATE ceremony SET phase = ?, outcome = ?, reference = ?, account_id = ?, channel = ?, expires_at = ?,
-                changed_at = ?, continuation_digest = ?, confirmation_code = ?, device_id = ?, uaf_status = ?,
-                client_error = ?, asm_status = ?, authenticators = ?, content_hash = ?, is_consumed = ?,
-                methods = ?, assurance = ? WHERE id = ?
-                """
-        ).execute(arguments: [
-            ceremony.phase.rawValue, ceremony.outcome?.rawValue, ceremony.reference, ceremony.accountID,
-            ceremony.channel?.rawValue, ceremony.expiresAt.milliseconds, ceremony.changedAt.milliseconds,
-            ceremony.continuationDigest?.blob, ceremony.confirmationCode?.blob, ceremony.deviceID,
-            ceremony.uafStatusCode, ceremony.clientErrorCode, ceremony.asmStatusCode,
-            ceremony.authenticators.joined(separator: " "), ceremony.contentHash?.blob, ceremony.isConsumed,
-            ceremony.methods.joined(separator: " "), ceremony.assurance, ceremony.id,
-        ])
+        var values: [(any DatabaseValueConvertible)?] = CeremonyColumn.changeable.map { ceremony.value(of: $0) }
+        values.append(ceremony.id)
+        try self.cachedStatement(sql: CeremonyColumn.change).execute(arguments: StatementArguments(values))
     }
 
     func ceremony(_ key: CeremonyKey, _ sealing: Sealing) throws -> CeremonyRecord? {
@@ -163,7 +248,7 @@ extension Database {
         case .continuation(let digest): (column, value) = ("continuation_digest", digest.blob.databaseValue)
         }
         return try Row.fetchOne(
-            self.cachedStatement(sql: "SELECT \(CeremonyRecord.columns) FROM ceremony WHERE \(column) = ?"),
+            self.cachedStatement(sql: "SELECT \(CeremonyColumn.selection) FROM ceremony WHERE \(column) = ?"),
             arguments: [value]
         ).map { try CeremonyRecord($0, sealing) }
     }
@@ -173,16 +258,17 @@ extension Database {
         try Row.fetchOne(
             self.cachedStatement(
                 sql: """
-                    SELECT \(CeremonyRecord.columns), dispatch_token.channel, dispatch_token.expires_at
+                    SELECT \(CeremonyColumn.selection), dispatch_token.channel, dispatch_token.expires_at
                     FROM dispatch_token JOIN ceremony ON ceremony.id = ceremony_id WHERE digest = ?
                     """), arguments: [digest.blob]
         ).map { row in
-            guard let channel = CeremonyRecord.Channel(rawValue: try row.integer(24)) else {
+            let (channelIndex, expiryIndex) = (CeremonyColumn.allCases.count, CeremonyColumn.allCases.count + 1)
+            guard let channel = CeremonyRecord.Channel(rawValue: try row.integer(channelIndex)) else {
                 throw StoreError(.corrupt, "a token of an unknown channel")
             }
             return (
                 try CeremonyRecord(row, sealing),
-                DispatchTokenRecord(digest: digest, channel: channel, expiresAt: try row.moment(25))
+                DispatchTokenRecord(digest: digest, channel: channel, expiresAt: try row.moment(expiryIndex))
             )
         }
     }

@@ -38,6 +38,26 @@ public struct AuditEvent: Sendable, Equatable {
     }
 }
 
+extension AuditEvent.Kind {
+    // What a restore looks for in the trail: a difference that no entry tells of was made by somebody who could write the
+    // database, and not by the server.
+
+    /// An account has another e-mail address, or none, or another word on whether it is the person's.
+    public static let accountEmailChanged = Self(rawValue: "account-email-changed")
+    /// What invented accounts look like was set.
+    public static let inventedAccountsSet = Self(rawValue: "invented-accounts-set")
+    /// Keys of an account were deleted.
+    public static let deregistered = Self(rawValue: "deregistered")
+    /// What a client's ID tokens are signed with has changed; the detail is its identifier and the algorithm.
+    public static let clientAlgorithmChanged = Self(rawValue: "client-algorithm-changed")
+    /// What a client's codes are bound to has changed; the detail is its identifier and the setting.
+    public static let clientPKCEChanged = Self(rawValue: "client-pkce-changed")
+    /// A client may have people's keys deleted from now on; the detail is its identifier.
+    public static let clientMayDeregister = Self(rawValue: "client-may-deregister")
+    /// A client may no longer; the detail is its identifier.
+    public static let clientMayNotDeregister = Self(rawValue: "client-may-not-deregister")
+}
+
 /// An event at its place in the trail.
 public struct AuditEntry: Sendable, Equatable {
     /// From 1, without gaps.

@@ -45,6 +45,10 @@ public struct CeremonyChange: Sendable, Equatable {
     /// Keys of the ceremony's account to delete, as ``DeregistrationStore`` does. Which ones were there stays known for
     /// as long as the ceremony: ``RedeemedCeremony/deregistered``.
     public var deregistration: CredentialSelection?
+    /// What the trail keeps of the deletion, and the person's devices are told of it, where a key was deleted.
+    public var deregistrationAudit: AuditEvent?
+    /// See ``deregistrationAudit``.
+    public var deregistrationNotice: NoticeRecord?
     /// What becomes of the device that the ceremony made.
     public var deviceFate: DeviceFate = .keep
     /// What the trail keeps of each device that lost keys because its successor was activated; the store adds the
@@ -118,6 +122,25 @@ public struct RedeemedCeremony: Sendable, Equatable {
     }
 }
 
+/// A ceremony as a token finds it.
+public struct OfferedCeremony: Sendable, Equatable {
+    /// The ceremony.
+    public var ceremony: CeremonyRecord
+    /// The token.
+    public var token: DispatchTokenRecord
+    /// The keys that the redemption of a deregistration has deleted, the newest key first; none before.
+    public var deregistered: [CredentialSelection.Name]
+
+    /// Joins a ceremony with its token.
+    public init(
+        ceremony: CeremonyRecord, token: DispatchTokenRecord, deregistered: [CredentialSelection.Name] = []
+    ) {
+        self.ceremony = ceremony
+        self.token = token
+        self.deregistered = deregistered
+    }
+}
+
 /// Decides, on the row as it is at that moment, what becomes of it. Runs inside the step: it must be quick and pure.
 /// What it throws reaches the caller, and nothing is changed.
 public typealias CeremonyJudge = @Sendable (inout CeremonyRecord) throws -> CeremonyChange
@@ -132,9 +155,9 @@ public protocol CeremonyStore: Sendable {
     /// another browser: nobody takes over what somebody else has begun.
     func createCeremony(_ ceremony: CeremonyRecord, tokens: [DispatchTokenRecord], audit: AuditEvent?) async throws
 
-    /// The ceremony of a token as it is, and the token; `nil` where no ceremony has that token. A reader's work: nothing
-    /// waits for the writer.
-    func ceremony(ofToken digest: [UInt8]) async throws -> (ceremony: CeremonyRecord, token: DispatchTokenRecord)?
+    /// The ceremony of a token as it is, and the token, and the keys that its redemption has deleted; `nil` where no
+    /// ceremony has that token. A reader's work: nothing waits for the writer.
+    func ceremony(ofToken digest: [UInt8]) async throws -> OfferedCeremony?
 
     /// Finds the ceremony of a token, lets `judge` decide with the token at hand, and writes the row and the change.
     /// `nil` where no ceremony has that token.
