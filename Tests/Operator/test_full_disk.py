@@ -76,6 +76,24 @@ class FullDisk(operators.OperatorTest):
         self.succeed(self.disk, "admin", "account", "add", "bob")
         self.assertEqual(self.names(self.disk), ["alice", "bob"])
 
+    def test_a_check_without_room_names_the_folder_that_is_full(self):
+        server = self.server(self.folder)
+        server.start()
+        self.succeed(self.folder, "admin", "account", "add", "alice")
+        backup = self.folder / "one.backup"
+        self.succeed(self.folder, "db", "backup", backup)
+        # The copy is made, and there is no room for what a restore changes of it.
+        size = backup.stat().st_size
+        with open(self.disk / "rest", "wb") as rest:
+            rest.write(bytes(8 * 1024 * 1024 - size - 16 * 1024))
+        code, _, err = programs.run(
+            "countersign", "db", "restore", backup, "--check", "--data", self.folder / "data", "--key-file",
+            self.folder / "key", environment={"TMPDIR": str(self.disk)})
+        self.assertEqual(code, 1, err)
+        self.assertIn(str(self.disk), err)
+        self.assertNotIn(str(self.folder / "data"), err)
+        self.assertEqual([path.name for path in self.disk.iterdir()], ["rest"])
+
 
 if __name__ == "__main__":
     unittest.main()

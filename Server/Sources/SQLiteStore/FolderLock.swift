@@ -20,10 +20,12 @@ final class FolderLock: Sendable {
             throw StoreError(.unavailable, "cannot make the folder \(folder)")
         }
         let path = folder + "/lock"
-        self.descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        // A command that root runs comes before the server's first start: the server must be able to open the file, too.
+        let made = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        self.descriptor = made >= 0 ? made : open(path, O_RDWR | O_CLOEXEC)
         guard self.descriptor >= 0 else { throw StoreError(.unavailable, "cannot open \(path)") }
+        if made >= 0 { try Owner.give(made, ofFolder: folder) }
         guard flock(self.descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            _ = Foundation.close(self.descriptor)
             throw StoreError(.locked, "another process uses the data folder \(folder)")
         }
     }

@@ -85,6 +85,21 @@ struct DatabaseCommandTests {
         await self.expect(.failed, "no whole backup") { try await place.run("restore", place.backup, "--replace") }
     }
 
+    @Test("what root restores into another user's folder is that user's", .enabled(if: geteuid() == 0))
+    func owner() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        try await place.run("backup", place.backup)
+        let other = DataFolder(path: place.folder + "/other")
+        try FileManager.default.createDirectory(
+            atPath: other.path, withIntermediateDirectories: false, attributes: [.ownerAccountID: 65_533])
+        try await place.run("restore", place.backup, data: other.path)
+        for name in ["issuer", "lock", "countersign.sqlite"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(other.path)/\(name)")
+            #expect(attributes[.ownerAccountID] as? Int == 65_533, "\(name)")
+        }
+    }
+
     @Test("the report says what is void, what stays revoked and what is lost, to people and to scripts")
     func report() async throws {
         let place = try await Place()

@@ -9,8 +9,8 @@ import _Primitives
 
 @Suite("OpenID Connect Core 1.0, sections 3.1.3.6 and 3.1.3.7: what ID tokens are signed with")
 struct IDTokenAlgorithmTests {
-    /// The tokens of a sign-in at a client that was registered with these settings.
-    private func tokens(_ f: ProviderFixture, _ client: RegisteredClient) async throws -> (id: String, access: String) {
+    /// The code of a sign-in at a client that was registered with these settings.
+    private func code(_ f: ProviderFixture, _ client: RegisteredClient) async throws -> String {
         let request = try await f.provider.authorize(
             f.query(client: client), browser: f.browser, session: nil, source: "a")
         guard case .signIn(let id) = request else { throw OAuthError(.serverError, detail: "\(request)") }
@@ -19,7 +19,12 @@ struct IDTokenAlgorithmTests {
             case .signedIn(let address, _) = try await f.provider.complete(
                 request: id, browser: f.browser, session: nil)
         else { throw OAuthError(.serverError) }
-        let code = try #require(try ProviderFixture.parameter("code", of: address))
+        return try #require(try ProviderFixture.parameter("code", of: address))
+    }
+
+    /// Its tokens.
+    private func tokens(_ f: ProviderFixture, _ client: RegisteredClient) async throws -> (id: String, access: String) {
+        let code = try await self.code(f, client)
         let body = try #require(try await f.provider.token(header: f.basic(client), body: f.form(code)).body)
         return (try body.requiredString("id_token"), try body.requiredString("access_token"))
     }
@@ -109,6 +114,36 @@ struct IDTokenAlgorithmTests {
             let shop = try await other.registerClient(name: "Shop", redirectURIs: [ProviderFixture.address])
             #expect(try self.keys(f.provider).count == 1)
             #expect(try f.claims(try await self.tokens(f, shop).id, type: "JWT").audience == [shop.client.id])
+        }
+    }
+
+    /// As a restore may leave it: a client of an algorithm that the store has no key of.
+    @Test(
+        "a key that a client needs and that is missing is no fault of the client's, spends no code, and a start makes it"
+    )
+    func missingKey() async throws {
+        try await ProviderFixture.run { f in
+            _ = try await f.store.changeClient(f.bank.client.id) { settings in
+                settings.idTokenAlgorithm = .edDSA
+                return []
+            }
+            let shop = f.bank
+            let code = try await self.code(f, shop)
+            await #expect(throws: StoreError(.corrupt, "")) {
+                try await f.provider.token(header: f.basic(shop), body: f.form(code))
+            }
+            let started = try await OpenIDProvider.open(
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,
+                people: f.people, time: f.clock.source)
+            #expect(try Set(self.keys(started).map(\.algorithm)) == ["ES256", "EdDSA"])
+            let body = try #require(try await f.provider.token(header: f.basic(shop), body: f.form(code)).body)
+            #expect(try UnverifiedJWS(compact: body.requiredString("id_token")).header.algorithm == "EdDSA")
+            // Nothing is made, or written, where nothing is missing.
+            let entries = try await f.store.auditEntries(after: 0, limit: 100)
+            _ = try await OpenIDProvider.open(
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,
+                people: f.people, time: f.clock.source)
+            #expect(try await f.store.auditEntries(after: 0, limit: 100) == entries)
         }
     }
 

@@ -3,8 +3,15 @@ import GRDB
 import JOSE
 import SQLiteStore
 import Store
+import Synchronization
 import Testing
 import _Primitives
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 @Suite("Backup and restore (decision 21): one file, the past voided, revocations kept or named")
 struct BackupTests {
@@ -71,6 +78,65 @@ struct BackupTests {
                 .write(to: place.folder + "/none/backup", issuer: nil, at: BackupPlace.now)
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder) == ["data"], "nothing is left over")
+        await place.store.close()
+    }
+
+    @Test func whatAKilledBackupOrCheckHasLeftGoesWithTheNextOne() async throws {
+        let place = try await BackupPlace()
+        let abandoned = ["backup.dead.partial", "backup.dead.partial-journal", "countersign-dead.check"]
+        let others = ["backup.partial", "other.dead.partial", "countersign-dead.txt"]
+        for name in abandoned + others {
+            try Data("rest".utf8).write(to: URL(fileURLWithPath: place.folder + "/" + name))
+        }
+        // One that is being written: its writer holds it.
+        let busy = place.folder + "/backup.busy.partial"
+        let descriptor = open(busy, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+        defer { close(descriptor) }
+        #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        _ = try place.backUp()
+        _ = try place.check()
+        let left = try FileManager.default.contentsOfDirectory(atPath: place.folder)
+        #expect(left.sorted() == (["backup", "backup.busy.partial", "data"] + others).sorted())
+        await place.store.close()
+    }
+
+    // MARK: Beside a server that runs
+
+    /// A connection that holds the write lock all the time, as a busy server's does most of it.
+    @Test func aCheckNeitherWaitsForTheServersWriterNorKeepsIt() async throws {
+        let place = try await BackupPlace()
+        try await place.enrol("alice")
+        _ = try place.backUp()
+        try await place.store.appendAudit(BackupPlace.event("later"))
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let writer = try DatabaseQueue(path: place.data + "/countersign.sqlite", configuration: configuration)
+        try await writer.writeWithoutTransaction { db in
+            try db.execute(sql: "BEGIN IMMEDIATE; UPDATE store_check SET probes = probes + 1")
+        }
+        #expect(try place.check().comparison == .compared(counters: 0, auditEntries: 1))
+        try await writer.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        try writer.close()
+        // And one that writes in a loop, and never waits.
+        var impatient = Configuration()
+        impatient.busyMode = .immediateError
+        let loop = try DatabaseQueue(path: place.data + "/countersign.sqlite", configuration: impatient)
+        let end = End()
+        let steps = try await withThrowingTaskGroup(of: Int.self) { group in
+            group.addTask {
+                var steps = 0
+                while !end.hasCome.load(ordering: .relaxed) || steps == 0 {
+                    try await loop.write { try $0.execute(sql: "UPDATE store_check SET probes = probes + 1") }
+                    steps += 1
+                }
+                return steps
+            }
+            for _ in 0..<5 { #expect(try place.check().comparison == .compared(counters: 0, auditEntries: 1)) }
+            end.hasCome.store(true, ordering: .relaxed)
+            return try await group.reduce(0, +)
+        }
+        #expect(steps > 0)
+        try loop.close()
         await place.store.close()
     }
 
@@ -184,10 +250,11 @@ struct BackupTests {
         let place = try await BackupPlace()
         try await place.live()
         let report = try place.restore(into: place.data)
-        #expect(report.comparison == .compared(counters: 1, auditEntries: 9))
+        #expect(report.comparison == .compared(counters: 1, auditEntries: 13))
         #expect(report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted() == BackupPlace.differences)
-        #expect(report.changes.allSatisfy { $0.isKept == $0.kind.tookAway })
-        #expect(Set(report.changes.map(\.kind)) == Set(RestoreReport.Change.Kind.allCases))
+        #expect(report.changes.allSatisfy { $0.isKept == ($0.kind.treatment == .carriedOver) })
+        let kinds = RestoreReport.Change.Kind.allCases.filter { $0.treatment != .refused }
+        #expect(Set(report.changes.map(\.kind)) == Set(kinds))
 
         let restored = try SQLiteDatabase(folder: place.data, key: place.key)
         #expect(try await restored.account(username: "deleted") == nil)
@@ -198,9 +265,12 @@ struct BackupTests {
         #expect(try await restored.credentials(accountID: "deregistered").isEmpty)
         #expect(try await restored.credentials(accountID: "used").map(\.counter) == [77])
         #expect(try await restored.client("gone") == nil)
-        #expect(try await restored.client("changed")?.settings.mayDeregister == false)
-        #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["second", "first"])
-        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 10))
+        let settings = try await restored.client("changed")?.settings
+        #expect(settings == ClientSettings(idTokenAlgorithm: .edDSA, mayDeregister: false))
+        #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["second", "other", "first"])
+        #expect(try await restored.account(username: "mailed")?.email?.isVerified == false)
+        #expect(try await restored.inventedAccounts() == "{}")
+        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 14))
         #expect(
             try await restored.auditEntries(after: 0, limit: 99).last?.event.detail?.hasSuffix(" revocations-kept")
                 == true)
@@ -222,13 +292,100 @@ struct BackupTests {
         #expect(try await restored.credentials(accountID: "deregistered").count == 1)
         #expect(try await restored.credentials(accountID: "used").map(\.counter) == [77], "a counter never goes back")
         #expect(try await restored.client("gone") != nil)
-        #expect(try await restored.client("changed")?.settings.mayDeregister == true)
+        #expect(try await restored.client("changed")?.settings == ClientSettings(mayDeregister: true))
         #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["first"])
+        #expect(try await restored.account(username: "mailed")?.email?.isVerified == true)
+        #expect(try await restored.inventedAccounts() == nil)
         guard case .intact = try await restored.verifyAudit() else {
             Issue.record("the trail is broken")
             return
         }
         await restored.close()
+    }
+
+    /// Somebody who can write the database gives a client a secret and an address of their own, and vouches for an e-mail
+    /// address: the restore that follows is to get rid of them.
+    @Test(arguments: [DatabaseRestore.Revocations.kept, .undone])
+    func whatTheServerHasNotChangedIsNamedAndNotTakenOver(revocations: DatabaseRestore.Revocations) async throws {
+        let place = try await BackupPlace()
+        try await place.enrol("alice")
+        let email = AccountEmail(address: "alice@post.example", isVerified: false)
+        _ = try await place.store.setAccountEmail(email, id: "alice", audit: BackupPlace.emailChanged("alice"))
+        for id in ["bank", "shop", "shopping"] {
+            try await place.store.addClient(
+                BackupPlace.client(id), limit: 9, audit: BackupPlace.event("client-added"))
+        }
+        let before = try await place.store.clients()
+        _ = try place.backUp()
+        // What the server does change of one of them lets nothing else of it through, nor of one whose name is longer.
+        _ = try await place.store.changeClient("shop") { settings in
+            settings.codeBinding = .nonce
+            return [AuditEvent(.clientPKCEChanged, at: BackupPlace.now, detail: "shop nonce")]
+        }
+        await place.store.close()
+        let raw = try DatabaseQueue(path: place.data + "/countersign.sqlite")
+        try await raw.write { db in
+            try db.execute(
+                sql: """
+                    UPDATE oauth_client SET secret_digest = zeroblob(32), may_deregister = 1, name = 'Thief',
+                    redirect_uris = '["https://thief.example/in"]';
+                    UPDATE oauth_client SET code_binding = 'nonce' WHERE id = 'shopping';
+                    UPDATE account SET email_verified = 1;
+                    INSERT INTO invented_accounts VALUES (1, '{}');
+                    """)
+        }
+        try raw.close()
+        let report = try place.restore(into: place.data, revocations)
+        let (kept, undone) = (revocations == .kept, revocations == .undone)
+        #expect(
+            report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name) \($0.isKept)" }.sorted() == [
+                "account-changed-outside alice alice false", "client-changed shop Shop \(kept)",
+                "client-changed-outside bank Bank false", "client-changed-outside shop Shop false",
+                "client-changed-outside shopping Shopping false",
+                "invented-accounts-changed-outside invented-accounts invented-accounts false",
+            ])
+        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        var expected = before
+        if !undone, let index = expected.firstIndex(where: { $0.id == "shop" }) {
+            expected[index].settings.codeBinding = .nonce
+        }
+        #expect(try await restored.clients() == expected)
+        #expect(try await restored.account(username: "alice")?.email == email)
+        #expect(try await restored.inventedAccounts() == nil)
+        await restored.close()
+    }
+
+    @Test func anAnswerToADeregistrationIsGivenAgainAfterARestore() async throws {
+        let place = try await BackupPlace()
+        for name in ["early", "late"] { try await place.enrol(name) }
+        try await place.deregister("early", token: 1)
+        _ = try place.backUp()
+        try await place.deregister("late", token: 2)
+        await place.store.close()
+        let kept = try await place.deregistered(afterRestoring: .kept)
+        #expect(kept == ["early": ["C516#0001"], "late": ["C516#0001"]])
+        // Where the keys have come back nobody is told that they are gone.
+        #expect(try await place.deregistered(afterRestoring: .undone) == ["early": ["C516#0001"]])
+    }
+
+    /// Root restores, and the server that is started next is another user's.
+    @Test(.enabled(if: geteuid() == 0))
+    func whatRootMakesIsTheFoldersOwners() async throws {
+        let place = try await BackupPlace()
+        _ = try place.backUp()
+        await place.store.close()
+        let other = place.folder + "/other"
+        try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
+        try FileManager.default.setAttributes(
+            [.ownerAccountID: 65_533, .groupOwnerAccountID: 65_532], ofItemAtPath: other)
+        for _ in 0..<2 { try place.restore(into: other) }
+        let names = try FileManager.default.subpathsOfDirectory(atPath: other)
+        #expect(names.contains("lock") && names.contains("countersign.sqlite") && names.count > 3)
+        for name in names {
+            let attributes = try FileManager.default.attributesOfItem(atPath: other + "/" + name)
+            #expect(attributes[.ownerAccountID] as? Int == 65_533, "\(name)")
+            #expect(attributes[.groupOwnerAccountID] as? Int == 65_532, "\(name)")
+        }
     }
 
     @Test func theReplacedDatabaseIsKept() async throws {
@@ -346,15 +503,23 @@ struct BackupTests {
     }
 }
 
+/// The end of what a loop is for.
+private final class End: Sendable {
+    let hasCome = Atomic(false)
+}
+
 /// A store, its key, and a backup beside it.
 private final class BackupPlace: Sendable {
     static let now = Timestamp(seconds: 1_800_000_000)
     static let differences = [
-        "account-added added added", "account-deleted deleted deleted", "account-locked locked locked",
+        "account-added added added", "account-deleted deleted deleted", "account-email-changed mailed mailed",
+        "account-locked locked locked",
         "account-unlocked unlocked unlocked", "client-added new New", "client-changed changed Changed",
         "client-deleted gone Gone", "device-added device-new Phone new of used",
-        "device-revoked device-revoked Phone revoked of revoked", "key-added key-more Phone locked of locked",
-        "key-deregistered key-deregistered Phone deregistered of deregistered", "signing-key-rotated first first",
+        "device-revoked device-revoked Phone revoked of revoked",
+        "invented-accounts-set invented-accounts invented-accounts", "key-added key-more Phone locked of locked",
+        "key-deregistered key-deregistered Phone deregistered of deregistered", "signing-key-added other other",
+        "signing-key-rotated first first",
     ]
 
     let folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
@@ -391,6 +556,15 @@ private final class BackupPlace: Sendable {
             id: id, name: id.capitalized, redirectURIs: ["https://\(id).example/in"], postLogoutRedirectURIs: [],
             secretDigest: self.digest(9), createdAt: self.now,
             settings: ClientSettings(mayDeregister: mayDeregister))
+    }
+
+    static func signingKey(_ id: String, _ algorithm: SignatureAlgorithm) -> SigningKeyRecord {
+        SigningKeyRecord(
+            id: id, algorithm: algorithm, privateKey: SecretBytes(Self.digest(1)), createdAt: Self.now, retiredAt: nil)
+    }
+
+    static func emailChanged(_ account: String) -> AuditEvent {
+        AuditEvent(.accountEmailChanged, at: Self.now, accountID: account, actor: "operator")
     }
 
     static func key(_ name: String, device: String, account: String, isActive: Bool = true) -> CredentialRecord {
@@ -458,9 +632,50 @@ private final class BackupPlace: Sendable {
                 expiresAt: Self.now + .seconds(60)), audit: Self.event("administrator"))
     }
 
+    /// A client has the keys of an account deleted, out of band.
+    func deregister(_ account: String, token: UInt8) async throws {
+        let token = DispatchTokenRecord(
+            digest: Self.digest(token), channel: .link, expiresAt: Self.now + .seconds(60))
+        try await self.store.createCeremony(
+            CeremonyRecord(
+                id: "deregistration-\(account)", kind: .deregistration, clientID: "bank", accountID: account,
+                createdAt: Self.now, expiresAt: Self.now + .seconds(60), detail: CeremonyDetail(service: "Bank")),
+            tokens: [token], audit: nil)
+        let redeemed = try await self.store.redeem(tokenDigest: token.digest) { record, _ in
+            record.phase = .ended
+            record.outcome = .succeeded
+            var change = CeremonyChange()
+            change.deregistration = .all
+            change.deregistrationAudit = AuditEvent(
+                .deregistered, at: Self.now, accountID: account, ceremonyID: record.id, actor: "bank")
+            return change
+        }
+        #expect(redeemed?.deregistered.count == 1)
+    }
+
+    /// The models of the keys that tokens 1 and 2 are still told of, by account, in a copy of the data folder.
+    func deregistered(afterRestoring revocations: DatabaseRestore.Revocations) async throws -> [String: [String]] {
+        let copy = self.folder + "/copy-\(revocations)"
+        try FileManager.default.copyItem(atPath: self.data, toPath: copy)
+        try self.restore(into: copy, revocations)
+        let restored = try SQLiteDatabase(folder: copy, key: self.key)
+        var told: [String: [String]] = [:]
+        for token: UInt8 in [1, 2] {
+            guard let offered = try await restored.ceremony(ofToken: Self.digest(token)) else { continue }
+            #expect(offered.ceremony.detail.service == "Bank")
+            told[offered.ceremony.accountID ?? ""] = offered.deregistered.map(\.aaid)
+        }
+        await restored.close()
+        return told
+    }
+
     /// A backup, and after it one change of each kind. The store is closed at the end.
     func live() async throws {
-        for name in ["deleted", "locked", "unlocked", "revoked", "deregistered", "used"] { try await self.enrol(name) }
+        for name in ["deleted", "locked", "unlocked", "revoked", "deregistered", "used", "mailed"] {
+            try await self.enrol(name)
+        }
+        let email = AccountEmail(address: "mailed@post.example", isVerified: true)
+        _ = try await self.store.setAccountEmail(email, id: "mailed", audit: Self.emailChanged("mailed"))
         // A device with two keys, so that losing one leaves the device.
         _ = try await self.store.setAccountLocked(true, id: "unlocked", audit: Self.event("account-locked"))
         for (id, mayDeregister) in [("gone", false), ("changed", true)] {
@@ -470,11 +685,7 @@ private final class BackupPlace: Sendable {
         _ = try await self.store.providerKeys(
             orFirst: ProviderKeys(
                 subjectSecret: SecretBytes(Self.digest(8)),
-                signingKeys: [
-                    SigningKeyRecord(
-                        id: "first", algorithm: .es256, privateKey: SecretBytes(Self.digest(1)), createdAt: Self.now,
-                        retiredAt: nil)
-                ]))
+                signingKeys: [Self.signingKey("first", .es256)]))
         _ = try self.backUp()
 
         _ = try await self.store.deleteAccount(id: "deleted", audit: Self.event("account-deleted"))
@@ -490,15 +701,23 @@ private final class BackupPlace: Sendable {
         _ = try await self.store.deleteClient("gone", audit: Self.event("client-deleted"))
         _ = try await self.store.changeClient("changed") { settings in
             settings.mayDeregister = false
-            return [Self.event("client-changed")]
+            settings.idTokenAlgorithm = .edDSA
+            return [
+                AuditEvent(.clientMayNotDeregister, at: Self.now, detail: "changed"),
+                AuditEvent(.clientAlgorithmChanged, at: Self.now, detail: "changed EdDSA"),
+            ]
         }
+        _ = try await self.store.addSigningKey(
+            Self.signingKey("other", .edDSA), audit: Self.event("signing-key-added"))
+        _ = try await self.store.setAccountEmail(
+            AccountEmail(address: "mailed@post.example", isVerified: false), id: "mailed",
+            audit: Self.emailChanged("mailed"))
+        try await self.store.setInventedAccounts(
+            "{}", audit: AuditEvent(.inventedAccountsSet, at: Self.now, actor: "operator"))
         try await self.store.addClient(Self.client("new"), limit: 99, audit: Self.event("client-added"))
         _ = try await self.store.rotateSigningKeys(
-            to: [
-                SigningKeyRecord(
-                    id: "second", algorithm: .es256, privateKey: SecretBytes(Self.digest(2)), createdAt: Self.now,
-                    retiredAt: nil)
-            ], from: Self.now, forgettingRetiredBefore: Self.now - .seconds(60), audit: Self.event("rotated"))
+            to: [Self.signingKey("second", .es256)], from: Self.now, forgettingRetiredBefore: Self.now - .seconds(60),
+            audit: Self.event("rotated"))
         await self.store.close()
         // One key of a device that stays: the step that deletes a device's last key deletes the device, too.
         let raw = try DatabaseQueue(path: self.data + "/countersign.sqlite")

@@ -1,10 +1,9 @@
 import Foundation
 import GRDB
+import SQLiteStore
 import Store
 import Testing
 import _Primitives
-
-@testable import SQLiteStore
 
 @Suite("SQLite store: one file, one process, one key")
 struct SQLiteDatabaseTests {
@@ -35,42 +34,6 @@ struct SQLiteDatabaseTests {
         #expect(try await again.account(username: "alice") == self.account("alice"))
         #expect(try await again.verifyAudit() == .intact(entries: 1))
         await again.close()
-    }
-
-    /// The sweep comes every few seconds, and deregistrations that were carried out are kept for a month.
-    @Test func theSweepDoesNotWalkOverWhatIsKept() async throws {
-        let store = try TemporaryStore()
-        /// How many steps of its machine SQLite has taken for a sweep's deletions of ceremonies.
-        func work() async throws -> Int {
-            func total() async throws -> Int {
-                try await store.database.step { db in
-                    try Int.fetchOne(
-                        db, sql: "SELECT sum(nstep) FROM sqlite_stmt WHERE sql LIKE 'DELETE FROM ceremony%'") ?? 0
-                }
-            }
-            let before = try await total()
-            let deleted = try await store.database.deleteStale(
-                endedBefore: self.now + .seconds(99), deregisteredBefore: self.now, now: self.now, limit: 500)
-            #expect(deleted == 0)
-            return try await total() - before
-        }
-        func keep(_ numbers: Range<Int>) async throws {
-            for number in numbers {
-                var ceremony = CeremonyRecord(
-                    id: "\(number)", kind: .deregistration, createdAt: self.now, expiresAt: self.now,
-                    detail: CeremonyDetail())
-                ceremony.phase = .ended
-                ceremony.outcome = .succeeded
-                try await store.database.createCeremony(ceremony, tokens: [], audit: nil)
-            }
-        }
-        try await keep(0..<1)
-        _ = try await work()
-        let atFirst = try await work()
-        #expect(atFirst > 0)
-        try await keep(1..<300)
-        #expect(try await work() == atFirst)
-        await store.database.close()
     }
 
     /// So that a server starts whose disk is full. Times are compared too: the same bytes, written again, would need room.

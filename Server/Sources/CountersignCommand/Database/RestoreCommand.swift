@@ -119,8 +119,9 @@ extension RestoreReport {
         case .nothingThere: return [unknown]
         case .notComparable(let reason): return ["The database of before cannot be compared: \(reason).", unknown]
         case .compared(let counters, let auditEntries):
-            let takenAway = self.changes.filter(\.kind.tookAway)
-            let added = self.changes.filter { !$0.kind.tookAway }
+            let takenAway = self.changes.filter { $0.kind.treatment == .carriedOver }
+            let added = self.changes.filter { $0.kind.treatment == .lost }
+            let refused = self.changes.filter { $0.kind.treatment == .refused }
             var lines = [
                 "Kept from the database of before: \(auditEntries) later entries of the audit trail, and the later "
                     + "counters of \(counters) keys."
@@ -135,6 +136,12 @@ extension RestoreReport {
             if !added.isEmpty {
                 lines.append("New since the backup, and lost:")
                 lines += added.map(\.line)
+            }
+            if !refused.isEmpty {
+                lines.append(
+                    "Changed since the backup, and not by the server: somebody has written the database. Not taken over:"
+                )
+                lines += refused.map(\.line)
             }
             return lines
         }
@@ -186,12 +193,18 @@ extension RestoreReport.Change {
             case .keyDeregistered: "key deregistered"
             case .clientDeleted: "client deleted"
             case .clientChanged: "client changed"
+            case .accountEmailChanged: "e-mail address of account changed"
+            case .inventedAccountsSet: "document set"
+            case .signingKeyAdded: "signing key of another algorithm made"
             case .signingKeyRotated: "signing key rotated"
             case .accountAdded: "account added"
             case .accountUnlocked: "account unlocked (it is locked again)"
             case .deviceAdded: "device enrolled"
             case .keyAdded: "key registered"
             case .clientAdded: "client registered"
+            case .clientChangedOutside: "client"
+            case .accountChangedOutside: "account"
+            case .inventedAccountsChangedOutside: "document"
             }
         return self.name == self.id ? "  \(what): \(self.id)" : "  \(what): \(self.name) [\(self.id)]"
     }

@@ -1,4 +1,5 @@
 import Foundation
+import SQLiteStore
 import _Primitives
 
 /// The file that holds the key-encryption key: 32 random bytes as one line of base64url, readable by its owner alone.
@@ -118,6 +119,7 @@ struct DataFolder {
     func keep(issuer: String) throws {
         guard self.issuer != issuer else { return }
         try Data((issuer + "\n").utf8).write(to: URL(fileURLWithPath: self.path + "/issuer"), options: .atomic)
+        try Owner.give(self.path + "/issuer", ofFolder: self.path)
     }
 
     /// Makes the folder for its owner alone, where it is not there yet.

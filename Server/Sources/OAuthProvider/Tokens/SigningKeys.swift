@@ -104,7 +104,7 @@ final class SigningKeys: Sendable {
     /// Signs claims with the key whose turn it is at `moment`: the oldest of the algorithm that is not retired. A newer one
     /// is only announced until then, so that whoever checks the signature has heard of it. Cost: one signature.
     ///
-    /// Throws ``StoreError/Code/notFound`` where this node knows no key of the algorithm.
+    /// Throws ``StoreError/Code/corrupt`` where this node knows no key of the algorithm.
     func sign(_ claims: JSONObject, type: String, algorithm: SignatureAlgorithm, at moment: Timestamp) throws -> String
     {
         let signing = self.state.withLock { known in
@@ -112,7 +112,7 @@ final class SigningKeys: Sendable {
                 key.signing.algorithm == algorithm && key.retiredAt.map { moment < $0 } ?? true
             }?.signing
         }
-        guard let signing else { throw StoreError(.notFound, "no signing key of \(algorithm.rawValue)") }
+        guard let signing else { throw StoreError(.corrupt, "no signing key of \(algorithm.rawValue)") }
         return try JWS.sign(JSON.object(claims).serialized, type: type, with: signing)
     }
 

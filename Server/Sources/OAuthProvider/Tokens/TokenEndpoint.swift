@@ -7,7 +7,7 @@ extension OpenIDProvider {
     /// The token endpoint (RFC 6749, sections 3.2 and 4.1.3; RFC 7636, section 4.6).
     ///
     /// A code is taken before it is judged: shown with a wrong verifier, a wrong address or by another client it is spent
-    /// too, and shown twice it revokes what it gave. A code that was made without a challenge takes no verifier, and one
+    /// too, and shown twice it revokes what it gave. Where the server lacks the key to sign with it is not spent. A code that was made without a challenge takes no verifier, and one
     /// that was made with a challenge takes nothing else (RFC 9700, section 2.1.1).
     ///
     /// - Parameters:
@@ -27,6 +27,7 @@ extension OpenIDProvider {
             let code = try parameters.required("code")
             let redirectURI = try parameters.required("redirect_uri")
             let verifier = try Self.verifier(parameters, of: client)
+            try await self.requireSigningKey(client.settings.idTokenAlgorithm)
             let now = self.time.now()
             let taking = try await self.store.takeCode(
                 digest: Sealing.digest(ofSecret: code), at: now,
@@ -34,9 +35,7 @@ extension OpenIDProvider {
             let grant = try Self.grant(taking, client: client, redirectURI: redirectURI, verifier: verifier, at: now)
             return ProviderAnswer(
                 status: 200,
-                body: try await self.tokens(
-                    for: grant, algorithm: client.settings.idTokenAlgorithm, at: now
-                ).json)
+                body: try self.tokens(for: grant, algorithm: client.settings.idTokenAlgorithm, at: now).json)
         } catch let error as OAuthError {
             let challenge = [(name: "WWW-Authenticate", value: error.challenge(scheme: "Basic", realm: self.issuer))]
             return ProviderAnswer(

@@ -34,9 +34,7 @@ extension OpenIDProvider {
     /// - Parameter algorithm: What the client has its ID tokens signed with.
     ///
     /// Cost: one ES256 signature, one of `algorithm`, one hash, one HMAC.
-    func tokens(for grant: GrantRecord, algorithm: SignatureAlgorithm, at now: Timestamp) async throws
-        -> TokenResponse
-    {
+    func tokens(for grant: GrantRecord, algorithm: SignatureAlgorithm, at now: Timestamp) throws -> TokenResponse {
         let lifetime = self.limits.accessTokenLifetime
         let expires = JSON.integer((now + lifetime).seconds)
         let issued = JSON.integer(now.seconds)
@@ -55,19 +53,21 @@ extension OpenIDProvider {
             "at_hash": .string(Self.halfHash(accessToken, algorithm)),
         ]
         claims["nonce"] = grant.nonce.map(JSON.string)
-        let idToken = try await self.idToken(claims, algorithm: algorithm, at: now)
+        let idToken = try self.keys.sign(claims, type: TokenType.idToken, algorithm: algorithm, at: now)
         return TokenResponse(
             accessToken: accessToken, expiresIn: lifetime, scope: try Scope(grant.scope), idToken: idToken)
     }
 
-    /// An ID token. A key that is not known here may be one that another node has just made for its first client.
-    private func idToken(_ claims: JSONObject, algorithm: SignatureAlgorithm, at now: Timestamp) async throws -> String
-    {
-        do {
-            return try self.keys.sign(claims, type: TokenType.idToken, algorithm: algorithm, at: now)
-        } catch let error as StoreError where error.code == .notFound {
-            try await self.refreshKeys()
-            return try self.keys.sign(claims, type: TokenType.idToken, algorithm: algorithm, at: now)
+    /// Sees to it that an ID token can be signed. A key that is not known here may be one that another node has just made for
+    /// its first client.
+    ///
+    /// Throws ``StoreError/Code/corrupt`` where there is none: a fault of this server, which no client can do anything about.
+    /// Cost: nothing where the key is known; else a query.
+    func requireSigningKey(_ algorithm: SignatureAlgorithm) async throws {
+        guard !self.keys.activeAlgorithms.contains(algorithm) else { return }
+        try await self.refreshKeys()
+        guard self.keys.activeAlgorithms.contains(algorithm) else {
+            throw StoreError(.corrupt, "no signing key of \(algorithm.rawValue), which a client is to get")
         }
     }
 

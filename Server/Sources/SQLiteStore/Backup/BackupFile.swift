@@ -75,23 +75,19 @@ struct BackupFile {
         }
     }
 
-    /// Copies the database to a new file of mode 0600, which is on disk when this returns. Throws
-    /// ``StoreError/Code/corrupt`` where it is not what the manifest says.
-    func copyDatabase(_ manifest: BackupManifest, to target: String) throws {
-        let descriptor = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw FileFailure.storeError("cannot make \(target)") }
-        let copy = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    /// Copies the database to an empty draft, which is on disk when this returns. Throws ``StoreError/Code/corrupt`` where it
+    /// is not what the manifest says.
+    func copyDatabase(_ manifest: BackupManifest, to draft: DraftFile) throws {
         guard let file = FileHandle(forReadingAtPath: self.path) else {
             throw StoreError(.notFound, "there is no backup that can be read at \(self.path)")
         }
         defer { try? file.close() }
         let digest: [UInt8]
         do {
-            digest = try Self.digest(of: file, count: manifest.byteCount) { try copy.write(contentsOf: $0) }
-            try copy.synchronize()
-            try copy.close()
+            digest = try Self.digest(of: file, count: manifest.byteCount) { try draft.handle.write(contentsOf: $0) }
+            try draft.synchronize()
         } catch {
-            throw FileFailure.storeError("\(target) cannot be written", error)
+            throw FileFailure.storeError("\(draft.path) cannot be written", error)
         }
         guard digest == manifest.digest else {
             throw StoreError(.corrupt, "\(self.path) was changed since it was made, or its disk lost some of it")

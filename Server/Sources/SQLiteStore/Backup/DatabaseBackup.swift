@@ -38,11 +38,12 @@ public struct DatabaseBackup: Sendable {
         }
         var status = stat()
         guard lstat(path, &status) != 0 else { throw StoreError(.conflict, "there is a file at \(path)") }
-        let draft = "\(path).\(random.identifier()).partial"
-        let file = open(draft, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else { throw FileFailure.storeError("cannot make \(draft)") }
-        close(file)
-        defer { for suffix in ["", "-journal"] { unlink(draft + suffix) } }
+        DraftFile.removeAbandoned(
+            in: (path as NSString).deletingLastPathComponent,
+            prefix: (path as NSString).lastPathComponent + ".", suffix: ".partial")
+        let file = try DraftFile(path: "\(path).\(random.identifier()).partial")
+        defer { file.remove() }
+        let draft = file.path
         do {
             let schema = try self.copyDatabase(to: draft)
             let counts = try self.check(draft)

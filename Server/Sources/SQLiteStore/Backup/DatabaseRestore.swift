@@ -24,11 +24,13 @@ public struct DatabaseRestore: Sendable {
 
     private let folder: String
     private let sealing: Sealing
+    private let busyTimeout: Duration
 
     /// Restores into `folder`, which is made where it does not exist.
-    public init(folder: String, key: KeyEncryptionKey) {
+    public init(folder: String, key: KeyEncryptionKey, limits: Limits = Limits()) {
         self.folder = folder
         self.sealing = Sealing(key)
+        self.busyTimeout = limits.busyTimeout
     }
 
     /// Restores a backup. Where the folder holds a database, `mayReplace` must say so; it is kept in a folder beside.
@@ -48,11 +50,11 @@ public struct DatabaseRestore: Sendable {
             throw StoreError(.conflict, "\(self.folder) holds a database")
         }
         let name = "\(now.description.filter { $0 != ":" })-\(random.identifier().prefix(6))"
-        let draft = RestoredFile.draft(in: self.folder, name: name)
-        defer { Self.remove(draft) }
+        let draft = try DraftFile(path: RestoredFile.draft(in: self.folder, name: name))
+        defer { draft.remove() }
         var report = try self.make(draft, path, manifest, revocations, at: now, random: random)
         if isReplaced { report.replacedFolder = RestoredFile.replacedFolder(in: self.folder, name: name) }
-        try Owner.give(draft, ofFolder: self.folder)
+        try Owner.give(draft.path, ofFolder: self.folder)
         try RestoredFile.commit(name: name, in: self.folder)
         try RestoredFile.finish(in: self.folder)
         return report
@@ -65,18 +67,17 @@ public struct DatabaseRestore: Sendable {
         random: RandomSource = .system
     ) throws -> RestoreReport {
         let manifest = try BackupFile(path: path).manifest(self.sealing)
-        let draft = "\(temporaryFolder)/countersign-\(random.identifier()).check"
-        defer { Self.remove(draft) }
+        DraftFile.removeAbandoned(in: temporaryFolder, prefix: "countersign-", suffix: ".check")
+        let draft = try DraftFile(path: "\(temporaryFolder)/countersign-\(random.identifier()).check")
+        defer { draft.remove() }
         return try self.make(draft, path, manifest, revocations, at: now, random: random)
     }
 
     private var databasePath: String { self.folder + "/countersign.sqlite" }
 
-    private static func remove(_ draft: String) { for suffix in ["", "-journal"] { unlink(draft + suffix) } }
-
     /// The restored database, whole and on disk.
     private func make(
-        _ draft: String, _ path: String, _ manifest: BackupManifest, _ revocations: Revocations, at now: Timestamp,
+        _ draft: DraftFile, _ path: String, _ manifest: BackupManifest, _ revocations: Revocations, at now: Timestamp,
         random: RandomSource
     ) throws -> RestoreReport {
         guard manifest.schema <= Migration.all.count else {
@@ -84,7 +85,9 @@ public struct DatabaseRestore: Sendable {
         }
         try BackupFile(path: path).copyDatabase(manifest, to: draft)
         do {
-            let queue = try DatabaseQueue(path: draft)
+            var configuration = Configuration()
+            configuration.busyMode = .timeout(Double(self.busyTimeout.milliseconds) / 1000)
+            let queue = try DatabaseQueue(path: draft.path, configuration: configuration)
             let report = try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA synchronous = FULL")
                 try db.checkIntegrity()
@@ -92,20 +95,13 @@ public struct DatabaseRestore: Sendable {
                 return try self.change(db, manifest, revocations, at: now, random: random)
             }
             try queue.close()
-            try Self.synchronize(draft)
+            try draft.synchronize()
             return report
         } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
-            throw StoreError(.unavailable, "there is no room for the restored database in \(self.folder)")
+            throw StoreError(.unavailable, "there is no room for the restored database in \(draft.folder)")
         } catch {
             throw SQLiteDatabase.translated(error)
         }
-    }
-
-    private static func synchronize(_ path: String) throws {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw FileFailure.storeError("cannot open \(path)") }
-        defer { close(file) }
-        guard fsync(file) == 0 else { throw FileFailure.storeError("cannot make \(path) durable") }
     }
 
     /// Voids the past, and keeps of the replaced database what must not be lost. One transaction.
@@ -119,8 +115,7 @@ public struct DatabaseRestore: Sendable {
         let isThere = access(self.databasePath, F_OK) == 0
         if isThere {
             do {
-                try db.execute(sql: "ATTACH DATABASE ? AS replaced", arguments: [self.databasePath])
-                try db.keepLogFile(of: "replaced")
+                try ReplacedDatabase.attach(self.databasePath, to: db)
             } catch {
                 report.comparison = .notComparable(reason: "it cannot be opened")
             }
@@ -160,14 +155,16 @@ extension Database {
             return self.changesCount
         }
         var voided = RestoreReport.Voided()
-        voided.ceremonies = try delete("ceremony")
+        // What a deregistration has deleted is told again for as long as ever: that gives nobody anything.
+        voided.ceremonies = try delete("ceremony", "(\(CeremonyRecord.isCarriedOutDeregistration)) IS NOT TRUE")
+        _ = try delete("dispatch_token", "ceremony_id NOT IN (SELECT id FROM ceremony)")
         voided.authorizationRequests = try delete("oauth_request")
         voided.codesAndTokens = try delete("oauth_grant")
         voided.sessions = try delete("oauth_session")
         voided.administratorTokens = try delete("administrator")
         // What waited for a number that no ceremony can take any more.
         voided.pendingDevices = try delete("device", "is_active = 0")
-        for table in ["dispatch_token", "answered_challenge", "administrator_link"] { _ = try delete(table) }
+        for table in ["answered_challenge", "administrator_link"] { _ = try delete(table) }
         try self.execute(sql: "UPDATE store_check SET epoch = ?", arguments: [epoch])
         return voided
     }

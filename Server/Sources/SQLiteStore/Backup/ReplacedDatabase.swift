@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import Store
 import _Primitives
 
@@ -9,6 +10,20 @@ import _Primitives
 /// trail tells: any other database would make a difference of everything.
 struct ReplacedDatabase {
     let sealing: Sealing
+
+    /// Attaches the database for reading alone: beside a server that runs over it, nobody waits for anybody.
+    static func attach(_ path: String, to db: Database) throws {
+        let unreserved = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "?#%;"))
+        guard let name = path.addingPercentEncoding(withAllowedCharacters: unreserved) else {
+            throw StoreError(.unavailable, "a path that cannot be named")
+        }
+        try db.execute(sql: "ATTACH DATABASE ? AS replaced", arguments: ["file:\(name)?mode=ro"])
+        // An SQLite that was built without such names takes them for those of new files.
+        guard sqlite3_db_readonly(db.sqliteConnection, "replaced") == 1 else {
+            throw StoreError(.unavailable, "the database is not open for reading alone")
+        }
+        try db.keepLogFile(of: "replaced")
+    }
 
     /// Notes every difference, and keeps what must not be lost: the audit trail and the counters of keys, and the
     /// revocations unless they are to be undone.
@@ -30,15 +45,17 @@ struct ReplacedDatabase {
         var changes: [RestoreReport.Change] = []
         // An account goes before its devices, and a device before its keys: what goes with it is not named again.
         for step in Self.steps {
-            let rows = try Row.fetchAll(db, sql: try step.query(db))
+            guard let query = try step.query(db) else { continue }
+            let rows = try Row.fetchAll(db, sql: query)
             for row in rows {
                 changes.append(
                     .init(
                         kind: step.kind, id: try row.text(0), name: try self.name(of: step.kind, row),
-                        isKept: step.kind.tookAway && isKept))
+                        isKept: step.kind.treatment == .carriedOver && isKept))
             }
             if isKept, !rows.isEmpty { for statement in try step.statements(db) { try db.execute(sql: statement) } }
         }
+        if isKept { try self.keepDeregistrations(db) }
         report.changes = changes
         report.comparison = .compared(counters: try self.keepCounters(db), auditEntries: try self.keepAudit(db))
     }
@@ -74,6 +91,40 @@ struct ReplacedDatabase {
         return db.changesCount
     }
 
+    /// What phones may still ask about that lost the answer: the keys stay deleted, and so they are told it.
+    private func keepDeregistrations(_ db: Database) throws {
+        guard try !Self.columns(of: "deregistered_key", db).isEmpty else { return }
+        let told = Self.told([.deregistered], where: "entry.ceremony_id = theirs.id")
+        for (table, condition) in [
+            (
+                "ceremony",
+                """
+                \(CeremonyRecord.isCarriedOutDeregistration) AND id NOT IN (SELECT id FROM main.ceremony) AND \(told)
+                """
+            ),
+            (
+                "dispatch_token",
+                """
+                ceremony_id IN (SELECT id FROM main.ceremony) AND digest NOT IN (SELECT digest FROM main.dispatch_token)
+                """
+            ),
+            (
+                "deregistered_key",
+                """
+                ceremony_id IN (SELECT id FROM main.ceremony)
+                AND ceremony_id NOT IN (SELECT ceremony_id FROM main.deregistered_key) ORDER BY number
+                """
+            ),
+        ] {
+            let columns = try Self.columns(of: table, db).filter { $0 != "number" }.joined(separator: ", ")
+            try db.execute(
+                sql: """
+                    INSERT OR IGNORE INTO main.\(table) (\(columns)) SELECT \(columns) FROM replaced.\(table) AS theirs
+                    WHERE \(condition)
+                    """)
+        }
+    }
+
     private func keepAudit(_ db: Database) throws -> Int {
         let columns = try Self.columns(of: "audit", db).joined(separator: ", ")
         try db.execute(
@@ -85,21 +136,28 @@ struct ReplacedDatabase {
     }
 
     private func name(of kind: RestoreReport.Change.Kind, _ row: Row) throws -> String {
+        // A name that somebody has spoilt must not be what keeps the backup from being restored.
+        func open(_ column: Int, _ purpose: SealingPurpose, of id: Int) throws -> String {
+            let id = try row.text(id)
+            return (try? self.sealing.openText(try row.bytes(column), purpose: purpose, row: id)) ?? id
+        }
         switch kind {
-        case .accountDeleted, .accountLocked, .accountAdded, .accountUnlocked:
-            return try self.sealing.openText(try row.bytes(1), purpose: .username, row: try row.text(0))
+        case .accountDeleted, .accountLocked, .accountAdded, .accountUnlocked, .accountEmailChanged,
+            .accountChangedOutside:
+            return try open(1, .username, of: 0)
         case .deviceRevoked, .deviceAdded, .keyDeregistered, .keyAdded:
-            let device = try self.sealing.openText(try row.bytes(1), purpose: .deviceName, row: try row.text(2))
-            let owner = try self.sealing.openText(try row.bytes(3), purpose: .username, row: try row.text(4))
-            return "\(device) of \(owner)"
-        case .clientDeleted, .clientChanged, .clientAdded, .signingKeyRotated: return try row.text(1)
+            return "\(try open(1, .deviceName, of: 2)) of \(try open(3, .username, of: 4))"
+        case .clientDeleted, .clientChanged, .clientAdded, .clientChangedOutside, .signingKeyAdded, .signingKeyRotated,
+            .inventedAccountsSet, .inventedAccountsChangedOutside:
+            return try row.text(1)
         }
     }
 
     /// One kind of difference: how it is found, and how it is kept in force.
     private struct Step: Sendable {
         let kind: RestoreReport.Change.Kind
-        let query: @Sendable (Database) throws -> String
+        /// `nil` where one of the databases is too old to have such a difference.
+        let query: @Sendable (Database) throws -> String?
         let statements: @Sendable (Database) throws -> [String]
 
         init(
@@ -110,8 +168,8 @@ struct ReplacedDatabase {
         }
 
         init(
-            _ kind: RestoreReport.Change.Kind, query: @escaping @Sendable (Database) throws -> String,
-            _ statements: @escaping @Sendable (Database) throws -> [String]
+            _ kind: RestoreReport.Change.Kind, query: @escaping @Sendable (Database) throws -> String?,
+            _ statements: @escaping @Sendable (Database) throws -> [String] = { _ in [] }
         ) {
             self.kind = kind
             self.query = query
@@ -136,102 +194,118 @@ struct ReplacedDatabase {
             """
     }
 
-    private static let steps: [Step] = [
-        Step(
-            .accountDeleted,
-            "SELECT id, username FROM main.account WHERE id NOT IN (SELECT id FROM replaced.account)",
-            { _ in
-                ["DELETE FROM main.account WHERE id NOT IN (SELECT id FROM replaced.account)"]
-                    + [("notice", "account_id"), ("oauth_subject", "account")].map { table, column in
-                        "DELETE FROM main.\(table) WHERE \(column) NOT IN (SELECT id FROM main.account)"
-                    }
-            }),
-        Step(
-            .accountLocked,
-            """
-            SELECT id, username FROM main.account WHERE is_locked = 0
-            AND id IN (SELECT id FROM replaced.account WHERE is_locked = 1)
-            """,
-            { _ in
-                [
-                    """
-                    UPDATE main.account SET is_locked = 1
-                    WHERE id IN (SELECT id FROM replaced.account WHERE is_locked = 1)
-                    """
-                ]
-            }),
-        Step(
-            .deviceRevoked, Self.owned("device", of: "main"),
-            { _ in ["DELETE FROM main.device WHERE id NOT IN (SELECT id FROM replaced.device)"] }),
-        Step(
-            .keyDeregistered, Self.owned("credential", of: "main"),
-            { _ in ["DELETE FROM main.credential WHERE id NOT IN (SELECT id FROM replaced.credential)"] }),
-        Step(
-            .clientDeleted,
-            "SELECT id, name FROM main.oauth_client WHERE id NOT IN (SELECT id FROM replaced.oauth_client)",
-            { _ in
-                [
-                    "DELETE FROM main.oauth_client WHERE id NOT IN (SELECT id FROM replaced.oauth_client)",
-                    "DELETE FROM main.oauth_subject WHERE client NOT IN (SELECT id FROM main.oauth_client)",
-                ]
-            }),
-        Step(
-            .clientChanged,
-            query: { db in
-                let columns = try Self.columns(of: "oauth_client", db).joined(separator: ", ")
-                return """
-                    SELECT id, name FROM
-                    (SELECT \(columns) FROM main.oauth_client EXCEPT SELECT \(columns) FROM replaced.oauth_client)
-                    WHERE id IN (SELECT id FROM replaced.oauth_client)
-                    """
-            },
-            { db in
-                let columns = try Self.columns(of: "oauth_client", db)
-                let names = columns.joined(separator: ", ")
-                let newer = columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-                return [
-                    """
-                    INSERT INTO main.oauth_client (\(names)) SELECT \(names) FROM replaced.oauth_client
-                    WHERE id IN (SELECT id FROM main.oauth_client) ON CONFLICT (id) DO UPDATE SET \(newer)
-                    """
-                ]
-            }),
-        Step(
-            .signingKeyRotated,
-            """
-            SELECT id, id FROM main.oauth_key WHERE retired_at IS NULL
-            AND id NOT IN (SELECT id FROM replaced.oauth_key WHERE retired_at IS NULL)
-            """,
-            { db in
-                let columns = try Self.columns(of: "oauth_key", db).joined(separator: ", ")
-                return [
-                    "DELETE FROM main.oauth_key",
-                    "INSERT INTO main.oauth_key (\(columns)) SELECT \(columns) FROM replaced.oauth_key",
-                ]
-            }),
-        Step(
-            .accountAdded,
-            "SELECT id, username FROM replaced.account WHERE id NOT IN (SELECT id FROM main.account)"),
-        Step(
-            .accountUnlocked,
-            """
-            SELECT id, username FROM main.account WHERE is_locked = 1
-            AND id IN (SELECT id FROM replaced.account WHERE is_locked = 0)
-            """),
-        Step(.deviceAdded, Self.owned("device", of: "replaced")),
-        Step(.keyAdded, Self.owned("credential", of: "replaced")),
-        Step(
-            .clientAdded,
-            "SELECT id, name FROM replaced.oauth_client WHERE id NOT IN (SELECT id FROM main.oauth_client)"),
-    ]
+    private static let steps: [Step] =
+        [
+            Step(
+                .accountDeleted,
+                "SELECT id, username FROM main.account WHERE id NOT IN (SELECT id FROM replaced.account)",
+                { _ in
+                    ["DELETE FROM main.account WHERE id NOT IN (SELECT id FROM replaced.account)"]
+                        + [("notice", "account_id"), ("oauth_subject", "account")].map { table, column in
+                            "DELETE FROM main.\(table) WHERE \(column) NOT IN (SELECT id FROM main.account)"
+                        }
+                }),
+            Step(
+                .accountLocked,
+                """
+                SELECT id, username FROM main.account WHERE is_locked = 0
+                AND id IN (SELECT id FROM replaced.account WHERE is_locked = 1)
+                """,
+                { _ in
+                    [
+                        """
+                        UPDATE main.account SET is_locked = 1
+                        WHERE id IN (SELECT id FROM replaced.account WHERE is_locked = 1)
+                        """
+                    ]
+                }),
+            Step(
+                .deviceRevoked, Self.owned("device", of: "main"),
+                { _ in ["DELETE FROM main.device WHERE id NOT IN (SELECT id FROM replaced.device)"] }),
+            Step(
+                .keyDeregistered, Self.owned("credential", of: "main"),
+                { _ in ["DELETE FROM main.credential WHERE id NOT IN (SELECT id FROM replaced.credential)"] }),
+            Step(
+                .clientDeleted,
+                "SELECT id, name FROM main.oauth_client WHERE id NOT IN (SELECT id FROM replaced.oauth_client)",
+                { _ in
+                    [
+                        "DELETE FROM main.oauth_client WHERE id NOT IN (SELECT id FROM replaced.oauth_client)",
+                        "DELETE FROM main.oauth_subject WHERE client NOT IN (SELECT id FROM main.oauth_client)",
+                    ]
+                }),
+            Step(
+                .clientChanged, query: { try EditableTable.clients.changed(by: .server, $0) },
+                { try EditableTable.clients.carryOver($0) }),
+            Step(
+                .accountEmailChanged, query: { try EditableTable.accounts.changed(by: .server, $0) },
+                { try EditableTable.accounts.carryOver($0) }),
+            Step(
+                .inventedAccountsSet, query: { try Self.inventedAccounts(wereSet: true, $0) },
+                { _ in
+                    [
+                        "DELETE FROM main.invented_accounts",
+                        "INSERT INTO main.invented_accounts SELECT * FROM replaced.invented_accounts",
+                    ]
+                }),
+            // Of an algorithm that nothing was signed with when the backup was made: a client may have it now.
+            Step(
+                .signingKeyAdded,
+                query: { db in
+                    guard try Self.columns(of: "oauth_key", db).contains("algorithm") else { return nil }
+                    return """
+                        SELECT id, id FROM replaced.oauth_key WHERE retired_at IS NULL
+                        AND algorithm NOT IN (SELECT algorithm FROM main.oauth_key)
+                        """
+                },
+                { db in
+                    let columns = try Self.columns(of: "oauth_key", db).joined(separator: ", ")
+                    return [
+                        """
+                        INSERT INTO main.oauth_key (\(columns)) SELECT \(columns) FROM replaced.oauth_key
+                        WHERE algorithm NOT IN (SELECT algorithm FROM main.oauth_key)
+                        """
+                    ]
+                }),
+            Step(
+                .signingKeyRotated,
+                """
+                SELECT id, id FROM main.oauth_key WHERE retired_at IS NULL
+                AND id NOT IN (SELECT id FROM replaced.oauth_key WHERE retired_at IS NULL)
+                """,
+                { db in
+                    let columns = try Self.columns(of: "oauth_key", db).joined(separator: ", ")
+                    return [
+                        "DELETE FROM main.oauth_key",
+                        "INSERT INTO main.oauth_key (\(columns)) SELECT \(columns) FROM replaced.oauth_key",
+                    ]
+                }),
+            Step(
+                .accountAdded,
+                "SELECT id, username FROM replaced.account WHERE id NOT IN (SELECT id FROM main.account)"),
+            Step(
+                .accountUnlocked,
+                """
+                SELECT id, username FROM main.account WHERE is_locked = 1
+                AND id IN (SELECT id FROM replaced.account WHERE is_locked = 0)
+                """),
+            Step(.deviceAdded, Self.owned("device", of: "replaced")),
+            Step(.keyAdded, Self.owned("credential", of: "replaced")),
+            Step(
+                .clientAdded,
+                "SELECT id, name FROM replaced.oauth_client WHERE id NOT IN (SELECT id FROM main.oauth_client)"),
+        ]
+        + [
+            (.clientChangedOutside, EditableTable.clients), (.accountChangedOutside, .accounts),
+        ].map { kind, table in Step(kind, query: { try table.changed(by: .somebodyElse, $0) }) }
+        + [Step(.inventedAccountsChangedOutside, query: { try Self.inventedAccounts(wereSet: false, $0) })]
 
-    /// The columns that a table has in both databases, one of which may be older.
-    private static func columns(of table: String, _ db: Database) throws -> [String] {
-        try String.fetchAll(
-            db,
-            sql: """
-                SELECT name FROM pragma_table_info(?1, 'main')
-                WHERE name IN (SELECT name FROM pragma_table_info(?1, 'replaced')) ORDER BY cid
-                """, arguments: [table])
+    private static func inventedAccounts(wereSet: Bool, _ db: Database) throws -> String? {
+        guard try !self.columns(of: "invented_accounts", db).isEmpty else { return nil }
+        return """
+            SELECT 'invented-accounts', 'invented-accounts'
+            WHERE (SELECT document FROM main.invented_accounts) IS NOT (SELECT document FROM replaced.invented_accounts)
+            AND \(wereSet ? "" : "NOT ")\(self.told([.inventedAccountsSet]))
+            """
     }
 }

@@ -10,22 +10,40 @@ public struct RestoreReport: Sendable, Equatable {
             case keyDeregistered = "key-deregistered"
             case clientDeleted = "client-deleted"
             case clientChanged = "client-changed"
+            case accountEmailChanged = "account-email-changed"
+            case inventedAccountsSet = "invented-accounts-set"
+            case signingKeyAdded = "signing-key-added"
             case signingKeyRotated = "signing-key-rotated"
             case accountAdded = "account-added"
             case accountUnlocked = "account-unlocked"
             case deviceAdded = "device-added"
             case keyAdded = "key-added"
             case clientAdded = "client-added"
+            case clientChangedOutside = "client-changed-outside"
+            case accountChangedOutside = "account-changed-outside"
+            case inventedAccountsChangedOutside = "invented-accounts-changed-outside"
 
-            /// Whether it took something away, which the backup would give back.
-            public var tookAway: Bool {
+            /// What a restore does about it.
+            public var treatment: Treatment {
                 switch self {
                 case .accountDeleted, .accountLocked, .deviceRevoked, .keyDeregistered, .clientDeleted, .clientChanged,
-                    .signingKeyRotated:
-                    true
-                case .accountAdded, .accountUnlocked, .deviceAdded, .keyAdded, .clientAdded: false
+                    .accountEmailChanged, .inventedAccountsSet, .signingKeyAdded, .signingKeyRotated:
+                    .carriedOver
+                case .accountAdded, .accountUnlocked, .deviceAdded, .keyAdded, .clientAdded: .lost
+                case .clientChangedOutside, .accountChangedOutside, .inventedAccountsChangedOutside: .refused
                 }
             }
+        }
+
+        /// What a restore does about a difference.
+        public enum Treatment: Sendable {
+            /// It stays in force, unless revocations are undone: the backup would give back what was taken away or changed.
+            case carriedOver
+            /// It is gone with the database that is replaced.
+            case lost
+            /// It is not taken over, and never was the server's: no entry of the audit trail tells of it, or nothing that
+            /// the server does makes such a change.
+            case refused
         }
 
         /// What had happened.

@@ -67,6 +67,9 @@ enum RestoredFile {
         if isReplaced {
             try Owner.give(replaced, ofFolder: folder)
             try Folder.synchronize(replaced)
+            // The old log must have gone before the new database has its name, on the disk, too: SQLite would read the one
+            // into the other.
+            try Folder.synchronize(folder)
         }
         guard rename("\(folder)/\(self.prefix)\(name)\(self.ending)", database) == 0 else {
             throw FileFailure.storeError("cannot make \(database)")
@@ -76,13 +79,24 @@ enum RestoredFile {
 }
 
 /// Whose the files are that root makes for a server that is not root's.
-enum Owner {
-    /// Gives a file to the owner of its folder, where root made it.
-    static func give(_ path: String, ofFolder folder: String) throws {
+public enum Owner {
+    /// Gives a file to the owner of its folder, where root made it. A link is not followed.
+    ///
+    /// Throws ``StoreError/Code/unavailable``.
+    public static func give(_ path: String, ofFolder folder: String) throws {
         guard geteuid() == 0 else { return }
         var status = stat()
-        guard stat(folder, &status) == 0, chown(path, status.st_uid, status.st_gid) == 0 else {
+        guard stat(folder, &status) == 0, lchown(path, status.st_uid, status.st_gid) == 0 else {
             throw FileFailure.storeError("cannot give \(path) to the folder's owner")
+        }
+    }
+
+    /// The same for an open file.
+    static func give(_ descriptor: Int32, ofFolder folder: String) throws {
+        guard geteuid() == 0 else { return }
+        var status = stat()
+        guard stat(folder, &status) == 0, fchown(descriptor, status.st_uid, status.st_gid) == 0 else {
+            throw FileFailure.storeError("cannot give a file of \(folder) to the folder's owner")
         }
     }
 }

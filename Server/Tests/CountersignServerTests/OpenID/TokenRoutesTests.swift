@@ -1,7 +1,10 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import JOSE
 import NIOCore
+import SQLiteStore
+import Store
 import Testing
 import _Primitives
 
@@ -62,6 +65,21 @@ struct TokenRoutesTests {
             #expect(answer.status == .unauthorized)
             #expect(try #require(answer.headers[.wwwAuthenticate]).hasPrefix("Basic "))
             #expect(String(buffer: answer.body).contains("\"error\":\"invalid_client\""))
+        }
+    }
+
+    /// The server's own fault is not told as one of the client's, which would take its code for refused.
+    @Test func aSigningKeyThatIsMissingIsAServerError() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let party = try await server.relyingParty()
+            _ = try await server.database.changeClient(party.id) { settings in
+                settings.idTokenAlgorithm = .edDSA
+                return []
+            }
+            let (response, object) = try await party.exchange("x", client)
+            #expect(response.status == .internalServerError)
+            #expect(object["error"] == .string("server_error"))
         }
     }
 

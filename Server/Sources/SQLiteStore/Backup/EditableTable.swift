@@ -1,0 +1,98 @@
+import GRDB
+import Store
+import _Primitives
+
+/// What of a table's rows the server changes, and by which entries of the audit trail that shows.
+///
+/// A restore takes these columns over from the database that it replaces, each where a later entry tells of its change.
+/// Every other difference was made by somebody who could write the database, and is named and not taken over: a secret or
+/// a redirect address of theirs would outlive the restore that was to get rid of them.
+struct EditableTable: Sendable {
+    /// Who made a difference.
+    enum Author { case server, somebodyElse }
+
+    let name: String
+    /// The column that people know a row by.
+    let title: String
+    /// Each column that an operation changes, with the entries that tell of it.
+    let editable: [(column: String, entries: [AuditEvent.Kind])]
+    /// Columns that the restore looks at elsewhere.
+    let passedOver: Set<ExactText>
+    /// Whether `entry` is about the row `theirs`, in SQL.
+    let isAbout: String
+
+    /// An operation that changes more of a client adds its columns here.
+    static let clients = EditableTable(
+        name: "oauth_client", title: "name",
+        editable: [
+            ("id_token_algorithm", [.clientAlgorithmChanged]), ("code_binding", [.clientPKCEChanged]),
+            ("may_deregister", [.clientMayDeregister, .clientMayNotDeregister]),
+        ], passedOver: [],
+        isAbout: "(entry.detail = theirs.id OR substr(entry.detail, 1, length(theirs.id) + 1) = theirs.id || ' ')")
+
+    /// An operation that changes more of an account adds its columns here.
+    static let accounts = EditableTable(
+        name: "account", title: "username",
+        editable: [("email", [.accountEmailChanged]), ("email_verified", [.accountEmailChanged])],
+        passedOver: ["is_locked"], isAbout: "entry.account_id = theirs.id")
+
+    /// The rows of both databases that differ by somebody's doing: identifier and title.
+    func changed(by author: Author, _ db: Database) throws -> String? {
+        let editable = try self.carriedColumns(db)
+        var differences = editable.map { column, entries in
+            "(ours.\(column) IS NOT theirs.\(column) AND \(author == .server ? "" : "NOT ")\(self.told(entries)))"
+        }
+        if author == .somebodyElse {
+            let others = try ReplacedDatabase.columns(of: self.name, db).filter { column in
+                !self.passedOver.contains(ExactText(column)) && !editable.contains { $0.column == column }
+            }
+            differences += others.map { "ours.\($0) IS NOT theirs.\($0)" }
+        }
+        guard !differences.isEmpty else { return nil }
+        return """
+            SELECT ours.id, ours.\(self.title) FROM main.\(self.name) AS ours
+            JOIN replaced.\(self.name) AS theirs ON theirs.id = ours.id
+            WHERE \(differences.joined(separator: " OR ")) ORDER BY ours.rowid
+            """
+    }
+
+    /// The statements that take over what the server has changed.
+    func carryOver(_ db: Database) throws -> [String] {
+        try self.carriedColumns(db).map { column, entries in
+            """
+            UPDATE main.\(self.name) AS ours SET \(column) = theirs.\(column) FROM replaced.\(self.name) AS theirs
+            WHERE theirs.id = ours.id AND ours.\(column) IS NOT theirs.\(column) AND \(self.told(entries))
+            """
+        }
+    }
+
+    private func told(_ entries: [AuditEvent.Kind]) -> String {
+        ReplacedDatabase.told(entries, where: self.isAbout)
+    }
+
+    /// One of the databases may be older and lack a column.
+    private func carriedColumns(_ db: Database) throws -> [(column: String, entries: [AuditEvent.Kind])] {
+        let shared = try ReplacedDatabase.columns(of: self.name, db)
+        return self.editable.filter { shared.contains($0.column) }
+    }
+}
+
+extension ReplacedDatabase {
+    /// Whether an entry of one of these kinds came after the backup, in SQL.
+    static func told(_ kinds: [AuditEvent.Kind], where condition: String = "1") -> String {
+        """
+        EXISTS (SELECT 1 FROM replaced.audit AS entry WHERE entry.number > (SELECT max(number) FROM main.audit)
+            AND entry.kind IN (\(kinds.map { "'\($0)'" }.joined(separator: ", "))) AND \(condition))
+        """
+    }
+
+    /// The columns that a table has in both databases, one of which may be older.
+    static func columns(of table: String, _ db: Database) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT name FROM pragma_table_info(?1, 'main')
+                WHERE name IN (SELECT name FROM pragma_table_info(?1, 'replaced')) ORDER BY cid
+                """, arguments: [table])
+    }
+}
