@@ -63,15 +63,19 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
     public init(json: JSONObject) throws(JOSEError) {
         do {
             let material: Material
-            switch try json.requiredString("kty") {
+            switch ExactText(try json.requiredString("kty")) {
             case "EC":
                 let curve = try json.requiredString("crv")
-                guard curve == "P-256" else { throw JOSEError(.unsupportedKey, "curve \(curve.prefix(16))") }
+                guard curve.hasSameBytes(as: "P-256") else {
+                    throw JOSEError(.unsupportedKey, "curve \(curve.prefix(16))")
+                }
                 material = .p256(
                     x: try Self.bytes(json, "x"), y: try Self.bytes(json, "y"), d: try Self.optionalBytes(json, "d"))
             case "OKP":
                 let curve = try json.requiredString("crv")
-                guard curve == "Ed25519" else { throw JOSEError(.unsupportedKey, "curve \(curve.prefix(16))") }
+                guard curve.hasSameBytes(as: "Ed25519") else {
+                    throw JOSEError(.unsupportedKey, "curve \(curve.prefix(16))")
+                }
                 material = .ed25519(x: try Self.bytes(json, "x"), d: try Self.optionalBytes(json, "d"))
             case "RSA":
                 var numbers: RSAPrivateNumbers?
@@ -83,7 +87,7 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
             case "oct":
                 material = .octets(try Self.bytes(json, "k"))
             case let other:
-                throw JOSEError(.unsupportedKey, "kty \(other.prefix(16))")
+                throw JOSEError(.unsupportedKey, "kty \(other.text.prefix(16))")
             }
             try self.init(
                 material, keyID: try json.string("kid"), use: try json.string("use"), algorithm: try json.string("alg"))

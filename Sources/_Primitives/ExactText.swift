@@ -45,6 +45,14 @@ extension StringProtocol {
         String(decoding: self.utf8.map { (0x61...0x7A).contains($0) ? $0 & 0xDF : $0 }, as: UTF8.self)
     }
 
+    /// The type of a media type (RFC 9110, section 8.3.1), in lower case and without its parameters: what stands before
+    /// the first semicolon, which is one byte and no letter of another script that Unicode calls equal to it.
+    public var mediaType: String {
+        let type = self.utf8.prefix { $0 != UInt8(ascii: ";") }
+        func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        return String(decoding: type.filter { !isSpace($0) }, as: UTF8.self).asciiLowercased
+    }
+
     /// Whether nowhere more than 30 combining marks follow one another, the Stream-Safe Text Format of Unicode (UAX #15,
     /// section 13). Text of any language is; and what is can be normalised and compared in time that grows with its
     /// length alone.

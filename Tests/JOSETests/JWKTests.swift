@@ -66,6 +66,7 @@ struct JWKTests {
         arguments: [
             (#"{}"#, JOSEError.Code.malformed), (#"{"kty":7}"#, .malformed),
             (#"{"kty":"OKP","crv":"X25519","x":"\#(x)"}"#, .unsupportedKey),
+            ("{\"kty\":\"O\u{212A}P\",\"crv\":\"Ed25519\",\"x\":\"\(x)\"}", .unsupportedKey),
             (#"{"kty":"OKP","crv":"Ed25519","x":"AA"}"#, .invalidKey), (#"{"kty":"OKP","crv":"Ed25519"}"#, .malformed),
             (#"{"kty":"OKP","crv":"Ed25519","x":"\#(x)","d":"\#(y)"}"#, .invalidKey),
             (#"{"kty":"OKP","crv":"Ed25519","x":"\#(x)","d":"AA"}"#, .invalidKey),

@@ -34,6 +34,14 @@ struct ExactTextTests {
         #expect("AZaz09-äk\u{17F}\u{131}".asciiUppercased.utf8.elementsEqual("AZAZ09-äK\u{17F}\u{131}".utf8))
     }
 
+    @Test(
+        "A media type ends at the semicolon, and at no letter that only passes for one",
+        arguments: [
+            ("application/json", "application/json"), (" Application/JSON ; charset=UTF-8;x", "application/json"),
+            ("application/json;\u{301}x", "application/json"), ("a/b\u{37E}c", "a/b\u{37E}c"), ("", ""), (";", ""),
+        ])
+    func mediaTypes(header: String, type: String) { #expect(header.mediaType.hasSameBytes(as: type)) }
+
     private enum Word: String { case known = "K" }
 
     @Test func aRegisteredWordIsReadInItsOwnSpellingAlone() {

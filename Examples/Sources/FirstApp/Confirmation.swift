@@ -15,14 +15,17 @@ struct ConfirmationScreen: TransactionConfirmer, RequesterVerifier {
 
     func confirmTransaction(context: TransactionConfirmationContext, handler: TransactionConfirmationHandler) async {
         let service = context.requester?.service ?? "A service"
-        let isAgreed =
-            if let payment = context.payment {
-                await self.ask("\(service): you are about to pay", payment.rows.map { "\($0.label): \($0.value)" })
-            } else {
-                await self.ask(
-                    "\(service): you are about to sign",
-                    [String(decoding: context.transactionConfirmationData, as: UTF8.self)])
-            }
+        let isAgreed: Bool
+        if let payment = context.payment {
+            let rows = payment.rows.map { "\($0.label): \($0.value)" }
+            isAgreed = await self.ask("\(service): you are about to pay", rows)
+        } else if context.transactionConfirmationContentType == .textPlain {
+            let text = String(decoding: context.transactionConfirmationData, as: UTF8.self)
+            isAgreed = await self.ask("\(service): you are about to sign", [text])
+        } else {
+            // A picture, which this screen cannot draw: what nobody has seen nobody agrees to.
+            isAgreed = false
+        }
         isAgreed ? handler.approve() : handler.cancel()
     }
 

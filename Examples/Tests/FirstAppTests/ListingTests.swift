@@ -90,6 +90,85 @@ struct ListingTests {
         #expect(await self.screen.shown == ["A service: you are about to sign", "Hello"])
     }
 
+    @Test("Confirm a transaction: a picture, which the screen cannot draw, is not shown as a text, and not signed")
+    func picture() async throws {
+        let file = try #require(
+            Data(
+                base64Encoded:
+                    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR4nGNgYAAAAAMAAbitOmMAAAAASUVORK5CYII="))
+        let display = PictureDisplay(width: 1, height: 1, bitDepth: 8, colorType: 4)
+        let phone = try await VirtualPhone(
+            configuration: self.phone.client.configuration, transport: self.server, pictureDisplays: [display])
+        let enrolment = try await self.server.registration(for: "alice", policy: self.policy(.pin))
+        try await decode(enrolment.base64URLEncoded, with: phone.client, screen: self.confirmation)
+        let picture = Transaction(contentType: .imagePNG, content: Array(file), pngCharacteristics: display)
+        let payload = try await self.server.authentication(username: "alice", transaction: [picture])
+        try await decode(payload.base64URLEncoded, with: phone.client, screen: self.confirmation)
+        #expect(await self.screen.shown.isEmpty)
+        #expect(await self.server.accepted.isEmpty)
+        #expect(await self.server.clientErrorCodes == [3])
+    }
+
+    @Test("Confirm a transaction: an error that is no no goes on to whoever began")
+    func failure() async throws {
+        try await self.enrolled()
+        await self.server.forget("alice")
+        let payload = try await self.payload()
+        await #expect(throws: OperationError(.fidoError, fidoErrorCode: .noSuitableAuthenticator)) {
+            try await decode(payload, with: self.phone.client, screen: self.confirmation)
+        }
+    }
+
+    @Test("Choose an authenticator: a password is asked for again with the policy's advice, until it is long enough")
+    func newPassword() async throws {
+        let asked = Screen()
+        let enrolment = try await self.server.registration(for: "alice", policy: self.policy(.password))
+        guard case .registration(let registration) = try await self.phone.redeem(enrolment) else {
+            throw OperationError(.unknown)
+        }
+        let screen = NewPasswordScreen { advice in
+            _ = await asked.show(advice ?? "first", [])
+            return advice == nil ? "lantern" : "lantern street 9"
+        }
+        _ =
+            try await registration.deviceInformation(DeviceInformation(name: "Phone"))
+            .authenticatorSelector(Preferred(kind: .password)).passwordEnroller(screen).execute()
+        #expect(await asked.shown == ["first", "A password has 12 to 128 characters."])
+        #expect(await self.server.credentials.count == 1)
+        // Who gives up enrols nothing.
+        let other = try await self.server.registration(for: "bob", policy: self.policy(.password))
+        guard case .registration(let second) = try await self.phone.redeem(other) else {
+            throw OperationError(.unknown)
+        }
+        let given = second.authenticatorSelector(Preferred(kind: .password))
+            .passwordEnroller(NewPasswordScreen { _ in nil })
+        await #expect(throws: OperationError.fido(.userCanceled)) { _ = try await given.execute() }
+        #expect(await self.server.credentials.count == 1)
+    }
+
+    @Test("Choose an authenticator: the device's passcode is asked for with the app's words")
+    func passcode() async throws {
+        let dialogs = SystemDialogs(reason: "Show that it is you")
+        self.phone.passcode.answer(.match)
+        let enrolment = try await self.server.registration(for: "alice", policy: self.policy(.devicePasscode))
+        guard case .registration(let registration) = try await self.phone.redeem(enrolment) else {
+            throw OperationError(.unknown)
+        }
+        _ =
+            try await registration.deviceInformation(DeviceInformation(name: "Phone"))
+            .authenticatorSelector(Preferred(kind: .devicePasscode)).devicePasscodeUserVerifier(dialogs).execute()
+        self.phone.passcode.answer(.match)
+        guard
+            case .authentication(let operation) = try await self.phone.redeem(
+                OutOfBandPayload(scanned: try await self.payload()))
+        else { throw OperationError(.unknown) }
+        _ =
+            try await operation.authenticatorSelector(Preferred(kind: .devicePasscode))
+            .devicePasscodeUserVerifier(dialogs).execute()
+        #expect(self.phone.passcode.prompts.map(\.reason) == ["Show that it is you", "Show that it is you"])
+        #expect(await self.server.accepted.count == 1)
+    }
+
     @Test("Confirm a transaction: a new browser is asked about, and a no signs nothing")
     func newBrowser() async throws {
         try await self.enrolled()

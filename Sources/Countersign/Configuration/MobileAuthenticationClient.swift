@@ -31,7 +31,8 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
     /// Makes the client.
     ///
     /// Nothing is sent, but where the app ended while it carried out a deregistration of a service's: then it asks the
-    /// server for what is to go, and waits five seconds for that at the most.
+    /// server for what is to go, and waits five seconds for all of that at the most. What was not told by then is asked
+    /// for at the next start.
     public func perform() async throws(InitializationError) -> MobileAuthenticationClient {
         guard self.once.take() else { throw InitializationError(.operationReused) }
         guard let configuration, let platform, Configuration.authority(configuration.baseUrl) != nil else {
@@ -55,6 +56,12 @@ public struct MobileAuthenticationClientInitializer: SingleOperation {
             throw InitializationError(.storageUnavailable, "\(error)")
         }
     }
+}
+
+extension MobileAuthenticationClientInitializer: CustomStringConvertible, CustomReflectable {
+    /// Without its parts: the platform's storage holds everything.
+    public var description: String { "MobileAuthenticationClientInitializer" }
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension OperationBuilder where Operation == MobileAuthenticationClientInitializer {
@@ -94,8 +101,18 @@ public struct MobileAuthenticationClient: Sendable {
     public var configuration: Configuration { self.core.configuration }
 }
 
+extension MobileAuthenticationClient: CustomReflectable {
+    /// The configuration alone: behind the rest are keys, secrets of devices and tokens.
+    public var customMirror: Mirror { Mirror(self, children: ["configuration": self.configuration]) }
+}
+
 /// What all operations of a client share.
-struct ClientCore: Sendable {
+///
+/// Every public value of the SDK that holds secrets holds them through this one, which shows no reflection anything.
+struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
+    var description: String { "ClientCore" }
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+
     let configuration: Configuration
     let platform: Platform
     let channel: SecureChannel

@@ -68,6 +68,14 @@ struct Patience: Sendable {
         }
     }
 
+    /// What code of the app gives, as long as it comes in time. It runs as a question does: code that does not stop when it
+    /// is cancelled holds up nobody.
+    func compute<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await self.ask { answer in
+            do { answer.give(.success(try await body())) } catch { answer.give(.failure(error)) }
+        }
+    }
+
     /// What `body` gives, as long as it comes in time; a task that loses is cancelled and awaited.
     func first<Value: Sendable>(
         unless refusal: Answer<Value>? = nil, _ body: @escaping @Sendable () async throws -> Value

@@ -35,7 +35,7 @@ struct AppInteraction: UserInteraction {
 
     private func enrollPin() async throws -> SecretBytes {
         guard let enroller = self.screens.pinEnroller else { throw UserVerificationError.unavailable }
-        let policy = await enroller.pinPolicy()
+        let policy = try await self.patience.compute { await enroller.pinPolicy() }
         var lastError: PinEnrollmentError?
         while true {
             let context = PinEnrollmentContext(username: self.username, lastRecoverableError: lastError)
@@ -49,7 +49,7 @@ struct AppInteraction: UserInteraction {
 
     private func enrollPassword() async throws -> SecretBytes {
         guard let enroller = self.screens.passwordEnroller else { throw UserVerificationError.unavailable }
-        let policy = await enroller.passwordPolicy()
+        let policy = try await self.patience.compute { await enroller.passwordPolicy() }
         var lastError: PasswordEnrollmentError?
         while true {
             let context = PasswordEnrollmentContext(username: self.username, lastRecoverableError: lastError)
@@ -57,8 +57,12 @@ struct AppInteraction: UserInteraction {
                 await enroller.enrollPassword(context: context, handler: PasswordEnrollmentHandler(answer: answer))
             }
             do {
-                try await self.patience.first { try await policy.validatePasswordForEnrollment(password) }
-                return .password(password)
+                // Before any work on it, also the app's: composing a text takes time that grows with its marks.
+                guard let secret = SecretBytes.password(password) else {
+                    throw PasswordValidationError("This password is too long, or has too many marks on a letter.")
+                }
+                try await self.patience.compute { try await policy.validatePasswordForEnrollment(password) }
+                return secret
             } catch let error as PasswordValidationError {
                 lastError = .customValidationError(error)
             }
@@ -82,11 +86,12 @@ struct AppInteraction: UserInteraction {
             let context = PasswordUserVerificationContext(
                 authenticator: descriptor, username: self.username, authenticatorProtectionStatus: status,
                 lastRecoverableError: lastError.map { $0 == .wrong ? .invalidPassword : .coolingDown })
-            return .password(
-                try await self.patience.ask { answer in
-                    await verifier.verifyPassword(
-                        context: context, handler: PasswordUserVerificationHandler(answer: answer))
-                })
+            let password = try await self.patience.ask { answer in
+                await verifier.verifyPassword(
+                    context: context, handler: PasswordUserVerificationHandler(answer: answer))
+            }
+            // What could not be enrolled is wrong, and counts as that.
+            return SecretBytes.password(password) ?? .noPassword
         }
         throw UserVerificationError.unavailable
     }
@@ -145,12 +150,17 @@ struct AppInteraction: UserInteraction {
 
 extension SecretBytes {
     /// A password's bytes, the same for each way in which a keyboard writes it: every space is U+0020, and the text is
-    /// composed (OpaqueString, RFC 8265, section 4.2).
-    static func password(_ text: String) -> SecretBytes {
+    /// composed (OpaqueString, RFC 8265, section 4.2). `nil` for more than 1024 bytes, and for more than 30 combining marks
+    /// in a row.
+    static func password(_ text: String) -> SecretBytes? {
+        guard text.utf8.count <= 1024, text.isStreamSafe else { return nil }
         var spaced = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             spaced.append(scalar.properties.generalCategory == .spaceSeparator ? " " : scalar)
         }
         return SecretBytes(utf8: String(spaced).precomposedStringWithCanonicalMapping)
     }
+
+    /// What no password is: its bytes are no text.
+    fileprivate static var noPassword: SecretBytes { SecretBytes([0xFF]) }
 }

@@ -33,7 +33,7 @@ struct Confirmable: Sendable {
         }
     }
 
-    /// As an app's test gives it.
+    /// As an app's test gives it: also what ``init(_:)`` refuses, as a text without fields. No operation shows such a one.
     init(data: Data, contentType: TransactionContentType) {
         let text = contentType == .textPlain ? try? TransactionText(received: Array(data)) : nil
         self.data = data

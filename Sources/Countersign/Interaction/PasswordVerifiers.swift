@@ -19,7 +19,8 @@ extension PasswordEnroller {
 
 /// Decides which passwords are taken. It may ask a server, as long as it answers within the configured time.
 public protocol PasswordPolicy: Sendable {
-    /// Judges a password that a person wants to enrol. Throws ``PasswordValidationError`` where it is refused.
+    /// Judges a password that a person wants to enrol. Throws ``PasswordValidationError`` where it is refused. One with
+    /// more than 1024 bytes, or with more than 30 combining marks in a row, never gets here: the SDK refuses it.
     func validatePasswordForEnrollment(_ password: String) async throws(PasswordValidationError)
 
     /// Judges a password that is to replace another. Throws ``PasswordValidationError`` where it is refused.
@@ -35,11 +36,12 @@ public struct PasswordValidationError: Error, Hashable, Sendable {
     public init(_ message: String) { self.message = message }
 }
 
-/// Takes every password that is long enough.
+/// Takes every password that is long enough and not too long.
 public struct PasswordLengthPolicy: PasswordPolicy, Hashable {
-    /// The fewest characters.
+    /// The fewest characters, as a person counts them.
     public var minLength: Int
-    /// The most characters.
+    /// The most characters, as Unicode counts them: a letter with marks on it, or a picture made of several, is more than
+    /// one. Beyond 1024 bytes the SDK takes no password, whatever a policy says.
     public var maxLength: Int
 
     /// Eight to 128 characters unless it is given.
@@ -50,7 +52,7 @@ public struct PasswordLengthPolicy: PasswordPolicy, Hashable {
 
     /// Counts the characters.
     public func validatePasswordForEnrollment(_ password: String) async throws(PasswordValidationError) {
-        guard password.count >= max(1, self.minLength), password.count <= self.maxLength else {
+        guard password.unicodeScalars.count <= self.maxLength, password.count >= max(1, self.minLength) else {
             throw PasswordValidationError("A password has \(self.minLength) to \(self.maxLength) characters.")
         }
     }

@@ -1,5 +1,6 @@
 public import UAF
 import UAFClient
+import _Primitives
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -45,11 +46,11 @@ public struct AccountSelectionContext: Sendable {
     /// Whether ``transactionConfirmationData`` or ``payment`` has been read: what lets the content count as shown.
     public var isContentRead: Bool { self.exhibit.isTaken }
     let exhibit: Exhibit
-    let compliant: [Username: Set<Aaid>]
+    let compliant: [ExactText: Set<Aaid>]
 
     init(
         accounts: [Account], authenticators: [AuthenticatorDescriptor], exhibit: Exhibit, requester: Requester?,
-        compliant: [Username: Set<Aaid>]
+        compliant: [ExactText: Set<Aaid>]
     ) {
         self.accounts = accounts
         self.authenticators = authenticators
@@ -59,7 +60,8 @@ public struct AccountSelectionContext: Sendable {
     }
 
     /// A context for an app's own tests: `compliant` says which authenticators each account can answer with. A text that
-    /// is a payment has its fields.
+    /// is a payment has its fields. What an operation refuses before any screen is asked, such as a text with hidden
+    /// letters or one that only begins like a payment, is handed on here as a text without fields.
     public init(
         accounts: [Account], authenticators: [AuthenticatorDescriptor], compliant: [Username: Set<Aaid>],
         transactionConfirmationData: Data? = nil,
@@ -68,12 +70,14 @@ public struct AccountSelectionContext: Sendable {
         self.init(
             accounts: accounts, authenticators: authenticators,
             exhibit: Exhibit(transactionConfirmationData, transactionConfirmationContentType), requester: requester,
-            compliant: compliant)
+            compliant: Dictionary(
+                compliant.map { (ExactText($0.key.normalizedUsername ?? $0.key), $0.value) },
+                uniquingKeysWith: { $0.union($1) }))
     }
 
     /// Whether the account can answer with that authenticator.
     public func isPolicyCompliant(username: Username, aaid: Aaid) -> Bool {
-        self.compliant[username]?.contains(aaid) ?? false
+        username.normalizedUsername.flatMap { self.compliant[ExactText($0)] }?.contains(aaid) ?? false
     }
 }
 
@@ -148,7 +152,8 @@ public struct AuthenticatorSelectionContext: Sendable {
     }
 
     /// A context for an app's own tests: `compliant` are the authenticators that the operation can be done with. A text
-    /// that is a payment has its fields.
+    /// that is a payment has its fields. What an operation refuses before any screen is asked, such as a text with hidden
+    /// letters or one that only begins like a payment, is handed on here as a text without fields.
     public init(
         account: Account, authenticators: [AuthenticatorDescriptor], compliant: Set<Aaid>,
         transactionConfirmationData: Data? = nil,

@@ -40,7 +40,9 @@ public struct TransactionConfirmationContext: Sendable {
         self.requester = requester
     }
 
-    /// A context for an app's own tests. A text that is a payment has its fields.
+    /// A context for an app's own tests. A text that is a payment has its fields. What an operation refuses before any
+    /// screen is asked, such as a text with hidden letters or one that only begins like a payment, is handed on here as a
+    /// text without fields.
     public init(
         account: Account, transactionConfirmationData: Data,
         transactionConfirmationContentType: TransactionContentType = .textPlain, requester: Requester? = nil

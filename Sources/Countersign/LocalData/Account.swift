@@ -1,14 +1,25 @@
+public import Foundation
 import UAF
 import UAFClient
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+import _Primitives
 
 /// A person's name at a server.
+///
+/// Whoever gives one to the SDK may write it as their keyboard does: the SDK composes it (Unicode's NFC), as the server
+/// does, and goes by its bytes from there on. What has more than 128 characters (UAF Protocol 1.1, `username`), or more
+/// than 30 combining marks in a row, is nobody's name.
 public typealias Username = String
+
+extension Username {
+    /// The one spelling of a name that comes from outside; `nil` for what is nobody's name.
+    var normalizedUsername: Username? {
+        // Composing a text takes time that grows with the square of a run of marks: it is looked at first.
+        guard self.utf8.count <= 4 * 128, (1...128).contains(self.unicodeScalars.count), self.isStreamSafe else {
+            return nil
+        }
+        return self.precomposedStringWithCanonicalMapping
+    }
+}
 
 /// What names a model of authenticators, such as `C516#0001`.
 public typealias Aaid = String
@@ -34,18 +45,33 @@ public struct Account: Hashable, Sendable {
         self.username = username
         self.server = server
     }
+
+    public static func == (left: Self, right: Self) -> Bool {
+        left.username.hasSameBytes(as: right.username) && left.server == right.server
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        self.username.hashBytes(into: &hasher)
+        hasher.combine(self.server)
+    }
 }
 
 /// What the app calls this device towards the server.
 public struct DeviceInformation: Hashable, Sendable {
-    /// A name that the person knows the device by, 1 to 100 characters.
+    /// A name that the person knows the device by: 1 to 100 characters, not white space alone, and nowhere more than 30
+    /// combining marks in a row. A registration with another name ends with ``OperationError/Code/missingInteraction``,
+    /// and with the reason.
     public let name: String
 
     /// A device of that name.
     public init(name: String) { self.name = name }
 
-    var isValid: Bool {
-        (1...100).contains(self.name.unicodeScalars.count) && self.name.contains { !$0.isWhitespace }
+    /// Why this is no name for a device; `nil` where it is one.
+    var flaw: String? {
+        if !(1...100).contains(self.name.unicodeScalars.count) { return "it does not have 1 to 100 characters" }
+        // Neither this device's own list nor the server could be read again.
+        if !self.name.isStreamSafe { return "it has more than 30 combining marks in a row" }
+        return self.name.allSatisfy(\.isWhitespace) ? "it is white space" : nil
     }
 }
 
@@ -92,7 +118,8 @@ public struct AuthenticatorDescriptor: Hashable, Sendable {
         public init(registeredAccounts: [Account] = []) { self.registeredAccounts = registeredAccounts }
         /// Whether that account is among them.
         public func isRegistered(username: Username) -> Bool {
-            self.registeredAccounts.contains { $0.username == username }
+            guard let name = username.normalizedUsername else { return false }
+            return self.registeredAccounts.contains { $0.username.hasSameBytes(as: name) }
         }
     }
 
@@ -135,8 +162,10 @@ public struct DeleteAuthenticatorError: Error, Hashable, Sendable, CustomStringC
         public var description: String { self.base.rawValue }
     }
 
-    /// What happened, and what to do about it.
+    /// What happened.
     public let code: Code
+    /// What the app does about it.
+    public var recovery: OperationError.Recovery { self.code == .storageError ? .tryAgain : .nothing }
     /// For the log.
     public let reason: String
 
@@ -160,4 +189,7 @@ extension DeleteAuthenticatorError: LocalizedError {
         case .storageError: "This device's storage failed."
         }
     }
+
+    /// What a person does about it, in English and fit to be shown.
+    public var recoverySuggestion: String? { self.recovery.suggestion }
 }

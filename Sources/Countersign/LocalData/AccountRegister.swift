@@ -12,12 +12,16 @@ import _Primitives
 struct AccountRecord: Equatable {
     /// The most browsers that an account remembers; the oldest goes first.
     static let maximumBrowsers = 32
-    /// The most enrolments whose secret is kept; the oldest goes first.
-    static let maximumSecrets = 8
+    /// The most enrolments out of band that are kept. The oldest that was never confirmed goes first, with its keys.
+    static let maximumEnrolments = 8
 
-    /// Keys that go once a newer one has answered.
-    struct Replacement: Equatable {
-        let key: KeyName
+    /// One enrolment out of band, which made a device at the server. It goes with the last of its keys.
+    struct Enrolment: Equatable {
+        /// What proves to the account's server, and to nobody else, that a later enrolment comes from this device.
+        let secret: String
+        /// The keys that it made, and those that have joined its device in the app.
+        var keys: [KeyName]
+        /// What its keys take the place of, as soon as one of them has answered.
         var replaced: [KeyName]
     }
 
@@ -29,20 +33,20 @@ struct AccountRecord: Equatable {
     var appID: String
     /// The browsers that the person has confirmed something from.
     var browsers: [String] = []
-    /// What proves to the account's server, and to nobody else, that a later enrolment comes from this device: one for
-    /// each enrolment, oldest first.
-    var secrets: [String] = []
-    /// What newer keys take the place of, as soon as they are confirmed.
-    var replacements: [Replacement] = []
+    /// The enrolments that keys are left of, oldest first.
+    var enrolments: [Enrolment] = []
 
     var account: Account { Account(username: self.username, server: Account.Server(baseUrl: self.baseUrl)) }
 }
 
 /// The accounts of the device and its name, one value in the secure storage that is replaced as a whole.
-actor AccountRegister {
+actor AccountRegister: CustomReflectable {
     private static let name = "accounts"
 
-    /// The most tokens that are kept; the oldest goes first.
+    /// Without children: there are secrets and tokens in here.
+    nonisolated var customMirror: Mirror { Mirror(self, children: [:]) }
+
+    /// The most tokens of one server that are kept.
     private static let maximumDeregistrations = 8
 
     private struct Content: Equatable {
@@ -57,7 +61,7 @@ actor AccountRegister {
     /// Throws ``StorageError``.
     init(storage: any SecureStorage) throws {
         self.storage = storage
-        self.content = try Self.read(storage)
+        self.content = try storage.read(Self.name).map(Self.read) ?? Content()
     }
 
     var records: [AccountRecord] { self.content.accounts }
@@ -65,35 +69,45 @@ actor AccountRegister {
     var deregistrations: [PendingDeregistration] { self.content.deregistrations }
     var deviceInformation: DeviceInformation? { self.content.deviceName.map(DeviceInformation.init(name:)) }
 
-    func record(of username: Username) -> AccountRecord? { self.content.accounts.first { $0.username == username } }
+    func record(of username: Username) -> AccountRecord? {
+        self.content.accounts.first { $0.username.hasSameBytes(as: username) }
+    }
+
+    private static func index(of username: Username, in content: Content) -> Int? {
+        content.accounts.firstIndex { $0.username.hasSameBytes(as: username) }
+    }
 
     /// Adds keys that the server has taken, and with them what a later enrolment proves itself by. They replace nothing
     /// yet: see ``settle(_:of:)``. The first registration names the device.
+    ///
+    /// Keys without a proof join the devices of the `confirmed` keys. Returns keys that go to make room: those of the
+    /// oldest enrolment that was never confirmed, where there are too many.
     func add(
         _ keys: [KeyName], to username: Username, baseUrl: URL, appID: String, deviceName: String?,
-        proof: EnrolmentProof? = nil
-    ) throws {
+        confirmed: Set<KeyName> = [], proof: EnrolmentProof? = nil
+    ) throws -> [KeyName] {
         var content = self.content
         if content.deviceName == nil { content.deviceName = deviceName }
-        let found = content.accounts.firstIndex { $0.username == username }
+        let found = Self.index(of: username, in: content)
         let index = found ?? content.accounts.endIndex
         if found == nil {
             content.accounts.append(AccountRecord(username: username, baseUrl: baseUrl, keys: [], appID: appID))
         }
         content.accounts[index].keys += keys
         content.accounts[index].appID = appID
+        var gone: [KeyName] = []
         if let proof {
-            content.accounts[index].secrets.append(proof.secret)
-            if content.accounts[index].secrets.count > AccountRecord.maximumSecrets {
-                content.accounts[index].secrets.removeFirst()
-            }
-            if !proof.replaced.isEmpty {
-                content.accounts[index].replacements += keys.map {
-                    AccountRecord.Replacement(key: $0, replaced: proof.replaced)
-                }
+            gone = content.accounts[index].makeRoomForEnrolment(keeping: confirmed)
+            content.accounts[index].enrolments.append(
+                AccountRecord.Enrolment(secret: proof.secret, keys: keys, replaced: proof.replaced))
+        } else {
+            for enrolment in content.accounts[index].enrolments.indices
+            where !confirmed.isDisjoint(with: content.accounts[index].enrolments[enrolment].keys) {
+                content.accounts[index].enrolments[enrolment].keys += keys
             }
         }
         try self.write(content)
+        return gone
     }
 
     /// Lets keys that the server answers to take the place of the account's earlier keys of their models, and of those
@@ -101,15 +115,20 @@ actor AccountRegister {
     /// that is never confirmed costs no key.
     func settle(_ keys: [KeyName], of username: Username) throws -> [KeyName] {
         var content = self.content
-        guard let index = content.accounts.firstIndex(where: { $0.username == username }) else { return [] }
+        guard let index = Self.index(of: username, in: content) else { return [] }
         let all = content.accounts[index].keys
-        let settled = content.accounts[index].replacements.filter { keys.contains($0.key) }
+        let settled = content.accounts[index].enrolments.filter {
+            !$0.replaced.isEmpty && $0.keys.contains(where: keys.contains)
+        }
         let replaced = all.enumerated().filter { position, key in
             all[(position + 1)...].contains { $0.aaid == key.aaid && keys.contains($0) }
                 || !keys.contains(key) && settled.contains { $0.replaced.contains(key) }
         }.map(\.element)
-        content.accounts[index].keys.removeAll { replaced.contains($0) }
-        content.accounts[index].replacements.removeAll { keys.contains($0.key) || replaced.contains($0.key) }
+        for enrolment in content.accounts[index].enrolments.indices
+        where content.accounts[index].enrolments[enrolment].keys.contains(where: keys.contains) {
+            content.accounts[index].enrolments[enrolment].replaced = []
+        }
+        content.accounts[index].drop(replaced)
         try self.write(content)
         return replaced
     }
@@ -139,10 +158,9 @@ actor AccountRegister {
     }
 
     private static func remove(_ keys: [KeyName], from username: Username, _ content: inout Content) -> [KeyName] {
-        guard let index = content.accounts.firstIndex(where: { $0.username == username }) else { return keys }
+        guard let index = self.index(of: username, in: content) else { return keys }
         var gone = keys
-        content.accounts[index].keys.removeAll { keys.contains($0) }
-        content.accounts[index].replacements.removeAll { keys.contains($0.key) }
+        content.accounts[index].drop(keys)
         let left = content.accounts[index].keys
         if !left.contains(where: { AuthenticatorModel(aaid: $0.aaid)?.info.isSilent == false }) {
             gone += left
@@ -153,11 +171,19 @@ actor AccountRegister {
     }
 
     /// Writes down a token of a deregistration before it leaves.
+    ///
+    /// Throws ``OperationError`` where too many of that server wait for their answer already: to forget one of them would
+    /// leave its keys here for good, to redeem this one unwritten too.
     func note(_ deregistration: PendingDeregistration) throws {
         guard !self.content.deregistrations.contains(deregistration) else { return }
         var content = self.content
         content.deregistrations.append(deregistration)
-        if content.deregistrations.count > Self.maximumDeregistrations { content.deregistrations.removeFirst() }
+        guard
+            content.deregistrations.count(where: { $0.baseUrl == deregistration.baseUrl })
+                <= Self.maximumDeregistrations
+        else {
+            throw OperationError(.networkError, "too many deregistrations wait for the server's answer")
+        }
         try self.write(content)
     }
 
@@ -169,13 +195,13 @@ actor AccountRegister {
     }
 
     func isApproved(browser: String, by username: Username) -> Bool {
-        self.record(of: username)?.browsers.contains(browser) ?? false
+        self.record(of: username)?.browsers.containsBytes(of: browser) ?? false
     }
 
     func approve(browser: String, by username: Username) throws {
         var content = self.content
-        guard let index = content.accounts.firstIndex(where: { $0.username == username }) else { return }
-        content.accounts[index].browsers.removeAll { $0 == browser }
+        guard let index = Self.index(of: username, in: content) else { return }
+        content.accounts[index].browsers.removeAll { $0.hasSameBytes(as: browser) }
         content.accounts[index].browsers.append(browser)
         if content.accounts[index].browsers.count > AccountRecord.maximumBrowsers {
             content.accounts[index].browsers.removeFirst()
@@ -192,14 +218,7 @@ actor AccountRegister {
                 .object([
                     "username": .string(account.username), "baseUrl": .string(account.baseUrl.absoluteString),
                     "appID": .string(account.appID), "browsers": .array(account.browsers.map { .string($0) }),
-                    "secrets": .array(account.secrets.map { .string($0) }),
-                    "replacements": .array(
-                        account.replacements.map { replacement in
-                            .object([
-                                "key": .object(replacement.key.json),
-                                "replaced": .array(replacement.replaced.map { .object($0.json) }),
-                            ])
-                        }),
+                    "enrolments": .array(account.enrolments.map { .object($0.json) }),
                     "keys": .array(account.keys.map { .object($0.json) }),
                 ])
             })
@@ -213,12 +232,14 @@ actor AccountRegister {
                     ])
                 })
         }
-        try self.storage.write(JSON.object(object).serialized, to: Self.name)
+        let bytes = JSON.object(object).serialized
+        // What could not be read again is not written: it would cost every account.
+        do { _ = try Self.read(bytes) } catch { throw StorageError(.unavailable, "not written, because \(error)") }
+        try self.storage.write(bytes, to: Self.name)
         self.content = content
     }
 
-    private static func read(_ storage: any SecureStorage) throws -> Content {
-        guard let bytes = try storage.read(self.name) else { return Content() }
+    private static func read(_ bytes: [UInt8]) throws -> Content {
         do {
             let limits = JSONLimits(bytes: 1 << 20, depth: 8, values: 100_000)
             guard case .object(let object) = try JSON(parsing: bytes, limits: limits),
@@ -230,19 +251,13 @@ actor AccountRegister {
                 guard let baseUrl = URL(string: try account.requiredString("baseUrl")) else {
                     throw StorageError(.corrupt, "an account's address")
                 }
-                // An account of before has neither secrets nor replacements.
+                let username = try account.requiredString("username")
+                let keys = try Self.keys("keys", of: account)
                 content.accounts.append(
                     AccountRecord(
-                        username: try account.requiredString("username"), baseUrl: baseUrl,
-                        keys: try Self.keys("keys", of: account), appID: try account.requiredString("appID"),
-                        browsers: try account.strings("browsers") ?? [], secrets: try account.strings("secrets") ?? [],
-                        replacements: try (account.array("replacements") ?? []).map { value in
-                            guard case .object(let replacement) = value, let key = try replacement.object("key") else {
-                                throw StorageError(.corrupt, "a replacement")
-                            }
-                            return AccountRecord.Replacement(
-                                key: try KeyName(json: key), replaced: try Self.keys("replaced", of: replacement))
-                        }))
+                        username: username.normalizedUsername ?? username, baseUrl: baseUrl, keys: keys,
+                        appID: try account.requiredString("appID"), browsers: try account.strings("browsers") ?? [],
+                        enrolments: try AccountRecord.Enrolment.read(from: account, keys)))
             }
             for case .object(let deregistration) in try object.array("deregistrations") ?? [] {
                 guard let redeemUrl = URL(string: try deregistration.requiredString("redeemUrl")),
@@ -260,10 +275,58 @@ actor AccountRegister {
         }
     }
 
-    private static func keys(_ name: String, of object: JSONObject) throws -> [KeyName] {
+    fileprivate static func keys(_ name: String, of object: JSONObject) throws -> [KeyName] {
         try (object.array(name) ?? []).map { value in
             guard case .object(let key) = value else { throw StorageError(.corrupt, "a key is not an object") }
             return try KeyName(json: key)
+        }
+    }
+}
+
+extension AccountRecord {
+    /// Forgets keys, and an enrolment with the last of its own.
+    fileprivate mutating func drop(_ gone: [KeyName]) {
+        self.keys.removeAll(where: gone.contains)
+        for index in self.enrolments.indices {
+            self.enrolments[index].keys.removeAll(where: gone.contains)
+            self.enrolments[index].replaced.removeAll(where: gone.contains)
+        }
+        self.enrolments.removeAll { $0.keys.isEmpty }
+    }
+
+    /// Lets an enrolment go where there are too many: the oldest that was never confirmed, with its keys. What this device
+    /// proves itself by is not among them. Where all were confirmed, only the oldest secret goes. Returns the keys.
+    fileprivate mutating func makeRoomForEnrolment(keeping confirmed: Set<KeyName>) -> [KeyName] {
+        guard self.enrolments.count >= Self.maximumEnrolments else { return [] }
+        guard let index = self.enrolments.firstIndex(where: { confirmed.isDisjoint(with: $0.keys) }) else {
+            self.enrolments.removeFirst()
+            return []
+        }
+        let gone = self.enrolments[index].keys
+        self.drop(gone)
+        return gone
+    }
+}
+
+extension AccountRecord.Enrolment {
+    fileprivate var json: JSONObject {
+        [
+            "secret": .string(self.secret), "keys": .array(self.keys.map { .object($0.json) }),
+            "replaced": .array(self.replaced.map { .object($0.json) }),
+        ]
+    }
+
+    /// The enrolments of a stored account. One of before has secrets that do not say of which keys, each of which may be
+    /// of all of them, or none.
+    fileprivate static func read(from account: JSONObject, _ keys: [KeyName]) throws -> [Self] {
+        guard let values = try account.array("enrolments") else {
+            return try (account.strings("secrets") ?? []).map { Self(secret: $0, keys: keys, replaced: []) }
+        }
+        return try values.map { value in
+            guard case .object(let enrolment) = value else { throw StorageError(.corrupt, "an enrolment") }
+            return Self(
+                secret: try enrolment.requiredString("secret"), keys: try AccountRegister.keys("keys", of: enrolment),
+                replaced: try AccountRegister.keys("replaced", of: enrolment))
         }
     }
 }

@@ -1,5 +1,6 @@
 import UAF
 public import UAFClient
+import _Primitives
 
 /// What is on this device, without asking the server.
 public struct LocalData: Sendable {
@@ -30,10 +31,16 @@ public struct LocalData: Sendable {
         try await self.protectionStatus(.password, of: username)
     }
 
+    /// What is kept of an account, in whichever way its name is typed.
+    private func record(of username: Username) async -> AccountRecord? {
+        guard let name = username.normalizedUsername else { return nil }
+        return await self.core.register.record(of: name)
+    }
+
     private func protectionStatus(_ factor: AuthenticatorModel.Factor, of username: Username) async throws
         -> AuthenticatorProtectionStatus?
     {
-        let keys = await self.core.register.record(of: username)?.keys ?? []
+        let keys = await self.record(of: username)?.keys ?? []
         guard let key = keys.last(where: { AuthenticatorModel(aaid: $0.aaid)?.factor == factor }) else { return nil }
         return try await self.core.module.protectionStatus(of: key)
     }
@@ -47,7 +54,7 @@ public struct LocalData: Sendable {
     ///
     /// Throws ``DeleteAuthenticatorError``; `unknownUsername` also for an account of that name at another server.
     public func forget(_ account: Account) async throws {
-        guard let record = await self.core.register.record(of: account.username), record.account == account else {
+        guard let record = await self.record(of: account.username), record.baseUrl == account.server.baseUrl else {
             throw DeleteAuthenticatorError(.unknownUsername, "no such account")
         }
         do {
@@ -58,14 +65,17 @@ public struct LocalData: Sendable {
     }
 
     /// Deletes what this device keeps of an authenticator of an account, or of all of them, without telling the server.
-    /// The account goes with its last authenticator. After a lock-out there is no need for it: see ``forget(_:)``.
+    /// The account goes with its last authenticator.
+    ///
+    /// After a lock-out do not delete the locked one: it is what proves that a new enrolment comes from this device. Have
+    /// the person enrol over the account with a new link, as <doc:EnrolADevice> says; that replaces the locked key.
     ///
     /// Throws ``DeleteAuthenticatorError``.
     public func deleteAuthenticator(username: Username, aaid: Aaid? = nil) async throws {
-        guard let record = await self.core.register.record(of: username) else {
+        guard let record = await self.record(of: username) else {
             throw DeleteAuthenticatorError(.unknownUsername, "no account of that name")
         }
-        let keys = record.keys.filter { key in aaid.map { $0 == key.aaid.text } ?? true }
+        let keys = record.keys.filter { key in aaid.map { $0.hasSameBytes(as: key.aaid.text) } ?? true }
         guard !keys.isEmpty else {
             throw DeleteAuthenticatorError(.invalidAaid, "the account is not registered with \(aaid ?? "anything")")
         }

@@ -86,7 +86,7 @@ public struct AccountActivity: SingleOperation {
     /// Asks.
     public func perform() async throws(OperationError) -> AccountActivityResult {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        guard let username, let authorizationProvider else {
+        guard let username = self.username?.normalizedUsername, let authorizationProvider else {
             throw OperationError(.missingInteraction, "a username and an authorization provider are needed")
         }
         do {

@@ -60,8 +60,7 @@ struct AccountExchange: Sendable {
     ) async throws -> [Element] {
         let response = try await self.send("GET", path)
         guard response.status == 200 else { throw Self.refused(response.status) }
-        let type = response.header("Content-Type")?.split(separator: ";").first ?? ""
-        guard type.filter({ !$0.isWhitespace }).asciiLowercased == "application/json" else {
+        guard response.header("Content-Type")?.mediaType.hasSameBytes(as: "application/json") ?? false else {
             throw OperationError.fido(.protocolError, recovery: .updateApp, "the answer's content type")
         }
         let limits = JSONLimits(bytes: Self.maximumLength)

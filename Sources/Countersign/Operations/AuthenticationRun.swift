@@ -94,7 +94,7 @@ struct AuthenticationRun: Sendable {
             do {
                 return try await self.conclude(response, keys, candidate.record, exchange)
             } catch {
-                throw Unanswered(cause: error)
+                throw Unanswered(cause: OperationError(lost: error))
             }
         } catch let error as Unanswered {
             throw error
@@ -118,12 +118,14 @@ struct AuthenticationRun: Sendable {
         try await self.core.module.withExclusiveUse(of: keys) {
             let answer = try await prepared.authenticate(keys, verification: interaction)
             self.recording.note(.personVerified)
+            // The last moment to give up: nothing has left yet.
+            try Task.checkCancellation()
             do {
-                return try await exchange.send(
+                return try await exchange.sendToTheEnd(
                     answer.message, as: .authenticationSent, context: [:],
                     path: self.core.configuration.authenticationResponsePath)
             } catch {
-                throw Unanswered(cause: error)
+                throw Unanswered(cause: OperationError(lost: error))
             }
         }
     }
@@ -136,8 +138,8 @@ struct AuthenticationRun: Sendable {
         let supported = await self.core.module.authenticators.filter(\.isSupportedByHardware).map(\.model)
         let usable = supported.filter { self.screens.canVerify($0.factor) }
         let all = await self.core.register.records.filter { record in
-            record.baseUrl == self.core.configuration.baseUrl && record.appID == prepared.appID
-                && self.username.map { $0 == record.username } ?? true
+            record.baseUrl == self.core.configuration.baseUrl && record.appID.hasSameBytes(as: prepared.appID)
+                && self.username.map { $0.hasSameBytes(as: record.username) } ?? true
         }.map { record in
             let ways = Self.ways(record, prepared, usable)
             let possible = Set(Self.ways(record, prepared, supported).map(\.aaid))
@@ -184,13 +186,14 @@ struct AuthenticationRun: Sendable {
             accounts: records.map(\.account), authenticators: await self.core.descriptors(), exhibit: exhibit,
             requester: await self.core.requester(of: self.request.message, for: records),
             compliant: Dictionary(
-                uniqueKeysWithValues: candidates.map { ($0.record.username, Set($0.ways.map(\.aaid))) }))
+                uniqueKeysWithValues: candidates.map { (ExactText($0.record.username), Set($0.ways.map(\.aaid))) }))
         let selection = try await self.core.patience.ask { answer in
             await selector.selectAccount(
                 context: context, handler: AccountSelectionHandler(answer: answer, exhibit: exhibit))
         }
         if selection.hasTakenContent { disclosure.contentWasShown() }
-        guard let chosen = candidates.first(where: { $0.record.username == selection.choice }) else {
+        let name = selection.choice.normalizedUsername
+        guard let chosen = candidates.first(where: { name?.hasSameBytes(as: $0.record.username) ?? false }) else {
             throw OperationError.fido(.noSuitableAuthenticator, "the chosen account does not meet the policy")
         }
         return chosen
@@ -267,17 +270,20 @@ struct AuthenticationRun: Sendable {
     ) async throws -> AuthenticationResult {
         switch response.statusCode {
         case .ok:
-            for key in keys { try await self.core.module.notify(key, .ok) }
-            try await self.core.settle(keys, of: record.username, record.appID)
+            // It is done, whatever the storage says now: an error would have a payment made twice. What is not written
+            // down here is written down after the next answer of these keys, and a browser is asked about once more.
+            for key in keys { try? await self.core.module.notify(key, .ok) }
+            try? await self.core.settle(keys, of: record.username, record.appID)
             if let browser = self.request.message.requester?.browserID {
-                try await self.core.register.approve(browser: browser, by: record.username)
+                try? await self.core.register.approve(browser: browser, by: record.username)
             }
             let jwt = response.additionalTokens.first { $0.kind == .jwt }
             return AuthenticationResult(
                 account: record.account, authorizationProvider: jwt.map { JwtAuthorizationProvider($0.value) },
                 location: exchange.continuation(response.location))
         case .unknownKeyID:
-            try await self.core.forget(Self.unknown(among: keys, in: response), of: record)
+            // Where the storage fails, the next answer with these keys ends here again.
+            try? await self.core.forget(Self.unknown(among: keys, in: response), of: record)
             throw ServerExchange.refused(response.statusCode)
         default: throw ServerExchange.refused(response.statusCode)
         }

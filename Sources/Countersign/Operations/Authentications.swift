@@ -2,7 +2,8 @@ import UAF
 import _Primitives
 
 /// What every authentication takes, however it was started.
-public protocol AuthenticationOperation: InteractiveOperation where Success == AuthenticationResult {}
+public protocol AuthenticationOperation: InteractiveOperation
+where Success == AuthenticationResult, Failure == OperationError {}
 
 extension OperationBuilder where Operation: AuthenticationOperation {
     /// Asks for the PIN. Without it a PIN cannot be chosen.
@@ -40,6 +41,11 @@ public struct OutOfBandAuthentication: AuthenticationOperation {
         self.recording = recording
     }
 
+    /// Tells the server that nobody in this app can answer.
+    func decline() async {
+        await ServerExchange(core: self.core, recording: self.recording).decline(self.answer, as: .unknown)
+    }
+
     /// Authenticates. Where the person gives up, the server has heard of it when this throws.
     public func perform() async throws(OperationError) -> AuthenticationResult {
         guard self.once.take() else { throw OperationError(.operationReused) }
@@ -69,7 +75,9 @@ public struct Authentication: AuthenticationOperation {
     /// Authenticates. Where the person gives up, the server has heard of it when this throws.
     public func perform() async throws(OperationError) -> AuthenticationResult {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        guard let username else { throw OperationError(.missingInteraction, "no username") }
+        guard let username = self.username?.normalizedUsername else {
+            throw OperationError(.missingInteraction, "no username, or nobody's")
+        }
         do {
             let recording = self.core.newRecording()
             let request = try await ServerExchange(core: self.core, recording: recording).request(

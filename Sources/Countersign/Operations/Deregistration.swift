@@ -20,7 +20,9 @@ public struct Deregistration: SingleOperation {
     /// server may have deleted its records. To delete here alone, see ``LocalData/deleteAuthenticator(username:aaid:)``.
     public func perform() async throws(OperationError) {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        guard let username else { throw OperationError(.missingInteraction, "no username") }
+        guard let username = self.username?.normalizedUsername else {
+            throw OperationError(.missingInteraction, "no username, or nobody's")
+        }
         guard let record = await self.core.register.record(of: username) else { return }
         guard record.baseUrl == self.core.configuration.baseUrl else {
             throw OperationError(.userAlreadyRegisteredInAnotherServer, "the account is at another server")
@@ -38,8 +40,8 @@ public struct Deregistration: SingleOperation {
     /// What goes: where nothing is left that a person answers with, also what came along with it.
     private func keys(of record: AccountRecord) -> [KeyName] {
         guard let aaid else { return record.keys }
-        let chosen = record.keys.filter { $0.aaid.text == aaid }
-        let left = record.keys.filter { $0.aaid.text != aaid }
+        let chosen = record.keys.filter { $0.aaid.text.hasSameBytes(as: aaid) }
+        let left = record.keys.filter { !$0.aaid.text.hasSameBytes(as: aaid) }
         let hasOther = left.contains { AuthenticatorModel(aaid: $0.aaid)?.info.isSilent == false }
         return chosen.isEmpty || hasOther ? chosen : record.keys
     }

@@ -25,7 +25,7 @@ public struct DeregistrationResult: Hashable, Sendable {
 /// or was switched off with the answer in its hands, deletes its keys when the operation is executed again or the app
 /// starts again. A key is never deleted here before the server has said that it is gone there.
 struct DispatchedDeregistration: Sendable {
-    /// How long the start of an app waits for a server that it has an answer to fetch from.
+    /// How long the start of an app waits at the most for servers that it has answers to fetch from.
     private static let patienceAtStart = Duration.seconds(5)
 
     let core: ClientCore
@@ -66,7 +66,7 @@ struct DispatchedDeregistration: Sendable {
     private func keys(named prepared: PreparedDeregistration) async throws -> [(record: AccountRecord, keys: [KeyName])]
     {
         let own = await self.core.register.records.filter { record in
-            record.baseUrl == self.core.configuration.baseUrl && record.appID == prepared.appID
+            record.baseUrl == self.core.configuration.baseUrl && record.appID.hasSameBytes(as: prepared.appID)
         }
         let found = own.map { record in
             (record: record, keys: record.keys.filter(prepared.isAbout))
@@ -79,23 +79,42 @@ struct DispatchedDeregistration: Sendable {
         return found
     }
 
-    /// Carries out what was begun before the app ended.
+    /// Carries out what was begun before the app ended, for five seconds at the most: however many tokens there are,
+    /// however many requests each needs, and whatever the transport makes of a time limit or of being cancelled. What has
+    /// failed by then is tried again at the next start.
     static func resume(_ core: ClientCore) async {
-        for noted in await core.register.deregistrations where noted.baseUrl == core.configuration.baseUrl {
-            let deregistration = Self(core: core, recording: core.newRecording())
-            // What fails now is tried again at the next start.
-            guard
-                let answer = try? await deregistration.redeem(
-                    noted.token, at: noted.redeemUrl, timeout: Self.patienceAtStart),
-                answer.message.operation == .deregistration
-            else { continue }
-            _ = try? await deregistration.carryOut(answer, token: noted.token)
+        let pending = await core.register.deregistrations.filter { $0.baseUrl == core.configuration.baseUrl }
+        guard !pending.isEmpty else { return }
+        let end = Answer<Void>()
+        let work = Task {
+            // All at once, so that none waits for another's server.
+            await withTaskGroup(of: Void.self) { group in
+                for noted in pending { group.addTask { await Self.resume(noted, core) } }
+            }
+            end.give(.success(()))
         }
+        let limit = Task {
+            try await core.platform.clock.sleep(for: Self.patienceAtStart)
+            end.give(.success(()))
+        }
+        try? await end.value
+        work.cancel()
+        limit.cancel()
+    }
+
+    private static func resume(_ noted: PendingDeregistration, _ core: ClientCore) async {
+        let deregistration = Self(core: core, recording: core.newRecording())
+        guard
+            let answer = try? await deregistration.redeem(
+                noted.token, at: noted.redeemUrl, timeout: Self.patienceAtStart),
+            answer.message.operation == .deregistration
+        else { return }
+        _ = try? await deregistration.carryOut(answer, token: noted.token)
     }
 }
 
 /// A token of a deregistration that has left, or was about to, and whose answer is not carried out yet.
-struct PendingDeregistration: Equatable {
+struct PendingDeregistration: Equatable, Sendable {
     /// The token: a secret.
     let token: String
     let redeemUrl: URL

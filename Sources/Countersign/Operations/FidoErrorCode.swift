@@ -26,7 +26,7 @@ public struct FidoErrorCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let invalidTransactionContent = Self(rawValue: 0x0D)
     /// No answer of the person in time. Let them start again.
     public static let userNotResponsive = Self(rawValue: 0x0E)
-    /// No room for another key. Ask the person to delete one.
+    /// No room for another key. Have the person choose an account that they do not use any more, and deregister it.
     public static let insufficientAuthenticatorResources = Self(rawValue: 0x0F)
     /// Too many wrong tries. A PIN or a password stays locked: have the person ask for a new enrolment link and enrol over
     /// the account, which replaces the locked key; delete nothing, and no other account. For a finger, a face and the

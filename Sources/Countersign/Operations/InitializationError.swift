@@ -27,8 +27,16 @@ public struct InitializationError: Error, Hashable, Sendable, CustomStringConver
         public var description: String { self.base.rawValue }
     }
 
-    /// What happened, and what to do about it.
+    /// What happened.
     public let code: Code
+    /// What the app does about it. For ``Code/storageCorrupt`` it wipes the storage first.
+    public var recovery: OperationError.Recovery {
+        switch self.code.base {
+        case .invalidConfiguration, .operationReused: .correctApp
+        case .storageInUse, .storageUnavailable: .tryAgain
+        case .storageCorrupt: .enrollAgain
+        }
+    }
     /// For the log: never a secret.
     public let reason: String
 
@@ -64,4 +72,7 @@ extension InitializationError: LocalizedError {
         case .operationReused: "This was done before."
         }
     }
+
+    /// What a person does about it, in English and fit to be shown.
+    public var recoverySuggestion: String? { self.recovery.suggestion }
 }

@@ -18,13 +18,13 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
         /// The client, an authenticator or the server said no: see ``OperationError/fidoErrorCode``.
         public static let fidoError = Self(base: .fidoError)
         /// No answer from the server, or none that can be used. Transient: let the person try again. A token may be
-        /// used up.
+        /// used up. After a signed answer has left, ``OperationError/recovery`` is `checkOutcome` instead.
         public static let networkError = Self(base: .networkError)
         /// The server wants to know the person first. Authenticate, and give the new provider to the operation.
         public static let notAuthorized = Self(base: .notAuthorized)
         /// The server does not know the key any more; it was deleted here too. Ask the person to enrol again.
         public static let userNotRegisteredInServer = Self(base: .userNotRegisteredInServer)
-        /// An account of that name is there for another server. Delete that one first.
+        /// An account of that name is there for another server. Forget that one first, and no other.
         public static let userAlreadyRegisteredInAnotherServer = Self(base: .userAlreadyRegisteredInAnotherServer)
         /// The code was not used in time. Ask the person to have a new one shown.
         public static let tokenExpired = Self(base: .tokenExpired)
@@ -108,6 +108,24 @@ public struct OperationError: Error, Hashable, Sendable, CustomStringConvertible
     public func hash(into hasher: inout Hasher) {
         hasher.combine(self.code)
         hasher.combine(self.fidoErrorCode)
+    }
+
+    /// An error after a signed answer has left, or a server has judged it. Where nobody knows whether the server has
+    /// carried it out, the recovery says so: to repeat it could be to pay twice.
+    init(lost error: any Error) {
+        let known =
+            error is CancellationError
+            ? OperationError(.networkError, "the transport gave up") : OperationError(translating: error)
+        let isJudged =
+            known.serverStatusCode != nil || [400..<408, 409..<500].contains { $0.contains(known.httpStatus ?? 0) }
+        let isUnknown = known.code == .networkError || known == .fido(.protocolError)
+        guard isUnknown, !isJudged else {
+            self = known
+            return
+        }
+        self.init(
+            known.code, fidoErrorCode: known.fidoErrorCode, httpStatus: known.httpStatus, recovery: .checkOutcome,
+            known.reason)
     }
 
     /// The one place where errors of the layers below become the SDK's.

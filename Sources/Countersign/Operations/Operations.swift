@@ -10,7 +10,8 @@ import _Primitives
 
 /// The operations of a client. Each is a builder that is executed once.
 ///
-/// `try await` its `execute()`. Given a callback first, its `execute()` returns at once and ends in exactly one call.
+/// `try await` its `execute()`. Given a callback first, its `execute()` returns at once and ends in one call: exactly one
+/// where success and error each have their callback, none where the one alone that was given is not the end's.
 public struct Operations: Sendable {
     let core: ClientCore
 

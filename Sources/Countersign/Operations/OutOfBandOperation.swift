@@ -1,5 +1,6 @@
 public import Ceremony
 import UAF
+import _Primitives
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -55,7 +56,7 @@ public struct OutOfBandOperation: OperationBuilder {
             let exchange = ServerExchange(core: self.core, recording: recording)
             let deregistration = DispatchedDeregistration(core: self.core, recording: recording)
             let answer =
-                redeemData.redeemUrl.path() == self.core.configuration.deregistrationRedeemPath
+                self.isForDeregistrations(redeemData.redeemUrl)
                 ? try await deregistration.redeem(redeemData.token, at: redeemData.redeemUrl)
                 : try await exchange.redeem(redeemData.token, at: redeemData.redeemUrl)
             // The server has deleted its keys already, however the token came here.
@@ -67,7 +68,10 @@ public struct OutOfBandOperation: OperationBuilder {
                 await exchange.decline(answer)
                 throw OperationError(.codeCameByLink, answer.message.dispatchChannel ?? "")
             }
-            try Task.checkCancellation()
+            guard !Task.isCancelled else {
+                await exchange.decline(answer, as: .userCancelled)
+                throw CancellationError()
+            }
             switch answer.message.operation {
             case .registration:
                 return .registration(OutOfBandRegistration(core: self.core, answer: answer, recording: recording))
@@ -78,6 +82,14 @@ public struct OutOfBandOperation: OperationBuilder {
         } catch {
             throw OperationError(translating: error)
         }
+    }
+
+    /// Whether an address is the one where a token is written down before it leaves, in whichever way the configuration
+    /// spells its path.
+    private func isForDeregistrations(_ url: URL) -> Bool {
+        let configuration = self.core.configuration
+        return configuration.address(configuration.deregistrationRedeemPath)?.path().hasSameBytes(as: url.path())
+            ?? false
     }
 
     /// The operation with callbacks: what is left to give it can still be chained, in any order.
@@ -122,19 +134,24 @@ public struct OutOfBandOperation: OperationBuilder {
             return copy
         }
 
-        /// Starts it and returns; one of the callbacks is called, once. Where the token stands for an operation whose
-        /// callback was not given, the token is used up and the error is `missingInteraction`; a deregistration is carried
-        /// out all the same. Dropping the handle cancels nothing.
+        /// Starts it and returns; it ends in one call at the most, of the callback for what the token stood for or of
+        /// `onError`, where that one was given. Where the token stands for an operation whose callback was not given, the
+        /// token is used up, the server hears that there will be no answer, and the error is `missingInteraction`; a
+        /// deregistration is carried out all the same. Dropping the handle cancels nothing.
         @discardableResult
         public func execute() -> OperationHandle {
             OperationHandle {
                 do {
                     switch try await self.operation.execute() {
                     case .registration(let operation):
-                        guard let registration else { throw OperationError(.missingInteraction, "onRegistration") }
+                        guard let registration else {
+                            await operation.decline()
+                            throw OperationError(.missingInteraction, "onRegistration")
+                        }
                         registration(operation)
                     case .authentication(let operation):
                         guard let authentication else {
+                            await operation.decline()
                             throw OperationError(.missingInteraction, "onAuthentication")
                         }
                         authentication(operation)

@@ -1,3 +1,5 @@
+public import Ceremony
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -6,11 +8,16 @@
 
 extension OperationError {
     /// What an app does about an error: one `switch` over all of them is the whole of its error handling.
+    ///
+    /// ``InitializationError``, ``OutOfBandPayloadError`` and ``DeleteAuthenticatorError`` have one too.
     public enum Recovery: Hashable, Sendable, CaseIterable {
-        /// Nothing: the person gave up.
+        /// Nothing: the person gave up, or what they wanted is so already. Show what is there now.
         case nothing
         /// Transient: let the person try again.
         case tryAgain
+        /// The signed answer has left, and nobody here knows what became of it: it may be done. Have the person look where
+        /// they started, before anything is done again.
+        case checkOutcome
         /// The code is of no use any more: ask the person to have a new one shown, where the first one was.
         case haveCodeShownAgain
         /// Somebody may be trying to sign in as this person: warn them, and let them start anew themselves.
@@ -29,9 +36,12 @@ extension OperationError {
         case unlockDevice
         /// Nothing is enrolled with the operating system: ask the person to enrol a finger, a face or a passcode there.
         case enrollWithOperatingSystem
-        /// There is no room, or the name is taken on this device: let the person delete an account or an authenticator
-        /// here, and try again.
-        case deleteAnother
+        /// The account of this very name on this device is another server's. Ask whether the person still wants that one;
+        /// if not, forget it (``LocalData/forget(_:)``), and try again. No other account is in the way.
+        case forgetAccountOfThatName
+        /// This device has no room for another key, and what was never confirmed is gone already. Have the person choose an
+        /// account that they do not use any more, deregister that one, and try again.
+        case makeRoom
         /// Only the service can help: send the person there.
         case contactService
         /// App and server do not understand each other: ask the person to update the app.
@@ -51,7 +61,7 @@ extension OperationError.Recovery {
             case .networkError, .storageError, .sessionUnknown: .tryAgain
             case .notAuthorized: .authenticate
             case .userNotRegisteredInServer: .enrollAgain
-            case .userAlreadyRegisteredInAnotherServer: .deleteAnother
+            case .userAlreadyRegisteredInAnotherServer: .forgetAccountOfThatName
             case .tokenExpired, .tokenUnknown: .haveCodeShownAgain
             case .tokenAlreadyRedeemed, .hostNotAllowed, .codeCameByLink: .warnPerson
             case .accountLocked: .contactService
@@ -72,7 +82,7 @@ extension OperationError.Recovery {
             case .keyDisappearedPermanently: .enrollAgain
             case .userLockout: .replaceLockedKey
             case .userNotEnrolled: .enrollWithOperatingSystem
-            case .insufficientAuthenticatorResources: .deleteAnother
+            case .insufficientAuthenticatorResources: .makeRoom
             case .invalidTransactionContent: .contactService
             case .insecureTransport, .untrustedFacetId: .correctApp
             default: .report
@@ -84,6 +94,7 @@ extension OperationError.Recovery {
         switch self {
         case .nothing: "There is nothing to do."
         case .tryAgain: "Try again."
+        case .checkOutcome: "It may be done. Look where you started before you do it again."
         case .haveCodeShownAgain: "Have a new code shown where you started."
         case .warnPerson:
             "Somebody may be trying to sign in as you. Only scan codes from pages that you have opened yourself."
@@ -95,7 +106,9 @@ extension OperationError.Recovery {
                 + "Your other accounts are not touched."
         case .unlockDevice: "Lock this device, unlock it, and try again."
         case .enrollWithOperatingSystem: "Set up a finger, a face or a passcode in this device's settings first."
-        case .deleteAnother: "Delete an account or an authenticator in this app first."
+        case .forgetAccountOfThatName:
+            "Remove the account of this name that is at the other server, if you do not need it any more."
+        case .makeRoom: "Remove an account in this app that you do not use any more."
         case .contactService: "Ask the service that you wanted to use."
         case .updateApp: "Update this app."
         case .correctApp, .report: "Tell the makers of this app."
@@ -128,6 +141,19 @@ extension OperationError: LocalizedError {
 
     /// What a person does about it, in English and fit to be shown.
     public var recoverySuggestion: String? { self.recovery.suggestion }
+}
+
+extension OutOfBandPayloadError {
+    /// What the app does about it.
+    public var recovery: OperationError.Recovery {
+        switch self.code {
+        case .malformedPayload: .haveCodeShownAgain
+        case .unsupportedVersion: .updateApp
+        case .decryptionError: .enrollAgain
+        case .operationReused: .correctApp
+        default: .report
+        }
+    }
 }
 
 extension FidoErrorCode {

@@ -49,22 +49,26 @@ struct RegistrationRun: Sendable {
         do {
             let prepared = try await self.core.messages(self.recording).prepareRegistration(
                 message, channel: self.request.channel)
-            guard self.username.map({ $0 == prepared.request.username }) ?? true else {
+            guard let username = prepared.request.username.normalizedUsername else {
+                throw OperationError.fido(.protocolError, "the server's request is for nobody's name")
+            }
+            guard self.username.map({ $0.hasSameBytes(as: username) }) ?? true else {
                 throw OperationError.fido(.protocolError, "the server's request is for somebody else")
             }
-            let interaction = await self.core.interaction(prepared.request.username, self.screens)
+            let interaction = await self.core.interaction(username, self.screens)
             guard let selector = self.screens.authenticatorSelector else {
                 throw OperationError(.missingInteraction, "no authenticator selector")
             }
-            var (selections, screenless) = try await self.selections(prepared)
+            var (selections, screenless) = try await self.selections(prepared, username)
             while true {
-                let selection = try await self.select(
-                    selector, among: selections, screenless, prepared.request.username)
+                let selection = try await self.select(selector, among: selections, screenless, username)
                 do {
+                    try await self.core.makeRoom(
+                        for: selection.count, of: await self.core.register.record(of: username))
                     let answer = try await prepared.register(
                         selection, options: self.screens.biometricOptions, verification: interaction)
                     if selection.contains(where: { !$0.info.isSilent }) { self.recording.note(.personVerified) }
-                    return try await self.send(answer, prepared, exchange, path)
+                    return try await self.send(answer, for: username, prepared.appID, exchange, path)
                 } catch let failure as OperationFailure {
                     guard let left = failure.ways(leftOf: selections, models: { $0 }) else { throw failure }
                     selections = left
@@ -84,19 +88,19 @@ struct RegistrationRun: Sendable {
 
     /// What meets the policy, of the authenticators that the app can ask for; and by what the person would choose what
     /// needs a screen that the app has not given.
-    private func selections(_ prepared: PreparedRegistration) async throws -> (
+    private func selections(_ prepared: PreparedRegistration, _ username: Username) async throws -> (
         usable: [[AuthenticatorModel]], screenless: Set<Aaid>
     ) {
-        let username = prepared.request.username
         let baseUrl = self.core.configuration.baseUrl
         let record = await self.core.register.record(of: username)
         guard record.map({ $0.baseUrl == baseUrl }) ?? true else {
             throw OperationError(.userAlreadyRegisteredInAnotherServer, "another server has an account of that name")
         }
-        if await self.core.register.deviceInformation == nil {
-            guard let information = self.screens.deviceInformation, information.isValid else {
-                throw OperationError(.missingInteraction, "the first registration needs a name for the device")
-            }
+        if let flaw = self.screens.deviceInformation?.flaw {
+            throw OperationError(.missingInteraction, "the device cannot have that name: \(flaw)")
+        }
+        guard await self.core.register.deviceInformation != nil || self.screens.deviceInformation != nil else {
+            throw OperationError(.missingInteraction, "the first registration needs a name for the device")
         }
         let supported = await self.core.module.authenticators.filter(\.isSupportedByHardware).map(\.model)
         // A key that cannot answer any more stands in nobody's way.
@@ -146,9 +150,8 @@ struct RegistrationRun: Sendable {
     }
 
     private func send(
-        _ answer: PreparedAnswer, _ prepared: PreparedRegistration, _ exchange: ServerExchange, _ path: String
+        _ answer: PreparedAnswer, for username: Username, _ appID: String, _ exchange: ServerExchange, _ path: String
     ) async throws -> RegistrationResult {
-        let username = prepared.request.username
         let response: ServerResponse
         var proof: EnrolmentProof?
         do {
@@ -160,25 +163,32 @@ struct RegistrationRun: Sendable {
                     for: answer.keys, of: await self.core.register.record(of: username), self.core)
                 proof?.add(to: &context)
             }
-            response = try await exchange.send(
+            response = try await exchange.sendToTheEnd(
                 answer.message, as: .registrationSent, context: context, path: path)
         } catch {
+            // The server may have the key all the same, and lists it until its operator takes it away: a key that nobody
+            // knows of would be worse, and a new enrolment is the way out of both.
             for key in answer.keys { try? await self.core.module.notify(key, .requestTimeout) }
-            throw Unanswered(cause: error)
+            throw Unanswered(cause: self.lost(error))
         }
         do {
             guard response.statusCode == .ok || response.statusCode == .accepted else {
                 throw ServerExchange.refused(response.statusCode)
             }
-            try await self.core.register.add(
-                answer.keys, to: username, baseUrl: self.core.configuration.baseUrl, appID: prepared.appID,
-                deviceName: self.screens.deviceInformation?.name, proof: proof)
-            for key in answer.keys { try await self.core.module.notify(key, response.statusCode) }
-            if response.statusCode == .ok { try await self.core.settle(answer.keys, of: username, prepared.appID) }
+            let confirmed = await self.core.confirmedKeys(of: await self.core.register.record(of: username))
+            let gone = try await self.core.register.add(
+                answer.keys, to: username, baseUrl: self.core.configuration.baseUrl, appID: appID,
+                deviceName: self.screens.deviceInformation?.name, confirmed: confirmed, proof: proof)
+            // The account is there: what the storage fails at now is done at the next start, or by the first answer.
+            for key in gone {
+                try? await self.core.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)
+            }
         } catch {
-            for key in answer.keys { try? await self.core.module.notify(key, response.statusCode) }
+            for key in answer.keys { try? await self.core.module.notify(key, .requestTimeout) }
             throw Unanswered(cause: error)
         }
+        for key in answer.keys { try? await self.core.module.notify(key, response.statusCode) }
+        if response.statusCode == .ok { try? await self.core.settle(answer.keys, of: username, appID) }
         let confirmation = response.confirmation.map {
             RegistrationConfirmation(number: $0.number, expiresInSeconds: $0.expiresInSeconds)
         }
@@ -187,6 +197,17 @@ struct RegistrationRun: Sendable {
                 username: username, server: Account.Server(baseUrl: self.core.configuration.baseUrl)),
             confirmation: response.statusCode == .accepted ? confirmation : nil,
             isDevelopmentStore: self.core.platform.storage.isDevelopmentStore)
+    }
+}
+
+extension RegistrationRun {
+    /// Where the answer of the server is lost: the key is gone from here, and a code is used up.
+    private func lost(_ error: any Error) -> OperationError {
+        let lost = OperationError(lost: error)
+        guard lost.recovery == .checkOutcome else { return lost }
+        return OperationError(
+            lost.code, fidoErrorCode: lost.fidoErrorCode, httpStatus: lost.httpStatus,
+            recovery: self.username == nil ? .enrollAgain : .tryAgain, lost.reason)
     }
 }
 

@@ -39,7 +39,15 @@ public struct OutOfBandRegistration: RegistrationOperation {
         self.recording = recording
     }
 
+    /// Tells the server that nobody in this app can answer.
+    func decline() async {
+        await ServerExchange(core: self.core, recording: self.recording).decline(self.answer, as: .unknown)
+    }
+
     /// Registers. Unless the server has taken the key, none is left on the device.
+    ///
+    /// Where the server's answer is lost, none is left either, though the server may have taken the key: the recovery is
+    /// then ``OperationError/Recovery-swift.enum/enrollAgain``, with a new link.
     public func perform() async throws(OperationError) -> RegistrationResult {
         guard self.once.take() else { throw OperationError(.operationReused) }
         return try await RegistrationRun(
@@ -63,7 +71,9 @@ public struct Registration: RegistrationOperation {
     /// Registers. Unless the server has taken the key, none is left on the device.
     public func perform() async throws(OperationError) -> RegistrationResult {
         guard self.once.take() else { throw OperationError(.operationReused) }
-        guard let username else { throw OperationError(.missingInteraction, "no username") }
+        guard let username = self.username?.normalizedUsername else {
+            throw OperationError(.missingInteraction, "no username, or nobody's")
+        }
         let recording = self.core.newRecording()
         let request: ReceivedRequest
         do {

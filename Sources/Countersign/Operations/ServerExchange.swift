@@ -35,6 +35,8 @@ struct ReceivedRequest: Sendable {
 /// What the SDK sends to the server and how it reads the answers: translation only.
 struct ServerExchange: Sendable {
     private static let messageType = "application/fido+uaf"
+    /// How long a server has to take a report that there will be no answer.
+    private static let patienceForReports = Duration.seconds(5)
 
     let core: ClientCore
     let recording: Recording
@@ -51,12 +53,22 @@ struct ServerExchange: Sendable {
 
     /// Sends a UAF response (SendUAFResponse), which is the given event of a run unless it only says that there will be
     /// no answer, and returns how the server judged it.
-    func send(_ message: [UInt8], as event: TraceEvent?, context: JSONObject, path: String) async throws
-        -> ServerResponse
-    {
+    func send(
+        _ message: [UInt8], as event: TraceEvent?, context: JSONObject, path: String, timeout: Duration? = nil
+    ) async throws -> ServerResponse {
         let body = SendUAFResponse(
             uafResponse: String(decoding: message, as: UTF8.self), context: context.members.isEmpty ? nil : context)
-        return try ServerResponse(parsing: try await self.post(path, body.serialized, noting: event).body)
+        return try ServerResponse(
+            parsing: try await self.post(path, body.serialized, timeout: timeout, noting: event).body)
+    }
+
+    /// As ``send(_:as:context:path:)``, for an answer that a key has signed: it leaves and is judged also where the
+    /// operation's task is cancelled meanwhile. Cut off on its way, it would leave nobody knowing whether it was done.
+    func sendToTheEnd(_ message: [UInt8], as event: TraceEvent, context: JSONObject, path: String) async throws
+        -> ServerResponse
+    {
+        // A task of its own, which the operation's does not cancel. The transport's time limit bounds it.
+        try await Task { try await self.send(message, as: event, context: context, path: path) }.value
     }
 
     /// Tells the server that there will be no answer, whatever becomes of that; also where the task was cancelled.
@@ -67,20 +79,21 @@ struct ServerExchange: Sendable {
         if code == .untrustedFacetID { context["facetId"] = .string(self.core.configuration.facetId) }
         let final = context
         // A task of its own, because the operation's may be cancelled: the report goes out all the same, and the
-        // operation ends only when it has. The transport's time limit bounds it.
-        await Task { _ = try? await self.send(message, as: nil, context: final, path: path) }.value
+        // operation ends only when it has. Its own time limit bounds it: nobody waits long to give up.
+        let limit = min(self.timeout, Self.patienceForReports)
+        await Task { _ = try? await self.send(message, as: nil, context: final, path: path, timeout: limit) }.value
     }
 
     /// Tells the server that a redeemed request will not be answered, before anybody was asked.
-    func decline(_ request: ReceivedRequest) async {
+    func decline(_ request: ReceivedRequest, as code: ErrorCode = .protocolError) async {
         let configuration = self.core.configuration
         if let header = request.header(of: .authentication) {
             await self.reportFailure(
-                AuthenticationResponse(header: header, fcParams: "", assertions: []).serialized, code: .protocolError,
+                AuthenticationResponse(header: header, fcParams: "", assertions: []).serialized, code: code,
                 asmStatus: nil, path: configuration.authenticationResponsePath)
         } else if let header = request.header(of: .registration) {
             await self.reportFailure(
-                RegistrationResponse(header: header, fcParams: "", assertions: []).serialized, code: .protocolError,
+                RegistrationResponse(header: header, fcParams: "", assertions: []).serialized, code: code,
                 asmStatus: nil, path: configuration.registrationResponsePath)
         }
     }
@@ -156,7 +169,7 @@ struct ServerExchange: Sendable {
 
     private func post(
         _ path: String, _ body: [UInt8], authorization: (any AuthorizationProvider)? = nil,
-        noting event: TraceEvent? = nil
+        timeout: Duration? = nil, noting event: TraceEvent? = nil
     ) async throws -> TransportResponse {
         guard let url = self.core.configuration.address(path) else {
             throw OperationError(.unknown, recovery: .correctApp, "the configured path is not one")
@@ -165,9 +178,10 @@ struct ServerExchange: Sendable {
         let response = try await self.core.channel.send(
             TransportRequest(
                 method: "POST", url: url, headers: headers + (authorization?.headers ?? []), body: body,
-                timeout: self.timeout), self.recording, noting: event)
+                timeout: timeout ?? self.timeout), self.recording, noting: event)
         switch response.status {
         case 200: break
+        case 403 where Self.isLock(response): throw OperationError(.accountLocked, httpStatus: 403, "status 403")
         case 401, 403:
             throw OperationError(.notAuthorized, httpStatus: response.status, "status \(response.status)")
         default: throw Self.refused(httpStatus: response.status)
@@ -179,8 +193,15 @@ struct ServerExchange: Sendable {
     }
 
     private static func isMessage(_ response: TransportResponse) -> Bool {
-        let type = response.header("Content-Type")?.split(separator: ";").first ?? ""
-        return type.filter { !$0.isWhitespace }.asciiLowercased == self.messageType
+        response.header("Content-Type")?.mediaType.hasSameBytes(as: self.messageType) ?? false
+    }
+
+    /// Whether a problem document (RFC 9457) says that the account is locked: to authenticate anew would not help.
+    private static func isLock(_ response: TransportResponse) -> Bool {
+        guard response.header("Content-Type")?.mediaType.hasSameBytes(as: "application/problem+json") ?? false,
+            case .object(let problem)? = try? JSON(parsing: response.body), let type = try? problem.string("type")
+        else { return false }
+        return type.hasSameBytes(as: "urn:countersign:error:locked")
     }
 }
 

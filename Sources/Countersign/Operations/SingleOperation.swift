@@ -49,7 +49,8 @@ extension SingleOperation {
 
 /// An operation that was given a callback: what is left to give it can still be chained, in any order.
 ///
-/// It ends in exactly one call: of `onSuccess` or of `onError`, where that one was given.
+/// With both callbacks it ends in exactly one call, of `onSuccess` or of `onError`; where one alone was given, an end that
+/// is the other's is told nobody.
 public struct OperationWithCallbacks<Operation: SingleOperation>: OperationBuilder {
     private var operation: Operation
     private var success: (@Sendable (Operation.Success) -> Void)?
@@ -104,7 +105,10 @@ public struct OperationHandle: Sendable {
 
     init(_ body: @escaping @Sendable () async -> Void) { self.task = Task { await body() } }
 
-    /// Gives the operation up, as the person may: it ends with `userCanceled` and the server hears of it, unless it has
-    /// ended. `onError` is called as for any other end.
+    /// Gives the operation up, as the person may: it ends with `userCanceled`, and the server hears of it, for which it has
+    /// five seconds. `onError` is called as for any other end.
+    ///
+    /// Once the signed answer has left, it is too late: the operation ends as the server judges, and takes as long as the
+    /// network does.
     public func cancel() { self.task.cancel() }
 }

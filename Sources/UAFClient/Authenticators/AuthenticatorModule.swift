@@ -13,7 +13,7 @@ import _Primitives
 ///
 /// Every change is durable before it shows: a counter before the signature that uses it leaves, an attempt at a PIN or a
 /// password before it is checked, a key's end before its answer.
-public actor AuthenticatorModule {
+public actor AuthenticatorModule: CustomReflectable {
     /// What the module needs to know beside the platform.
     public struct Configuration: Sendable {
         /// The app that calls, as its facet identifier: other apps' keys stay closed to it (the standard's CallerID).
@@ -84,6 +84,9 @@ public actor AuthenticatorModule {
             storage: platform.storage, clock: platform.clock, limit: configuration.attemptLimit)
     }
 
+    /// Without children: there are wrapped keys in here, and what wraps them.
+    public nonisolated var customMirror: Mirror { Mirror(self, children: [:]) }
+
     /// The authenticators of this device (GetInfo).
     public nonisolated var authenticators: [AuthenticatorStatus] {
         get async {
@@ -135,6 +138,11 @@ public actor AuthenticatorModule {
         guard let index = self.ownIndex(of: name) else { return false }
         guard self.database.keys[index].protection.secretSalt != nil else { return true }
         return try self.ledger.status(name.keyID.base64URL) != .lockedOut
+    }
+
+    /// Whether there is room for that many new keys.
+    public func hasRoom(for count: Int) -> Bool {
+        self.database.keys.count <= self.configuration.maximumKeys - count
     }
 
     /// What the server said of a key (notifyUAFResult, UAF Application API 1.1).

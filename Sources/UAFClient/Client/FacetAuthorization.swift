@@ -94,7 +94,9 @@ public struct FacetAuthorization: Sendable {
     ///
     /// Throws as ``authorize(appID:version:)`` does, and what `fetch` throws.
     public func trustedFacets(at url: URL, version: Version) async throws -> [String] {
-        guard let host = url.host() else { throw Self.refused("the facet list's address has no host") }
+        guard let host = url.host()?.asciiLowercased, !host.isEmpty, host.utf8.allSatisfy({ $0 < 0x80 }) else {
+            throw Self.refused("the facet list's address has no host, or one with other letters than ASCII's")
+        }
         let answer = try await self.list(at: url, host: host)
         return try Self.trusted(in: answer.body, host: host)[version]?.map(\.text).sorted() ?? []
     }
@@ -113,10 +115,8 @@ public struct FacetAuthorization: Sendable {
         for _ in 0...Self.maximumRedirects {
             let answer = try await self.fetch(url)
             guard (300..<400).contains(answer.status) else {
-                let type = answer.contentType?.split(separator: ";").first.map {
-                    $0.trimmingPrefix(while: \.isWhitespace).asciiLowercased
-                }
-                guard answer.status == 200, type == "application/fido.trusted-apps+json" else {
+                let type = answer.contentType?.mediaType ?? ""
+                guard answer.status == 200, type.hasSameBytes(as: "application/fido.trusted-apps+json") else {
                     throw Self.refused("no facet list: status \(answer.status)")
                 }
                 return answer

@@ -58,6 +58,41 @@ struct ServerCheckTests {
         #expect(await world.phone.client.checkServer().finding != .trusted)
     }
 
+    @Test("A list that cannot be fetched is told by its address, not as a server that is not there")
+    func unreachableList() async throws {
+        let world = try await World()
+        for (appID, address) in [
+            ("", "https://id.example.com/uaf/1.1/facets"),
+            ("https://apps.example.com/facets", "https://apps.example.com/facets"),
+            ("http://apps.example.com/facets", "http://apps.example.com/facets"),
+        ] {
+            await world.server.use(appID: appID)
+            await world.server.intercept { request in
+                guard request.url.path().hasSuffix("facets") else { return nil }
+                throw TransportError(.unreachable, "cut")
+            }
+            let check = await world.phone.client.checkServer()
+            #expect(check.finding == .noFacetList && check.reason.contains(address), "\(check)")
+            await world.server.stopIntercepting()
+        }
+    }
+
+    @Test("An app that a rule trusts without a list is trusted here as it is in an operation")
+    func trustedByRule() async throws {
+        let named = try await World()
+        await named.server.use(appID: "linux:program:test")
+        #expect(await named.phone.client.checkServer().finding == .trusted)
+        try await named.enroll()
+        let web = try await World { $0.facetId = "https://id.example.com" }
+        await web.server.use(appID: "https://ID.example.com/uaf/1.1/facets")
+        #expect(await web.phone.client.checkServer().finding == .trusted, "no list is needed")
+        await self.list(web, ["linux:program:other", "https://id.example.com:8443", "https://elsewhere.example"])
+        let check = await web.phone.client.checkServer()
+        #expect(check.finding == .trusted)
+        #expect(check.trustedFacets == ["https://id.example.com:8443", "linux:program:other"])
+        try await web.enroll()
+    }
+
     @Test("Another version, no server of this kind, and none at all are told apart")
     func others() async throws {
         let world = try await World()

@@ -9,6 +9,16 @@ import UAFClient
 struct InterruptionTests {
     private static let requester = UAF.Requester(service: "Bank", browserID: "browser")
 
+    /// An authentication that asks every question, with a screen for each.
+    private func authenticate(_ world: World, _ payload: OutOfBandPayload) async throws {
+        let operation = world.phone.ready(try await world.operation(payload))
+        _ = try await operation.transactionConfirmer(world.phone.person).execute() as AuthenticationResult
+    }
+
+    private func payload(_ world: World) async throws -> OutOfBandPayload {
+        try await world.server.authentication(transaction: [text("Pay 5")], requester: Self.requester)
+    }
+
     /// A phone with two accounts, so that every question is asked.
     private func world(_ model: AuthenticatorModel = World.pin) async throws -> World {
         let world = try await World()
@@ -18,7 +28,8 @@ struct InterruptionTests {
     }
 
     private static let questions: [(VirtualPerson.Question, AuthenticatorModel)] = [
-        (.account, World.pin), (.authenticator, World.pin), (.requester, World.pin), (.pin, World.pin),
+        (.account, World.pin), (.authenticator, World.pin), (.requester, World.pin), (.transaction, World.pin),
+        (.pin, World.pin),
         (.password, World.password), (.finger, World.fingerprint), (.face, World.face), (.passcode, World.passcode),
     ]
 
@@ -26,8 +37,8 @@ struct InterruptionTests {
     func cancelled(question: VirtualPerson.Question, model: AuthenticatorModel) async throws {
         let world = try await self.world(model)
         world.phone.person.script.reactions[question] = .cancels
-        let payload = try await world.server.authentication(requester: Self.requester)
-        #expect(await operationError { _ = try await world.phone.authenticate(payload) } == .fido(.userCanceled))
+        let payload = try await self.payload(world)
+        #expect(await operationError { try await self.authenticate(world, payload) } == .fido(.userCanceled))
         #expect(world.phone.person.asked.last?.question == question)
         #expect(await world.server.clientErrorCodes == [3])
         #expect(await world.server.accepted.isEmpty)
@@ -37,8 +48,8 @@ struct InterruptionTests {
     func timeLimit(question: VirtualPerson.Question, model: AuthenticatorModel) async throws {
         let world = try await self.world(model)
         world.phone.person.script.reactions[question] = .ignores
-        let payload = try await world.server.authentication(requester: Self.requester)
-        let operation = Task { await operationError { _ = try await world.phone.authenticate(payload) } }
+        let payload = try await self.payload(world)
+        let operation = Task { await operationError { try await self.authenticate(world, payload) } }
         await self.until(question, world)
         let sleeping = world.phone.clock.sleepingCount
         world.phone.clock.advance(by: .milliseconds(239_999))
@@ -67,8 +78,8 @@ struct InterruptionTests {
     func cancelledTask(question: VirtualPerson.Question, model: AuthenticatorModel) async throws {
         let world = try await self.world(model)
         world.phone.person.script.reactions[question] = .ignores
-        let payload = try await world.server.authentication(requester: Self.requester)
-        let operation = Task { await operationError { _ = try await world.phone.authenticate(payload) } }
+        let payload = try await self.payload(world)
+        let operation = Task { await operationError { try await self.authenticate(world, payload) } }
         await self.until(question, world)
         operation.cancel()
         #expect(await operation.value == .fido(.userCanceled))

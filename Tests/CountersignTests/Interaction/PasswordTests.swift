@@ -64,6 +64,93 @@ struct PasswordTests {
         #expect(asked.count == 2 && asked[1].lastError?.contains("too common") == true)
     }
 
+    /// Passwords that are not worked on: too long, and with too many marks.
+    private static let boundless = [
+        String(repeating: "x", count: 1025), String(repeating: "\u{E9}", count: 513),
+        "password e" + String(repeating: "\u{301}", count: 31),
+        "password e" + String(repeating: "\u{301}\u{323}", count: 400_000),
+    ]
+
+    @Test("A password without a bound is refused before any work on it, the app's own too", arguments: 0..<4)
+    func boundless(number: Int) async throws {
+        let world = try await World()
+        let person = world.phone.person
+        let policy = Everything()
+        person.script.newPasswords = [Self.boundless[number], "lantern street 9"]
+        let payload = try await world.server.registration(for: "alice", policy: World.policy([[World.password]]))
+        guard case .registration(let operation) = try await world.phone.redeem(payload) else {
+            throw OperationError(.missingInteraction, "not a registration")
+        }
+        _ =
+            try await world.phone.ready(operation).passwordEnroller(StrictEnroller(person: person, policy: policy))
+            .execute() as RegistrationResult
+        let asked = person.asked.filter { $0.question == .newPassword }
+        #expect(asked.count == 2 && asked[1].lastError?.contains("too long, or has too many marks") == true)
+        #expect(await policy.judged.value == ["lantern street 9"])
+        // Where it is typed it is a wrong one, and counts.
+        person.forget()
+        person.script.passwords = [Self.boundless[number], "lantern street 9"]
+        try await self.authenticate(world)
+        let typed = person.asked.filter { $0.question == .password }
+        #expect(typed.map(\.lastError) == [nil, "invalidPassword"])
+        #expect(typed.last?.status == .lastAttemptFailed(remainingTries: 4, coolDownTimeInSeconds: 0))
+    }
+
+    @Test("1024 bytes are taken where the app's policy takes them, and verified")
+    func longest() async throws {
+        let world = try await World()
+        let longest = String(repeating: "\u{E9}", count: 512)
+        world.phone.person.script.newPasswords = [longest]
+        world.phone.person.script.passwords = [longest]
+        let payload = try await world.server.registration(for: "alice", policy: World.policy([[World.password]]))
+        guard case .registration(let operation) = try await world.phone.redeem(payload) else {
+            throw OperationError(.missingInteraction, "not a registration")
+        }
+        let enroller = StrictEnroller(person: world.phone.person, policy: Everything())
+        _ = try await world.phone.ready(operation).passwordEnroller(enroller).execute() as RegistrationResult
+        try await self.authenticate(world)
+    }
+
+    @Test("A length policy counts what Unicode counts at the upper end, and what a person counts at the lower")
+    func lengths() async throws {
+        let policy = PasswordLengthPolicy(minLength: 8, maxLength: 16)
+        for password in ["12345678", String(repeating: "e\u{301}", count: 8)] {
+            try await policy.validatePasswordForEnrollment(password)
+        }
+        for password in [
+            "1234567", String(repeating: "e\u{301}", count: 7),
+            "12345678e\u{301}\u{302}\u{303}\u{304}\u{305}\u{306}\u{307}\u{308}",
+        ] {
+            await #expect(throws: PasswordValidationError.self) {
+                try await policy.validatePasswordForEnrollment(password)
+            }
+        }
+    }
+
+    @Test(
+        "A policy that never answers, and stops for nobody, holds up no operation: the time limit ends it, and a cancel",
+        arguments: [true, false], [true, false])
+    func stubbornPolicy(isCancelled: Bool, atPolicy: Bool) async throws {
+        let world = try await World()
+        let gate = Gate()
+        let enroller = StubbornEnroller(person: world.phone.person, gate: gate, givesPolicy: !atPolicy)
+        let payload = try await world.server.registration(for: "alice", policy: World.policy([[World.password]]))
+        guard case .registration(let operation) = try await world.phone.redeem(payload) else {
+            throw OperationError(.missingInteraction, "not a registration")
+        }
+        let ended = Task {
+            await operationError {
+                _ = try await world.phone.ready(operation).passwordEnroller(enroller).execute() as RegistrationResult
+            }
+        }
+        await gate.untilSomebodyWaits()
+        await world.phone.clock.untilSleeping()
+        if isCancelled { ended.cancel() } else { world.phone.clock.advance(by: .seconds(240)) }
+        #expect(await ended.value == .fido(isCancelled ? .userCanceled : .userNotResponsive))
+        #expect(await world.isEmpty())
+        await gate.open()
+    }
+
     @Test("A policy that says nothing ends the operation at the time limit")
     func silentPolicy() async throws {
         let world = try await World()
@@ -193,7 +280,7 @@ struct PasswordTests {
 /// Asks the person, and has a policy of its own.
 private struct StrictEnroller: PasswordEnroller {
     let person: VirtualPerson
-    let policy: BlockList
+    let policy: any PasswordPolicy
 
     func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler) {
         self.person.enrollPassword(context: context, handler: handler)
@@ -215,6 +302,70 @@ private struct BlockList: PasswordPolicy {
     func validatePasswordForPasswordChange(_ password: String) async throws(PasswordValidationError) {
         throw PasswordValidationError("not a change")
     }
+}
+
+/// Takes everything, and notes what it was given.
+private struct Everything: PasswordPolicy {
+    actor Judged {
+        private(set) var value: [String] = []
+        func note(_ password: String) { self.value.append(password) }
+    }
+
+    let judged = Judged()
+
+    func validatePasswordForEnrollment(_ password: String) async throws(PasswordValidationError) {
+        await self.judged.note(password)
+    }
+
+    func validatePasswordForPasswordChange(_ password: String) async throws(PasswordValidationError) {}
+}
+
+/// A gate that ignores whether who waits is cancelled.
+private actor Gate {
+    private var isOpen = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private var watchers: [CheckedContinuation<Void, Never>] = []
+
+    func wait() async {
+        if self.isOpen { return }
+        await withCheckedContinuation { continuation in
+            self.waiting.append(continuation)
+            for watcher in self.watchers { watcher.resume() }
+            self.watchers = []
+        }
+    }
+
+    func untilSomebodyWaits() async {
+        if self.waiting.isEmpty { await withCheckedContinuation { self.watchers.append($0) } }
+    }
+
+    func open() {
+        self.isOpen = true
+        for continuation in self.waiting { continuation.resume() }
+        self.waiting = []
+    }
+}
+
+/// Does not get done: with its judgement, or already with saying what its policy is.
+private struct StubbornEnroller: PasswordEnroller, PasswordPolicy {
+    let person: VirtualPerson
+    let gate: Gate
+    let givesPolicy: Bool
+
+    func enrollPassword(context: PasswordEnrollmentContext, handler: PasswordEnrollmentHandler) {
+        self.person.enrollPassword(context: context, handler: handler)
+    }
+
+    func passwordPolicy() async -> any PasswordPolicy {
+        if !self.givesPolicy { await self.gate.wait() }
+        return self
+    }
+
+    func validatePasswordForEnrollment(_ password: String) async throws(PasswordValidationError) {
+        await self.gate.wait()
+    }
+
+    func validatePasswordForPasswordChange(_ password: String) async throws(PasswordValidationError) {}
 }
 
 /// Tries once, and then gives up.

@@ -200,6 +200,105 @@ struct DispatchedDeregistrationTests {
         #expect(await world.server.requests.count == before, "what is carried out is not asked for again")
     }
 
+    /// A gate that ignores whether who waits is cancelled.
+    private actor Gate {
+        private var isOpen = false
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+        func wait() async {
+            if !self.isOpen { await withCheckedContinuation { self.waiting.append($0) } }
+        }
+        func open() {
+            self.isOpen = true
+            for continuation in self.waiting { continuation.resume() }
+            self.waiting = []
+        }
+    }
+
+    /// Begins as many deregistrations, whose answers are all lost.
+    private func begin(_ count: Int, _ world: World) async throws {
+        await self.cut(world, afterServer: false)
+        for _ in 0..<count {
+            let payload = try await world.server.deregistration(of: "alice")
+            await #expect(throws: OperationError(.networkError)) { try await self.redeem(world, payload) }
+        }
+        await world.server.stopIntercepting()
+    }
+
+    @Test("An app starts after five seconds, however many tokens wait, for a server or a transport that never answers")
+    func slowServer() async throws {
+        let world = try await self.enrolled()
+        try await self.begin(8, world)
+        let gate = Gate()
+        await world.server.intercept { request in
+            guard request.url.path().hasSuffix("redeem/deregistration") else { return nil }
+            await gate.wait()
+            return nil
+        }
+        let start = Task { try await world.restarted() }
+        await world.phone.clock.untilSleeping()
+        world.phone.clock.advance(by: .milliseconds(4999))
+        #expect(world.phone.clock.sleepingCount == 1, "the limit is over already")
+        world.phone.clock.advance(by: .milliseconds(1))
+        let again = try await start.value
+        #expect(await again.phone.client.localData.accounts.count == 2)
+        await gate.open()
+        await world.server.stopIntercepting()
+        let last = try await world.restarted()
+        #expect(await self.holders(last) == (false, false))
+        #expect(last.phone.clock.sleepingCount == 0)
+    }
+
+    @Test("The fetch of the facet list is within the five seconds too")
+    func slowFacets() async throws {
+        let world = try await World()
+        await world.server.use(appID: "https://id.example.com/uaf/1.1/facets")
+        let gate = Gate()
+        let isSlow = Mutex(false)
+        let list = #"{"trustedFacets":[{"version":{"major":1,"minor":1},"ids":["linux:program:test"]}]}"#
+        await world.server.intercept { request in
+            guard request.url.path() == "/uaf/1.1/facets" else { return nil }
+            if isSlow.withLock({ $0 }) { await gate.wait() }
+            return TransportResponse(
+                status: 200, headers: [("Content-Type", "application/fido.trusted-apps+json")], body: Array(list.utf8))
+        }
+        try await world.enroll("alice")
+        let payload = try await world.server.deregistration(of: "alice")
+        isSlow.withLock { $0 = true }
+        let first = Task { await operationError { _ = try await self.redeem(world, payload) } }
+        while await world.server.requests.last?.url.path() != "/uaf/1.1/facets" { await Task.yield() }
+        let start = Task { try await world.restarted() }
+        await world.phone.clock.untilSleeping()
+        world.phone.clock.advance(by: .seconds(5))
+        _ = try await start.value
+        await gate.open()
+        #expect(await first.value == nil)
+    }
+
+    @Test("Where eight tokens wait for their answer, a ninth is not redeemed, and none is forgotten")
+    func tooMany() async throws {
+        let world = try await self.enrolled()
+        try await self.begin(8, world)
+        let before = await world.server.requests.count
+        let ninth = try await world.server.deregistration(of: "bob")
+        let refused = await operationError { _ = try await self.redeem(world, ninth) }
+        #expect(refused == OperationError(.networkError) && refused?.recovery == .tryAgain)
+        #expect(await world.server.requests.count == before)
+        let again = try await world.restarted()
+        #expect(await self.holders(again) == (false, false))
+        #expect(try await self.redeem(again, ninth).accounts.map(\.username) == ["bob"])
+    }
+
+    @Test("A path that is configured without its slash is the same path: its token is written down too")
+    func configuredPath() async throws {
+        let world = try await World { $0.deregistrationRedeemPath = "token/redeem/deregistration" }
+        try await world.enroll("alice")
+        let payload = try await world.server.deregistration(of: "alice")
+        await self.cut(world, afterServer: true)
+        await #expect(throws: OperationError(.networkError)) { try await self.redeem(world, payload) }
+        await world.server.stopIntercepting()
+        #expect(await self.holders(try await world.restarted()) == (false, false))
+    }
+
     @Test("A token that the server does not take is not shown again, and everything is still there")
     func refused() async throws {
         let world = try await self.enrolled()

@@ -86,9 +86,61 @@ struct ErrorRecoveryTests {
     func recoveries() {
         var all = Set(Self.errors.map(\.recovery))
         all.insert(OperationError.fido(.userLockout, recovery: .unlockDevice).recovery)
+        // What OutcomeTests has an operation end with.
+        all.insert(.checkOutcome)
         #expect(all == Set(OperationError.Recovery.allCases))
         #expect(OperationError.fido(.protocolError).recovery == .tryAgain)
         #expect(OperationError.fido(.protocolError, serverStatusCode: 1403).recovery == .contactService)
+    }
+
+    @Test("The errors that are no operation's have a recovery of the same kind")
+    func otherRecoveries() {
+        let payload: [(OutOfBandPayloadError.Code, OperationError.Recovery)] = [
+            (.malformedPayload, .haveCodeShownAgain), (.unsupportedVersion, .updateApp),
+            (.decryptionError, .enrollAgain), (.operationReused, .correctApp),
+        ]
+        for (code, recovery) in payload { #expect(OutOfBandPayloadError(code, "").recovery == recovery) }
+        let start: [(InitializationError.Code, OperationError.Recovery)] = [
+            (.invalidConfiguration, .correctApp), (.operationReused, .correctApp), (.storageInUse, .tryAgain),
+            (.storageUnavailable, .tryAgain), (.storageCorrupt, .enrollAgain),
+        ]
+        for (code, recovery) in start {
+            #expect(InitializationError(code).recovery == recovery)
+            #expect(InitializationError(code).recoverySuggestion?.hasSuffix(".") == true)
+        }
+        let deletion: [(DeleteAuthenticatorError.Code, OperationError.Recovery)] = [
+            (.invalidAaid, .nothing), (.unknownUsername, .nothing), (.storageError, .tryAgain),
+        ]
+        for (code, recovery) in deletion {
+            #expect(DeleteAuthenticatorError(code).recovery == recovery)
+            #expect(DeleteAuthenticatorError(code).recoverySuggestion?.hasSuffix(".") == true)
+        }
+    }
+
+    @Test("A name that another server's account has names that account, and no other, as what is in the way")
+    func accountOfThatName() {
+        #expect(OperationError(.userAlreadyRegisteredInAnotherServer).recovery == .forgetAccountOfThatName)
+        #expect(OperationError.fido(.insufficientAuthenticatorResources).recovery == .makeRoom)
+    }
+
+    @Test("A server that says the account is locked is believed: to authenticate anew would not help")
+    func lockedAccount() async throws {
+        let world = try await World()
+        try await world.enroll()
+        for (type, name, code) in [
+            ("application/problem+json", "urn:countersign:error:locked", OperationError.Code.accountLocked),
+            ("application/problem+json", "urn:countersign:error:forbidden", .notAuthorized),
+            ("text/html", "urn:countersign:error:locked", .notAuthorized),
+        ] {
+            await world.server.intercept { _ in
+                TransportResponse(
+                    status: 403, headers: [("Content-Type", type)], body: Array(#"{"type":"\#(name)"}"#.utf8))
+            }
+            let error = await operationError { _ = try await world.phone.authenticate(username: "alice") }
+            #expect(error == OperationError(code) && error?.httpStatus == 403)
+            #expect(error?.recovery == (code == .accountLocked ? .contactService : .authenticate))
+            await world.server.stopIntercepting()
+        }
     }
 
     /// Types the wrong PIN again as soon as one is taken.

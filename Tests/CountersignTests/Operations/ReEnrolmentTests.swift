@@ -166,26 +166,122 @@ struct ReEnrolmentTests {
         let world = try await World()
         try await world.enroll()
         var values = world.phone.storage.snapshot
-        guard case .object(var register) = try JSON(parsing: try #require(values["accounts"])),
-            case .object(var account)? = try register.array("accounts")?.first
-        else { return }
-        account["secrets"] = nil
-        account["replacements"] = nil
-        register["accounts"] = .array([.object(account)])
-        values["accounts"] = JSON.object(register).serialized
+        values["accounts"] = try self.edited(values["accounts"]) { $0["enrolments"] = nil }
         let phone = try await VirtualPhone(
             configuration: world.phone.client.configuration, transport: world.server,
             storage: InMemoryStorage(values), clock: world.phone.clock, person: world.phone.person)
         let operation = try await phone.redeem(try await world.server.authentication(username: "alice"))
-        guard case .authentication(let authentication) = operation else { return }
-        _ = await operationError {
+        guard case .authentication(let authentication) = operation else {
+            throw OperationError(.missingInteraction, "not an authentication")
+        }
+        let locked = await operationError {
             _ =
                 try await phone.ready(authentication).pinUserVerifier(WrongPins(clock: phone.clock)).execute()
                 as AuthenticationResult
         }
+        #expect(locked == .fido(.userLockout))
         _ = try await phone.enroll(try await self.link(world))
         let context = try await self.context(world)
         #expect(try context.object("replaces") == nil && context.string("deviceSecret") != nil)
+    }
+
+    /// What is stored of the only account, changed.
+    private func edited(_ stored: [UInt8]?, _ change: (inout JSONObject) throws -> Void) throws -> [UInt8] {
+        let bytes = try #require(stored)
+        var register = try #require(try JSON(parsing: bytes).object)
+        var account = try #require(try register.array("accounts")?.first?.object)
+        try change(&account)
+        register["accounts"] = .array([.object(account)])
+        return JSON.object(register).serialized
+    }
+
+    @Test("An account of before, whose secrets do not say of which keys, shows them")
+    func formerSecrets() async throws {
+        let world = try await World()
+        try await world.enroll()
+        let first = try #require(try await self.context(world).string("deviceSecret"))
+        var values = world.phone.storage.snapshot
+        values["accounts"] = try self.edited(values["accounts"]) { account in
+            account["enrolments"] = nil
+            account["secrets"] = .array([.string(first)])
+            account["replacements"] = .array([])
+        }
+        for (name, value) in values { try world.phone.storage.write(value, to: name) }
+        let again = try await world.restarted()
+        try await self.lock(again)
+        _ = try await self.enrollAgain(again)
+        #expect(try await self.context(again).object("replaces")?.strings("secrets") == [first])
+    }
+
+    @Test("However many enrolments were never confirmed, the next one still proves the confirmed device and its keys")
+    func neverConfirmed() async throws {
+        var world = try await World()
+        let models = [World.possession, World.pin]
+        try await world.enroll("alice", models)
+        let old = await self.keys(world)
+        let first = try #require(try await self.context(world).string("deviceSecret"))
+        try await self.lock(world)
+        for number in 1...20 {
+            let unconfirmed = try await self.enrollAgain(world, models)
+            // The operator did not confirm it in time.
+            await world.server.forget(unconfirmed)
+            let replaces = try #require(try await self.context(world).object("replaces"))
+            let secrets = try #require(try replaces.strings("secrets"))
+            #expect(secrets.contains(first) && secrets.count == min(number, 8), "after \(number)")
+            let named = try (replaces.array("keys") ?? []).map { try $0.object?.string("keyID") }
+            #expect(named.count <= 16 && Set(named).isSuperset(of: old.map(\.base64URL)), "after \(number)")
+        }
+        #expect(self.tries(world) == 1 + 7, "the confirmed one and what the bound leaves")
+        world = try await world.restarted()
+        await world.server.forget(old)
+        let new = try await self.enrollAgain(world, models)
+        _ = try await world.phone.authenticate(try await world.server.authentication(username: "alice"))
+        #expect(Set(await world.server.accepted.last?.assertions.map(\.keyID) ?? []).isSubset(of: new))
+        #expect(self.tries(world) == 1)
+        let register = try #require(world.phone.storage.snapshot["accounts"])
+        #expect(!String(decoding: register, as: UTF8.self).contains(first), "a secret goes with its keys")
+    }
+
+    @Test("A key that was added in the app belongs to the device of the one that authenticated: it keeps the secret")
+    func joined() async throws {
+        let world = try await World()
+        try await world.enroll()
+        let first = try #require(try await self.context(world).string("deviceSecret"))
+        let phone = world.phone
+        let provider = try #require(try await phone.authenticate(username: "alice").authorizationProvider)
+        phone.person.script.kind = .fingerprint
+        phone.sensor.feel(.match)
+        _ =
+            try await phone.ready(phone.client.operations.registration.username("alice"))
+            .authorizationProvider(provider).execute() as RegistrationResult
+        try await phone.client.localData.deleteAuthenticator(username: "alice", aaid: World.pin.aaid.text)
+        phone.sensor.enroll(Array("another".utf8))
+        phone.sensor.feel(.match)
+        let payload = try await world.server.authentication(username: "alice")
+        #expect(
+            await operationError { _ = try await phone.authenticate(payload) } == .fido(.keyDisappearedPermanently))
+        phone.sensor.feel(.match)
+        _ = try await self.enrollAgain(world, [World.fingerprint])
+        #expect(try await self.context(world).object("replaces")?.strings("secrets") == [first])
+    }
+
+    @Test("A full device lets keys of the account go that were never confirmed, before it refuses another one")
+    func noRoom() async throws {
+        let world = try await World()
+        let models = [World.possession, World.pin]
+        for number in 0..<123 { try await world.enroll("person-\(number)", models) }
+        try await world.enroll("alice", models)
+        for _ in 0..<4 {
+            await world.server.judge(ServerResponse(statusCode: .accepted))
+            try await world.enroll("alice", models)
+        }
+        #expect(self.tries(world) == 128, "256 keys")
+        let stranger = try await world.server.registration(for: "zoe", policy: World.policy([models]))
+        let refused = await operationError { _ = try await world.phone.enroll(stranger) }
+        #expect(refused == .fido(.insufficientAuthenticatorResources) && refused?.recovery == .makeRoom)
+        try await world.enroll("alice", models)
+        #expect(self.tries(world) == 124)
+        #expect(await world.phone.client.localData.accounts.count == 124)
     }
 
     @Test("A registration in the app makes no device, and shows no secret")
@@ -270,5 +366,12 @@ struct ReEnrolmentTests {
             try await world.phone.client.localData.forget(own)
         }
         #expect(await world.phone.client.localData.accounts.count == 1)
+    }
+}
+
+extension JSON {
+    /// The members, where it is an object.
+    fileprivate var object: JSONObject? {
+        if case .object(let object) = self { object } else { nil }
     }
 }

@@ -1,8 +1,11 @@
+import Ceremony
 import Countersign
 import CountersignTestKit
 import Foundation
 import Testing
 import UAF
+import UAFClient
+import _Primitives
 
 @Suite("What carries a secret shows it in no description and no reflection")
 struct SecretDescriptionTests {
@@ -45,6 +48,39 @@ struct SecretDescriptionTests {
         let result = try await world.phone.authenticate(try await world.server.authentication())
         #expect(result.location?.query() == "code=s3cret")
         for text in Self.texts(result) { #expect(!text.contains("s3cret") && text.contains("hasLocation")) }
+    }
+
+    @Test("The client, and whatever it hands out, shows neither the device's secret nor a token that it keeps")
+    func client() async throws {
+        let world = try await World()
+        try await world.enroll()
+        let secret = try #require(try await world.server.registrationContexts.last?.string("deviceSecret"))
+        let deregistration = try await world.server.deregistration(of: "alice")
+        await world.server.intercept { _ in throw TransportError(.unreachable, "cut") }
+        _ = await operationError { _ = try await world.phone.redeem(deregistration) }
+        await world.server.stopIntercepting()
+        let token = deregistration.redeemData.token
+        let stored = String(decoding: try #require(world.phone.storage.snapshot["accounts"]), as: UTF8.self)
+        #expect(stored.contains(secret) && stored.contains(token), "it is there to be shown")
+        // Bytes are shown as numbers.
+        let wrapped = try #require(world.phone.storage.snapshot["module"]).prefix(4).map(String.init)
+        let client = world.phone.client
+        let values: [any Sendable] = [
+            client, client.operations, client.localData, client.operations.authentication.username("alice"),
+            client.operations.outOfBandOperation.payload(deregistration),
+            client.operations.outOfBandOperation.payload(deregistration).onError { _ in },
+            client.operations.authentication.onError { _ in },
+            try await world.operation(try await world.server.authentication()),
+            MobileAuthenticationClientInitializer().configuration(client.configuration)
+                .platform(Platform(storage: world.phone.storage, clock: world.phone.clock)),
+        ]
+        for value in values {
+            for text in Self.texts(value) {
+                #expect(!text.contains(secret), "\(type(of: value))")
+                #expect(!text.contains("\"\(token)\"") && !text.contains("AccountRecord"), "\(type(of: value))")
+                #expect(!text.contains(wrapped.joined(separator: ", ")), "\(type(of: value))")
+            }
+        }
     }
 
     @Test("What decodes a payload does not show it")
