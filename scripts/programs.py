@@ -258,8 +258,8 @@ class Phone:
         return PhoneRun([str(argument) for argument in arguments], code, out, err)
 
     def approve(self, code, *options, pin=PIN):
-        """Scans a picture, or takes a link or typed code, and agrees with the PIN."""
-        return self("scan", code, "--approve", "--pin-stdin", *options, stdin=pin + "\n")
+        """Scans a picture, or takes a link or typed code, and agrees with the PIN, also in a browser that is new."""
+        return self("scan", code, "--approve", "--new-browser", "--pin-stdin", *options, stdin=pin + "\n")
 
 
 def png_of_qr_svg(svg, scale=4):

@@ -19,7 +19,7 @@ def answer(phone, authenticator, code, *decision):
     """Lets the phone scan a code, and the person do what the authenticator wants."""
     option, secret = SECRETS.get(authenticator, (None, None))
     arguments = [option] if option else []
-    return phone("scan", code, *(decision or ("--approve",)), *arguments, stdin=f"{secret}\n" if secret else "")
+    return phone("scan", code, *(decision or ("--approve", "--new-browser")), *arguments, stdin=f"{secret}\n" if secret else "")
 
 
 def person_with(deployment, authenticator):
@@ -66,7 +66,8 @@ def test_whoever_is_not_verified_is_not_signed_in(deployment, bank, browser, aut
 def test_a_wrong_password_is_no_sign_in(deployment, bank, browser):
     phone = person_with(deployment, "password")
     browser.begin_sign_in(bank)
-    run = phone("scan", browser.picture(), "--approve", "--password-stdin", stdin="another password\n").expect(1)
+    scan = ("scan", browser.picture(), "--approve", "--new-browser", "--password-stdin")
+    run = phone(*scan, stdin="another password\n").expect(1)
     assert run["finished"]["reason"] == "wrong-password"
     assert run["password"]["remainingTries"] == 4
     assert phone("accounts").expect(0).events[0]["passwordRemainingTries"] == 4

@@ -199,11 +199,19 @@ def test_somebody_elses_transfer_is_not_confirmed(deployment, bank, phone, brows
     assert not browser.has("receipt")
 
 
+def test_a_new_browser_wants_a_yes_of_its_own(phone, bank, browser):
+    browser.begin_sign_in(bank)
+    run = phone("scan", browser.picture(), "--approve", "--pin-stdin", stdin=PIN + "\n").expect(1)
+    assert run["finished"]["reason"] == "new-browser"
+    assert run["new-browser"]["origin"] == bank.origin and run["new-browser"]["address"]
+    assert_not_signed_in(browser, bank)
+
+
 def test_finger_that_does_not_match(deployment, bank, browser):
     phone = deployment.person("--authenticator", "fingerprint")
     browser.begin_sign_in(bank)
     phone("sensor", "--fingerprint", "no-match").expect(0)
-    run = phone("scan", browser.picture(), "--approve")
+    run = phone("scan", browser.picture(), "--approve", "--new-browser")
     assert run.code in (1, 4)
     assert_not_signed_in(browser, bank)
 

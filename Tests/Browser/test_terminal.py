@@ -58,9 +58,10 @@ class Terminal:
 def test_sign_in_by_hand(bank, phone, browser):
     browser.begin_sign_in(bank)
     terminal = Terminal("scan", browser.picture(), "--home", phone.home)
+    terminal.expect("not used this browser before").expect(bank.origin).expect("Chrome on Linux")
+    terminal.expect("[y/n]").type("y\n")
     terminal.expect("Lantern Street Bank asks you to sign in").expect(bank.origin).expect("Chrome on Linux")
     terminal.expect("Approve? [y/n]").type("y\n")
-    terminal.expect("not used this browser before").expect("[y/n]").type("y\n")
     terminal.expect("PIN: ").type("111111\r")
     terminal.expect("That is not the PIN.").expect("4 tries left.")
     terminal.expect("PIN: ").type(PIN + "\r")
@@ -100,6 +101,7 @@ def test_enrolment_by_hand(deployment, tmp_path):
 def test_escape_at_the_pin_denies(bank, phone, browser):
     browser.begin_sign_in(bank)
     terminal = Terminal("scan", browser.picture(), "--home", phone.home, "--approve")
+    terminal.expect("not used this browser before").expect("[y/n]").type("y\n")
     terminal.expect("PIN: ").type("25\x1b")
     terminal.expect("Denied.")
     assert terminal.exit_code() == 1

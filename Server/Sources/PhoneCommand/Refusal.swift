@@ -1,5 +1,6 @@
 import Ceremony
 import Countersign
+import Foundation
 import UAFClient
 
 /// Why a command did not do what it was asked to: a word for scripts, a sentence for people, and how to end.
@@ -49,10 +50,7 @@ struct Refusal: Error, Equatable {
     }
 
     private init(_ error: OutOfBandPayloadError) {
-        let isOld = error.code == .unsupportedVersion
-        self = .failed(
-            Self.kebab(error.code),
-            isOld ? "This code is of another version of the product." : "That is not a code of this product.")
+        self = .failed(Self.kebab(error.code), "\(error.localizedDescription) \(Self.advice(error.recovery))")
     }
 
     private init(_ error: InitializationError) {
@@ -66,65 +64,79 @@ struct Refusal: Error, Equatable {
         }
     }
 
+    /// What happened, in the SDK's words or in plainer ones, and what to do about it by the SDK's recovery.
     private init(_ error: OperationError) {
+        let (status, outcome, reason) = Self.ending(of: error)
+        var sentence = Self.happened(error)
+        if reason != "denied" { sentence += " \(Self.advice(error.recovery))" }
+        self.init(status, outcome, reason, sentence)
+    }
+
+    private static func ending(of error: OperationError) -> (Ending, String, String) {
         let reason = Self.kebab(error.code)
         switch error.code {
-        case .fidoError where error.recovery == .unlockDevice:
-            self.init(
-                .lockedOut, "locked-out", "locked-out",
-                "Too many wrong tries: the device has locked its sensor. Unlock it (`sensor`), and try again.")
-        case .fidoError: self.init(error.fidoErrorCode ?? .unknown, error.serverStatusCode, error.reason)
-        case .networkError:
-            self.init(.unreachable, "unreachable", "unreachable", "The server does not answer (\(error.reason)).")
-        case .userNotRegisteredInServer:
-            self.init(.refused, "refused", reason, "The server does not know this phone any more. Enrol again.")
-        case .notAuthorized: self.init(.refused, "refused", reason, "The server wants you to authenticate again.")
-        case .tokenExpired: self.init(.refused, "refused", reason, "The code has expired. Have a new one shown.")
-        case .tokenAlreadyRedeemed:
-            self.init(.refused, "refused", reason, "The code was used before, perhaps by somebody else.")
-        case .tokenUnknown: self = .notFound(reason, "The server does not know this code.")
-        case .codeCameByLink:
-            self.init(
-                .refused, "refused", reason,
-                "This code is for scanning, and came in a link: somebody may want to sign in as you. "
-                    + "Nobody was signed in. Scan the code itself, from a page that you opened.")
-        case .hostNotAllowed:
-            self.init(.refused, "refused", reason, "The code points to an address that is not trusted.")
-        case .sessionUnknown: self = .notFound(reason, "There is no such session, or it has ended.")
-        case .accountLocked: self.init(.refused, "refused", reason, "The account is locked.")
-        default: self = .failed(reason, "It did not work (\(error.reason)).")
+        case .fidoError: break
+        case .networkError: return (.unreachable, "unreachable", "unreachable")
+        case .tokenUnknown, .sessionUnknown: return (.notFound, "not-found", reason)
+        case .userNotRegisteredInServer, .notAuthorized, .tokenExpired, .tokenAlreadyRedeemed, .codeCameByLink,
+            .hostNotAllowed, .accountLocked:
+            return (.refused, "refused", reason)
+        default: return (.refused, "failed", reason)
+        }
+        switch error.fidoErrorCode ?? .unknown {
+        case .userCanceled: return (.refused, "denied", "denied")
+        case .userLockout: return (.lockedOut, "locked-out", "locked-out")
+        case .userNotResponsive: return (.refused, "failed", "no-answer")
+        case .noSuitableAuthenticator: return (.refused, "refused", "no-suitable-authenticator")
+        case .keyDisappearedPermanently: return (.refused, "failed", "key-disappeared")
+        case .invalidTransactionContent: return (.refused, "refused", "invalid-transaction")
+        case .untrustedFacetId: return (.refused, "refused", "untrusted-app")
+        case .insecureTransport: return (.refused, "refused", "insecure-transport")
+        case .protocolError where error.serverStatusCode == 1403: return (.refused, "refused", "not-allowed")
+        case .protocolError where error.serverStatusCode != nil: return (.refused, "refused", "refused-by-server")
+        case .protocolError: return (.refused, "failed", "protocol-error")
+        case let fido: return (.refused, "failed", "fido-\(fido.rawValue)")
         }
     }
 
-    private init(_ fido: FidoErrorCode, _ server: Int?, _ detail: String) {
-        switch fido {
-        case .userCanceled: self.init(.refused, "denied", "denied", "Denied. The service has been told.")
-        case .userLockout:
-            self.init(
-                .lockedOut, "locked-out", "locked-out",
-                "Too many wrong tries: locked. Ask the service for a new link, and enrol again with it "
-                    + "(`countersign-phone enroll LINK`): the new key takes the place of the locked one. "
-                    + "Your other accounts are not touched.")
-        case .userNotResponsive: self = .failed("no-answer", "Nobody answered in time.")
-        case .noSuitableAuthenticator:
-            self.init(.refused, "refused", "no-suitable-authenticator", "Nothing on this phone can answer that.")
-        case .keyDisappearedPermanently:
-            self = .failed(
-                "key-disappeared",
-                "The key is gone, because the enrolled fingers, faces or passcode changed. Enrol again.")
-        case .invalidTransactionContent:
-            self.init(.refused, "refused", "invalid-transaction", "The text to confirm cannot be shown safely.")
-        case .untrustedFacetId:
-            self.init(.refused, "refused", "untrusted-app", "The server does not trust this program.")
-        case .insecureTransport:
-            self.init(
-                .refused, "refused", "insecure-transport", "The code points to an address that is not trusted.")
-        case .protocolError where server == 1403:
-            self.init(.refused, "refused", "not-allowed", "The server says no: not confirmed yet, or locked.")
-        case .protocolError where server != nil:
-            self.init(.refused, "refused", "refused-by-server", "The server says no (\(server ?? 0)).")
-        case .protocolError: self = .failed("protocol-error", "The server's answer makes no sense (\(detail)).")
-        default: self = .failed("fido-\(fido.rawValue)", "It did not work (\(detail)).")
+    private static func happened(_ error: OperationError) -> String {
+        switch (error.code, error.fidoErrorCode ?? .unknown) {
+        case (.fidoError, .userCanceled): "Denied. The service has been told."
+        case (.fidoError, .protocolError) where error.serverStatusCode == 1403:
+            "The server says no: not confirmed yet, or locked."
+        case (.fidoError, .protocolError) where error.serverStatusCode != nil:
+            "The server says no (\(error.serverStatusCode ?? 0))."
+        case (.fidoError, .protocolError), (.fidoError, .unknown), (.networkError, _), (.unknown, _),
+            (.missingInteraction, _), (.storageError, _):
+            "\(error.localizedDescription.dropLast()) (\(error.reason))."
+        default: error.localizedDescription
+        }
+    }
+
+    /// What a person does about it at this phone.
+    private static func advice(_ recovery: OperationError.Recovery) -> String {
+        switch recovery {
+        case .nothing: "There is nothing to do."
+        case .tryAgain: "Try again."
+        case .checkOutcome: "It may be done all the same: look where you started before you do it again."
+        case .haveCodeShownAgain: "Have a new code shown where you started."
+        case .warnPerson:
+            "Somebody may want to sign in as you. Scan codes only from pages that you opened yourself."
+        case .authenticate: "Authenticate first (`countersign-phone authenticate NAME`)."
+        case .chooseAnotherAuthenticator: "Choose another one with --authenticator, or enrol one."
+        case .enrollAgain: "Ask the service for a new link, and enrol again (`countersign-phone enroll LINK`)."
+        case .replaceLockedKey:
+            "Ask the service for a new link, and enrol again with it (`countersign-phone enroll LINK`): the new key "
+                + "takes the place of the locked one. Your other accounts are not touched."
+        case .unlockDevice: "The device has locked its sensor: unlock it (`sensor`), and try again."
+        case .enrollWithOperatingSystem: "Set the simulated device up first (`sensor`)."
+        case .forgetAccountOfThatName:
+            "If you do not need the account of that name at the other server, `forget` that one alone."
+        case .makeRoom: "`deregister` an account that you do not use any more."
+        case .contactService: "Ask the service."
+        case .updateApp: "This phone needs an update."
+        case .correctApp: "This phone, or the server, is set up wrongly."
+        case .report: "Tell the makers of this phone."
         }
     }
 

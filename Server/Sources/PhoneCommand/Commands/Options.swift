@@ -38,6 +38,9 @@ struct AnswerOptions: ParsableArguments {
     @Flag(help: "Agree to what is asked.")
     var approve = false
 
+    @Flag(help: "Say that a browser which the account has not used before is yours: --approve does not.")
+    var newBrowser = false
+
     @Flag(help: "Deny what is asked.")
     var deny = false
 

@@ -24,6 +24,12 @@ extension PersonInteraction: RequesterVerifier {
     }
 }
 
+extension PersonInteraction: TransactionConfirmer {
+    func confirmTransaction(context: TransactionConfirmationContext, handler: TransactionConfirmationHandler) async {
+        await self.person.confirmTransaction(context, handler)
+    }
+}
+
 extension PersonInteraction: PinEnroller {
     func enrollPin(context: PinEnrollmentContext, handler: PinEnrollmentHandler) async {
         await self.person.enrollPIN(context, self.pinPolicy(), handler)
@@ -82,8 +88,9 @@ extension RegistrationOperation {
 extension AuthenticationOperation {
     /// The operation with every screen that this phone has.
     func answered(by interaction: PersonInteraction) -> Self {
-        self.authenticatorSelector(interaction).requesterVerifier(interaction).pinUserVerifier(interaction)
-            .passwordUserVerifier(interaction).fingerprintUserVerifier(interaction).biometricUserVerifier(interaction)
+        self.authenticatorSelector(interaction).requesterVerifier(interaction).transactionConfirmer(interaction)
+            .pinUserVerifier(interaction).passwordUserVerifier(interaction).fingerprintUserVerifier(interaction)
+            .biometricUserVerifier(interaction)
             .devicePasscodeUserVerifier(interaction)
     }
 }

@@ -1,6 +1,7 @@
 import Ceremony
 import Countersign
 import Foundation
+import UAF
 import UAFClient
 import _Primitives
 
@@ -27,7 +28,8 @@ actor Person {
 
     /// Shows the request, once, before anything is answered.
     private func show(
-        _ requester: Requester?, account: Account?, transaction: Data?, payment: PaymentDetails?, operation: String
+        _ requester: Countersign.Requester?, account: Account?, transaction: Data?, payment: PaymentDetails?,
+        operation: String
     ) {
         let text = transaction.map { String(decoding: $0, as: UTF8.self) }
         self.hasSeenTransaction = text != nil
@@ -84,26 +86,25 @@ actor Person {
     }
 
     func selectAccount(_ context: AccountSelectionContext, _ handler: AccountSelectionHandler) async {
-        let accounts = context.accounts.filter { self.script.account.map($0.username.elementsEqual) ?? true }
+        let accounts = context.accounts.filter { account in
+            self.script.account.map { $0.utf8.elementsEqual(account.username.utf8) } ?? true
+        }
         guard !accounts.isEmpty else {
             return self.giveUp(.notFound("no-such-account", "This phone has no such account."), handler.cancel)
         }
-        let account = accounts.count == 1 ? accounts[0] : nil
-        self.show(
-            context.requester, account: account, transaction: context.transactionConfirmationData,
-            payment: context.payment, operation: "authentication")
-        guard let chosen = await self.choose(account, among: accounts) else {
+        guard let chosen = await self.choose(among: accounts, for: context.requester) else {
             return self.report.terminal.isInteractive
                 ? handler.cancel()
                 : self.giveUp(.usage("Several accounts can answer: name one with --account."), handler.cancel)
         }
-        guard await self.decide("Approve?") else { return handler.cancel() }
         handler.username(chosen.username)
     }
 
-    private func choose(_ only: Account?, among accounts: [Account]) async -> Account? {
-        if let only { return only }
+    private func choose(among accounts: [Account], for requester: Countersign.Requester?) async -> Account? {
+        if accounts.count == 1 { return accounts[0] }
         guard self.terminal.isInteractive else { return nil }
+        self.terminal.print()
+        self.terminal.print("\(requester?.service ?? "A service") asks for one of your accounts", .bold)
         let names = accounts.map { "\(DisplayText.line($0.username)) at \($0.server.baseUrl)" }
         return (try? await self.terminal.choose("Which account?", names)).flatMap { $0 }.map { accounts[$0] }
     }
@@ -111,13 +112,12 @@ actor Person {
     func selectAuthenticator(
         _ context: AuthenticatorSelectionContext, isRegistration: Bool, _ handler: AuthenticatorSelectionHandler
     ) async {
+        // With a text it has been shown, and agreed to, before.
         if !self.hasDecided {
-            if let wanted = self.script.account, wanted != context.account.username {
-                return self.giveUp(.notFound("no-such-account", "The request is for another account."), handler.cancel)
-            }
+            guard self.isMeant(context.account, orGiveUp: handler.cancel) else { return }
             self.show(
-                context.requester, account: context.account, transaction: context.transactionConfirmationData,
-                payment: context.payment, operation: isRegistration ? "registration" : "authentication")
+                context.requester, account: context.account, transaction: nil, payment: nil,
+                operation: isRegistration ? "registration" : "authentication")
             guard await self.decide(isRegistration ? "Enrol this phone?" : "Approve?") else { return handler.cancel() }
         }
         let usable = context.authenticators.filter { authenticator in
@@ -139,9 +139,53 @@ actor Person {
         handler.aaid(usable[chosen].aaid)
     }
 
+    /// Whether the request is for the account that a script has named, if it has.
+    private func isMeant(_ account: Account, orGiveUp cancel: () -> Void) -> Bool {
+        guard let wanted = self.script.account, !wanted.utf8.elementsEqual(account.username.utf8) else { return true }
+        self.giveUp(.notFound("no-such-account", "The request is for another account."), cancel)
+        return false
+    }
+
+    func confirmTransaction(_ context: TransactionConfirmationContext, _ handler: TransactionConfirmationHandler) async
+    {
+        guard self.isMeant(context.account, orGiveUp: handler.cancel) else { return }
+        guard context.transactionConfirmationContentType == .textPlain else {
+            return self.giveUp(.failed("picture", "A terminal cannot show what is to be confirmed."), handler.cancel)
+        }
+        self.show(
+            context.requester, account: context.account, transaction: context.transactionConfirmationData,
+            payment: context.payment, operation: "authentication")
+        guard await self.decide("Approve?") else { return handler.cancel() }
+        handler.approve()
+    }
+
+    /// Shows who asks from a browser that is new to the account, and wants a yes of its own: what agrees to a request
+    /// does not say whose browser it came from.
     func verifyRequester(_ context: RequesterVerificationContext, _ handler: RequesterVerificationHandler) async {
-        guard self.script.decision == nil, self.terminal.isInteractive else { return handler.approve() }
-        self.terminal.notice("You have not used this browser before: \(context.requester.browser ?? "unknown").")
+        let requester = context.requester
+        var members: JSONObject = ["event": .string("new-browser")]
+        members.set("service", requester.service)
+        members.set("origin", requester.origin)
+        members.set("browser", requester.browser)
+        members.set("address", requester.address)
+        self.report.say(members) { terminal in
+            terminal.print()
+            terminal.notice("You have not used this browser before:")
+            let rows = [
+                ("Service", requester.service), ("Origin", requester.origin), ("Browser", requester.browser),
+                ("From", requester.address),
+            ]
+            terminal.list(rows.compactMap { name, value in value.map { (name: name, value: $0) } })
+        }
+        if self.script.decision == .deny { return handler.cancel() }
+        if self.script.approvesNewBrowser { return handler.approve() }
+        guard self.terminal.isInteractive else {
+            return self.giveUp(
+                Refusal(
+                    .refused, "denied", "new-browser",
+                    "The account has not used this browser before. Where it is yours, say --new-browser."),
+                handler.cancel)
+        }
         let isOwn = (try? await self.terminal.confirm("Is it yours, and in front of you?")) ?? false
         isOwn ? handler.approve() : handler.cancel()
     }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The answers that were given on the command line, and the PINs or passwords on the standard input.
 struct ScriptedAnswers: Sendable {
     enum Decision: Sendable {
@@ -5,6 +7,8 @@ struct ScriptedAnswers: Sendable {
     }
 
     private(set) var decision: Decision?
+    /// Whether a browser that is new to the account is the person's own.
+    let approvesNewBrowser: Bool
     let account: String?
     let authenticator: AuthenticatorName?
     let opensContinuation: Bool
@@ -14,7 +18,8 @@ struct ScriptedAnswers: Sendable {
 
     init(_ options: AnswerOptions) {
         self.decision = options.approve ? .approve : options.deny ? .deny : nil
-        self.account = options.account
+        self.approvesNewBrowser = options.newBrowser
+        self.account = options.account?.precomposedStringWithCanonicalMapping
         self.authenticator = options.authenticator
         self.opensContinuation = options.open
         self.secret = options.passwordStdin ? .password : options.pin != nil || options.pinStdin ? .pin : nil
