@@ -122,19 +122,7 @@ public final class SQLiteDatabase: Sendable {
     /// `body` runs on the writer's thread, in a savepoint of its own. It must not wait for anything.
     func step<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
-            let outcome = Outcome<Result>()
-            let step = Step(
-                perform: { db in outcome.value = try body(db) },
-                settle: { error in
-                    if let error {
-                        continuation.resume(throwing: error)
-                    } else if let value = outcome.value {
-                        continuation.resume(returning: value)
-                    } else {
-                        continuation.resume(throwing: StoreError(.unavailable, "the step was not done"))
-                    }
-                })
-            do { try self.writer.add(step) } catch { continuation.resume(throwing: error) }
+            do { try self.writer.add(Self.step(continuation, body)) } catch { continuation.resume(throwing: error) }
         }
     }
 
@@ -150,6 +138,57 @@ public final class SQLiteDatabase: Sendable {
                 fail: { continuation.resume(throwing: $0) })
             do { try self.readers.add(job) } catch { continuation.resume(throwing: error) }
         }
+    }
+
+    /// What a reader makes of what it finds before a step.
+    enum Screening<Found: Sendable, Result: Sendable> {
+        /// There is nothing to write: this is the result.
+        case answered(Result)
+        /// The step follows, with what was found.
+        case step(Found)
+    }
+
+    /// As ``step(_:)``, but a reader looks first, and what it answers or refuses never comes to the writer.
+    ///
+    /// The reader's thread hands the step on to the writer by itself: going back to the caller in between would cost two
+    /// more changes of thread. The step must judge again what it finds: others may have come in between.
+    func step<Found: Sendable, Result: Sendable>(
+        screenedBy screen: @escaping @Sendable (Database) throws -> Screening<Found, Result>,
+        _ body: @escaping @Sendable (Database, Found) throws -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            let writer = self.writer
+            let job = ReadJob(
+                perform: { db in
+                    do {
+                        switch try screen(db) {
+                        case .answered(let result): continuation.resume(returning: result)
+                        case .step(let found): try writer.add(Self.step(continuation) { try body($0, found) })
+                        }
+                    } catch {
+                        continuation.resume(throwing: Self.translated(error))
+                    }
+                },
+                fail: { continuation.resume(throwing: $0) })
+            do { try self.readers.add(job) } catch { continuation.resume(throwing: error) }
+        }
+    }
+
+    private static func step<Result: Sendable>(
+        _ continuation: CheckedContinuation<Result, any Error>, _ body: @escaping @Sendable (Database) throws -> Result
+    ) -> Step {
+        let outcome = Outcome<Result>()
+        return Step(
+            perform: { db in outcome.value = try body(db) },
+            settle: { error in
+                if let error {
+                    continuation.resume(throwing: error)
+                } else if let value = outcome.value {
+                    continuation.resume(returning: value)
+                } else {
+                    continuation.resume(throwing: StoreError(.unavailable, "the step was not done"))
+                }
+            })
     }
 
     /// Where a step's result waits for the commit.

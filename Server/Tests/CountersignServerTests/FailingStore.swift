@@ -89,10 +89,10 @@ final class FailingStore: ServerAssembly.ServerStore {
     }
 
     func redeem(
-        tokenDigest: [UInt8],
+        tokenDigest: [UInt8], screen: @escaping @Sendable (OfferedCeremony) throws -> RedeemedCeremony?,
         judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange
     ) async throws -> RedeemedCeremony? {
-        try await self.store.redeem(tokenDigest: tokenDigest, judge: judge)
+        try await self.store.redeem(tokenDigest: tokenDigest, screen: screen, judge: judge)
     }
 
     func change(_ key: CeremonyKey, judge: @escaping CeremonyJudge) async throws -> CeremonyRecord? {

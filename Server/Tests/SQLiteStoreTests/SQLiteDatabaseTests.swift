@@ -36,6 +36,44 @@ struct SQLiteDatabaseTests {
         await again.close()
     }
 
+    /// The sweep comes every few seconds, and deregistrations that were carried out are kept for a month. Here their rows
+    /// cannot be read any more: a sweep that looked at one of them would fail.
+    @Test func theSweepDoesNotWalkOverWhatIsKept() async throws {
+        let store = try TemporaryStore()
+        for number in 0..<300 {
+            var ceremony = CeremonyRecord(
+                id: "\(number)", kind: .deregistration, createdAt: self.now, expiresAt: self.now,
+                detail: CeremonyDetail())
+            ceremony.phase = .ended
+            ceremony.outcome = .succeeded
+            try await store.database.createCeremony(ceremony, tokens: [], audit: nil)
+        }
+        await store.database.close()
+        let raw = try DatabaseQueue(path: store.file)
+        let pages = try await raw.read { db in
+            try Int.fetchAll(db, sql: "SELECT pageno FROM dbstat WHERE name = 'ceremony' AND pagetype = 'leaf'")
+        }
+        try raw.close()
+        #expect(!pages.isEmpty)
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: store.file))
+        for page in pages {
+            try file.seek(toOffset: UInt64((page - 1) * 4096))
+            try file.write(contentsOf: Data(repeating: 0xEE, count: 4096))
+        }
+        try file.close()
+        let spoilt = try SQLiteDatabase(folder: store.folder, key: store.key)
+        await #expect(throws: StoreError(.corrupt, "")) { try await spoilt.ceremony(.id("7")) }
+        let deleted = try await spoilt.deleteStale(
+            endedBefore: self.now + .seconds(99), deregisteredBefore: self.now, now: self.now, limit: 500)
+        #expect(deleted == 0)
+        await #expect(throws: StoreError(.corrupt, ""), "when their time has come they are looked at") {
+            try await spoilt.deleteStale(
+                endedBefore: self.now + .seconds(99), deregisteredBefore: self.now + .seconds(1), now: self.now,
+                limit: 500)
+        }
+        await spoilt.close()
+    }
+
     /// So that a server starts whose disk is full. Times are compared too: the same bytes, written again, would need room.
     @Test func aStartAndAStopWriteNothingThatHasNotChanged() async throws {
         let store = try TemporaryStore()

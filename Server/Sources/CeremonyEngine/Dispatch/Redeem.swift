@@ -20,17 +20,9 @@ extension CeremonyEngine {
         // Counted before it is judged, and given back where it was right.
         let shortage = source.flatMap { self.budgets.guesses.spend($0, at: now) }
         do {
-            let digest = DispatchCodes.digest(token, sealing: self.sealing, limits: self.limits)
-            guard let offered = try await self.store.ceremony(ofToken: digest) else {
-                throw CeremonyError(.tokenUnknown)
-            }
-            try Self.checkRedeemable(offered.ceremony, offered.token, operation, at: now)
-            // What is gone stays gone: a phone that lost the answer is told again what it was.
-            if offered.ceremony.isCarriedOutDeregistration {
-                return try self.deregistrationRequest(of: offered.ceremony, naming: offered.deregistered)
-            }
-            let request = try await self.redeem(digest, operation, at: now)
-            if let source, shortage == nil { self.budgets.guesses.refund(source) }
+            let (request, isFirst) = try await self.redeem(
+                DispatchCodes.digest(token, sealing: self.sealing, limits: self.limits), operation, at: now)
+            if let source, shortage == nil, isFirst { self.budgets.guesses.refund(source) }
             return request
         } catch let error as CeremonyError where error.code == .tokenUnknown {
             try CeremonyError.throwShortage(shortage)
@@ -38,26 +30,36 @@ extension CeremonyEngine {
         }
     }
 
-    private func redeem(_ digest: [UInt8], _ operation: UAF.Operation, at now: Timestamp) async throws
-        -> ReturnUAFRequest
-    {
+    /// The request, and whether this call has redeemed the token.
+    private func redeem(_ digest: [UInt8], _ operation: UAF.Operation, at now: Timestamp) async throws -> (
+        ReturnUAFRequest, isFirst: Bool
+    ) {
         let redeemed: RedeemedCeremony?
         do {
-            redeemed = try await self.store.redeem(tokenDigest: digest) { record, token in
-                // Judged again: somebody else may have been quicker since it was read.
-                try Self.checkRedeemable(record, token, operation, at: now)
-                if record.isCarriedOutDeregistration { return CeremonyChange() }
-                try self.handle(.redeem(token.channel), &record, at: now)
-                var change = try self.deregistration(&record, at: now)
-                change.audit.append(contentsOf: Self.claim(of: record, at: now))
-                return change
-            }
+            redeemed = try await self.store.redeem(
+                tokenDigest: digest,
+                screen: { offered in
+                    try Self.checkRedeemable(offered.ceremony, offered.token, operation, at: now)
+                    // What is gone stays gone: a phone that lost the answer is told again what it was.
+                    guard offered.ceremony.isCarriedOutDeregistration else { return nil }
+                    return RedeemedCeremony(
+                        ceremony: offered.ceremony, account: nil, credentials: [], deregistered: offered.deregistered,
+                        isAgain: true)
+                },
+                judge: { record, token in
+                    try Self.checkRedeemable(record, token, operation, at: now)
+                    if record.isCarriedOutDeregistration { return CeremonyChange() }
+                    try self.handle(.redeem(token.channel), &record, at: now)
+                    var change = try self.deregistration(&record, at: now)
+                    change.audit.append(contentsOf: Self.claim(of: record, at: now))
+                    return change
+                })
         } catch is RefusedEvent {
             throw CeremonyError(.tokenAlreadyRedeemed)
         }
         guard let redeemed else { throw CeremonyError(.tokenUnknown) }
-        self.hub.wake(redeemed.ceremony.id)
-        return try self.request(for: redeemed, at: now)
+        if !redeemed.isAgain { self.hub.wake(redeemed.ceremony.id) }
+        return (try self.request(for: redeemed, at: now), !redeemed.isAgain)
     }
 
     /// Throws `tokenUnknown`, `tokenExpired` and `tokenAlreadyRedeemed`.

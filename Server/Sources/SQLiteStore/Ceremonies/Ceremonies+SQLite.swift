@@ -27,20 +27,21 @@ extension SQLiteDatabase: CeremonyStore {
     }
 
     public func ceremony(ofToken digest: [UInt8]) async throws -> OfferedCeremony? {
-        try await self.read { [sealing] db in
-            guard let (ceremony, token) = try db.ceremony(ofToken: digest, sealing) else { return nil }
-            return OfferedCeremony(
-                ceremony: ceremony, token: token,
-                deregistered: ceremony.kind == .deregistration ? try db.deregistered(ceremonyID: ceremony.id) : [])
-        }
+        try await self.read { [sealing] db in try db.offeredCeremony(ofToken: digest, sealing) }
     }
 
     public func redeem(
-        tokenDigest: [UInt8],
+        tokenDigest: [UInt8], screen: @escaping @Sendable (OfferedCeremony) throws -> RedeemedCeremony?,
         judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange
     ) async throws -> RedeemedCeremony? {
-        try await self.step { [sealing] db in
-            guard let (found, token) = try db.ceremony(ofToken: tokenDigest, sealing) else { return nil }
+        try await self.step(screenedBy: { [sealing] db -> Screening<CeremonyDetail, RedeemedCeremony?> in
+            guard let offered = try db.offeredCeremony(ofToken: tokenDigest, sealing) else { return .answered(nil) }
+            return try screen(offered).map { .answered($0) } ?? .step(offered.ceremony.detail)
+        }) { [sealing] db, detail in
+            // What is sealed never changes: the reader has opened it.
+            guard let (found, token) = try db.ceremony(ofToken: tokenDigest, sealing, detail: detail) else {
+                return nil
+            }
             var ceremony = found
             let change = try judge(&ceremony, token)
             try db.update(ceremony)
@@ -155,6 +156,13 @@ extension SQLiteDatabase: CeremonyStore {
 }
 
 extension Database {
+    fileprivate func offeredCeremony(ofToken digest: [UInt8], _ sealing: Sealing) throws -> OfferedCeremony? {
+        guard let (ceremony, token) = try self.ceremony(ofToken: digest, sealing) else { return nil }
+        return OfferedCeremony(
+            ceremony: ceremony, token: token,
+            deregistered: ceremony.kind == .deregistration ? try self.deregistered(ceremonyID: ceremony.id) : [])
+    }
+
     /// Lets an enrolment's device authenticate, in the place of the keys that it replaces.
     private func activateDevice(
         of ceremony: CeremonyRecord, _ change: CeremonyChange, at now: Timestamp, _ sealing: Sealing

@@ -132,7 +132,8 @@ extension CeremonyRecord {
         AND outcome = \(Outcome.succeeded.rawValue)
         """
 
-    init(_ row: Row, _ sealing: Sealing) throws {
+    /// Opens `detail`, unless it is at hand.
+    init(_ row: Row, _ sealing: Sealing, detail: CeremonyDetail? = nil) throws {
         func index(_ column: CeremonyColumn) -> Int { column.rawValue }
         let id = try row.text(index(.id))
         guard let kind = Kind(rawValue: try row.integer(index(.kind))),
@@ -144,8 +145,9 @@ extension CeremonyRecord {
             browserDigest: try row.optionalBytes(index(.browserDigest)),
             accountID: try row.optionalText(index(.accountID)), createdAt: try row.moment(index(.createdAt)),
             expiresAt: try row.moment(index(.expiresAt)),
-            detail: try CeremonyDetail(
-                stored: try sealing.open(try row.bytes(index(.detail)), purpose: .ceremonyDetail, row: id)))
+            detail: try detail
+                ?? CeremonyDetail(
+                    stored: try sealing.open(try row.bytes(index(.detail)), purpose: .ceremonyDetail, row: id)))
         self.phase = phase
         self.outcome = try row.optionalInteger(index(.outcome)).flatMap { Outcome(rawValue: $0) }
         self.channel = try row.optionalInteger(index(.channel)).flatMap { Channel(rawValue: $0) }
@@ -253,8 +255,10 @@ extension Database {
         ).map { try CeremonyRecord($0, sealing) }
     }
 
-    /// The ceremony of a token, and the token.
-    func ceremony(ofToken digest: [UInt8], _ sealing: Sealing) throws -> (CeremonyRecord, DispatchTokenRecord)? {
+    /// The ceremony of a token, and the token; `detail` is that of the ceremony, where it was opened before.
+    func ceremony(ofToken digest: [UInt8], _ sealing: Sealing, detail: CeremonyDetail? = nil) throws -> (
+        CeremonyRecord, DispatchTokenRecord
+    )? {
         try Row.fetchOne(
             self.cachedStatement(
                 sql: """
@@ -267,7 +271,7 @@ extension Database {
                 throw StoreError(.corrupt, "a token of an unknown channel")
             }
             return (
-                try CeremonyRecord(row, sealing),
+                try CeremonyRecord(row, sealing, detail: detail),
                 DispatchTokenRecord(digest: digest, channel: channel, expiresAt: try row.moment(expiryIndex))
             )
         }

@@ -109,12 +109,15 @@ public struct RedeemedCeremony: Sendable, Equatable {
     public var credentials: [CredentialRecord]
     /// The keys that the redemption of a deregistration has deleted, this one or the first, the newest key first.
     public var deregistered: [CredentialSelection.Name]
+    /// Whether it was redeemed before, and nothing was done now.
+    public var isAgain: Bool
 
     /// Joins a ceremony with what its request needs.
     public init(
         ceremony: CeremonyRecord, account: AccountRecord?, credentials: [CredentialRecord],
-        deregistered: [CredentialSelection.Name] = []
+        deregistered: [CredentialSelection.Name] = [], isAgain: Bool = false
     ) {
+        self.isAgain = isAgain
         self.ceremony = ceremony
         self.account = account
         self.credentials = credentials
@@ -161,8 +164,11 @@ public protocol CeremonyStore: Sendable {
 
     /// Finds the ceremony of a token, lets `judge` decide with the token at hand, and writes the row and the change.
     /// `nil` where no ceremony has that token.
+    ///
+    /// A reader finds it first and asks `screen`, and what that refuses or answers never waits for the writer, nor does a
+    /// token that nobody has. `judge` sees the row as it is in its step: somebody else may have been quicker.
     func redeem(
-        tokenDigest: [UInt8],
+        tokenDigest: [UInt8], screen: @escaping @Sendable (OfferedCeremony) throws -> RedeemedCeremony?,
         judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange
     ) async throws -> RedeemedCeremony?
 
@@ -208,6 +214,14 @@ public protocol CeremonyStore: Sendable {
 }
 
 extension CeremonyStore {
+    /// As ``redeem(tokenDigest:screen:judge:)``, with nothing that is decided before the step.
+    public func redeem(
+        tokenDigest: [UInt8],
+        judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange
+    ) async throws -> RedeemedCeremony? {
+        try await self.redeem(tokenDigest: tokenDigest, screen: { _ in nil }, judge: judge)
+    }
+
     /// Accepts the answer to a challenge that had no row where the change is known before.
     ///
     /// `false`, and nothing written, where the challenge was answered before. Throws as ``change(_:judge:)``.
