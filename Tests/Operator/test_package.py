@@ -68,8 +68,41 @@ class Package(operators.OperatorTest):
 
     def test_what_the_package_needs_is_what_the_program_needs(self):
         needed = self.call("dpkg-deb", "-f", self.package("0.1.0"), "Depends")
-        for name in ("libc6", "libsqlite3-0", "libpng16", "libqrencode4", "procps", "systemd"):
+        for name in ("libc6", "libsqlite3-0", "libpng16", "libqrencode4", "libsecp256k1", "procps", "systemd"):
             self.assertRegex(needed, rf"(^|, ){re.escape(name)}")
+        # Who installs without the package has the guide: it names the same libraries.
+        guide = (programs.ROOT / "docs/guides/operator.md").read_text()
+        named = re.search(r"^\| libraries: (.*) of your distribution \|", guide, flags=re.M)[1]
+        for package in (entry.split()[0] for entry in needed.split(",")):
+            if package not in ("libc6", "procps", "systemd"):
+                words = [word for word in re.findall(r"[\w+]+", named) if len(word) > 3]
+                self.assertTrue(any(package.startswith(word) for word in words), package)
+
+    def test_a_program_whose_libraries_are_not_found_makes_no_package(self):
+        # It is linked to none, so that it works when they are gone.
+        done = subprocess.run(
+            [programs.ROOT / "scripts/package", "/sbin/ldconfig", self.folder, "0.1.0"], capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, "package: dpkg-shlibdeps finds no library")
+        self.assertEqual(list(self.folder.glob("*.deb")), [])
+
+    def test_what_an_interrupted_installation_left_of_a_key_is_not_used(self):
+        etc = self.root / "etc/countersign"
+        etc.mkdir()
+        elsewhere = self.folder / "elsewhere"
+        for left in ("file", "link"):
+            if left == "file":
+                (etc / "countersign.key.new").write_text("half")
+                (etc / "countersign.key.new").chmod(0o644)
+            else:
+                (etc / "countersign.key").unlink()
+                (etc / "countersign.key.new").symlink_to(elsewhere)
+            self.dpkg("-i", self.package("0.1.0"))
+            key = etc / "countersign.key"
+            self.assertEqual(key.lstat().st_mode & 0o777, 0o600)
+            self.assertTrue(key.is_file() and not key.is_symlink())
+            self.assertRegex(key.read_text(), r"^[A-Za-z0-9_-]{43}\n$")
+            self.assertFalse((etc / "countersign.key.new").exists() or elsewhere.exists())
 
     def test_installed_upgraded_with_data_and_removed(self):
         older, newer = self.package("0.0.9"), self.package("0.1.0")
