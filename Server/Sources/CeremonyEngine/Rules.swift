@@ -17,6 +17,8 @@ struct Rules: Sendable {
     let registrationPolicy: Policy
     /// How many keys the longest alternative of any policy needs: no answer with more can meet one.
     let mostKeys: Int
+    /// What invented accounts are drawn from, as far as these rules have been asked.
+    let ableSets = AbleSets()
 
     /// Throws `RequestError` where the configured factors make no policy of the models.
     init(

@@ -128,6 +128,64 @@ struct InventedAccountTests {
         #expect(seen == [2, 4, 6], "one device, two and three")
     }
 
+    @Test("Keys stand in the order of their names, an account's that is real as one's that is not")
+    func order() async throws {
+        let models = [AuthenticatorModel.Factor.face, .fingerprint, .pin].map {
+            AuthenticatorModel(factor: $0, keyStore: .file).aaid
+        }
+        let scene = try await Scene {
+            $0.factors = [[.fingerprint]]
+            $0.enrolmentFactors = [[.pin], [.face], [.fingerprint]]
+            try? $0.policies.add(
+                Policy(accepted: [[MatchCriteria(aaid: models)]]), named: "either", metadata: $0.metadata)
+        }
+        // The document has them the other way round.
+        let keys = models.map { "{\"aaid\":\"\($0.text)\",\"keyIdLength\":32}" }.joined(separator: ",")
+        let text =
+            "{\"devices\":[{\"count\":1,\"weight\":16}],\"sets\":[{\"weight\":16,\"keys\":[\(keys)]}]}"
+        guard case .object(let document) = try JSON(parsing: Array(text.utf8)) else { return }
+        try await scene.server.engine.setKeyDistribution(try KeyDistribution(json: document), by: "test")
+        // Alice has a PIN, as everybody here; her face comes after it, and her finger after that.
+        let device = try await scene.server.device(of: scene.alice)
+        for factor in [AuthenticatorModel.Factor.face, .fingerprint] {
+            let phone = try TestPhone(factor: factor)
+            let request = try await scene.server.engine.registrationRequest(of: device)
+            #expect(try await scene.server.engine.answerRegistration(try phone.register(request)).statusCode == .ok)
+        }
+        func isOrdered(_ username: String) async throws -> Bool {
+            let request = try await scene.server.engine.authenticationRequest(username: username, policy: "either")
+            let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
+            let names = try #require(message.policy.accepted.first?.first?.aaid).map(\.text)
+            #expect(names.count == 3 && message.policy.accepted[0][0].keyIDs?.count == 3)
+            return names == names.sorted()
+        }
+        #expect(try await isOrdered("alice"))
+        for number in 0..<50 { #expect(try await isOrdered("nobody \(number)")) }
+    }
+
+    @Test("Invented accounts follow other rules from the moment that the server has them")
+    func otherRules() async throws {
+        let scene = try await Scene()
+        func policies(_ models: [AuthenticatorModel.Factor]) throws -> PolicyCatalog {
+            var policies = PolicyCatalog()
+            let models = models.map { AuthenticatorModel(factor: $0, keyStore: .file).aaid }
+            try policies.add(
+                Policy(accepted: [[MatchCriteria(aaid: models)]]), named: "one",
+                metadata: scene.server.engine.metadata)
+            return policies
+        }
+        for factor in [AuthenticatorModel.Factor.pin, .fingerprint, .face] {
+            try scene.server.engine.replaceRules(
+                metadata: scene.server.engine.metadata, policies: try policies([factor]), channelBinding: .ignore)
+            for _ in 0..<2 {
+                let request = try await scene.server.engine.authenticationRequest(
+                    username: Self.unknown, policy: "one")
+                let models = Set(try Forgery.keys(request).map(\.aaid))
+                #expect(models == [AuthenticatorModel(factor: factor, keyStore: .file).aaid])
+            }
+        }
+    }
+
     @Test("The name of an invented key looks like a real one's, and is of its model alone")
     func names() async throws {
         let scene = try await Scene()

@@ -171,6 +171,45 @@ struct AdminCommandTests {
         #expect(failure?.problem.contains("no connection") == true, "\(failure?.problem ?? "")")
     }
 
+    @Test("the document of invented accounts is shown, set by a server that runs, proposed and put back")
+    func inventedAccounts() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        func shown() async throws -> JSONObject { try await place.call("GET", "/invented-accounts") }
+        let brought = try await shown()
+        #expect(try brought.array("sets")?.isEmpty == false)
+        try await place.run("invented", "show")
+        // Too few accounts have anything.
+        await self.expect(.failed) { try await place.run("invented", "propose") }
+
+        let file = place.folder + "/invented.json"
+        let key = #"{"aaid": "C516#0001", "keyIdLength": 32}"#
+        func write(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: file)) }
+        await self.expect(.usage) { try await place.run("invented", "set", file) }
+        for wrong in ["", "[]", "{"] {
+            try write(wrong)
+            await self.expect(.usage) { try await place.run("invented", "set", file) }
+        }
+        let document = #"{"devices": [{"count": 1, "weight": 16}], "sets": [{"weight": 16, "keys": [\#(key)]}]}"#
+        try write(document)
+        // Which models there are only a server knows that runs.
+        await self.expect(.unreachable) { try await place.run("invented", "set", file) }
+        #expect(try await shown() == brought)
+
+        try await place.withAssembly { assembly in
+            guard case .object(let json) = try JSON(parsing: Array(document.utf8)) else {
+                throw RawConnection.Failure()
+            }
+            try await assembly.ceremonies.setKeyDistribution(try KeyDistribution(json: json), by: "test")
+        }
+        #expect(try await shown().array("sets")?.count == 1)
+        try await place.run("invented", "reset")
+        #expect(try await shown() == brought)
+        for wrong in [["set"], ["show", "x"], ["reset", "x"], ["other"]] {
+            #expect(throws: (any Error).self) { try Countersign.parseAsRoot(["admin", "invented"] + wrong) }
+        }
+    }
+
     @Test("a list of people is all of them, however many the server gives at a time")
     func pages() async throws {
         let place = try await Place()

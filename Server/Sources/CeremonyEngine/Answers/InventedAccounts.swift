@@ -24,7 +24,7 @@ extension CeremonyEngine {
     /// The same for the same name and distribution. Spellings that Unicode holds for the same are the same name, as they
     /// are for accounts.
     func inventedAccount(
-        _ username: String, for policy: Policy, _ rules: Rules, _ distribution: KeyDistribution
+        _ username: String, for policy: Policy, named name: String?, _ rules: Rules, _ distribution: KeyDistribution
     ) throws -> (id: String, keys: [RegisteredCredential]) {
         let seed = self.sealing.code(username.precomposedStringWithCanonicalMapping, purpose: .inventedKey)
         let id = Array(self.sealing.code(seed, purpose: .inventedAccount).prefix(Self.accountCount))
@@ -34,7 +34,8 @@ extension CeremonyEngine {
         for device in 1...devices {
             let draws = (Int(seed[device] & 15), Int(seed[device + 3]) << 8 | Int(seed[device + 6]))
             let models =
-                try self.drawnModels(draws, from: distribution, for: policy, rules)
+                try self.drawnModels(
+                    draws, from: distribution, rules.ableSets.value(of: name, policy, distribution, rules.requests))
                 ?? self.modelsOfPolicy(policy, by: draws.1, rules)
             for (index, model) in models.enumerated() {
                 let earlier = models.prefix(index).count { $0.aaid == model.aaid }
@@ -53,19 +54,15 @@ extension CeremonyEngine {
 
     /// The set of keys that the first of `draws` points to, where it can answer by the policy; else the one that the second
     /// points to among those that can. `nil` where none can.
-    private func drawnModels(
-        _ draws: (Int, Int), from distribution: KeyDistribution, for policy: Policy, _ rules: Rules
-    ) -> [KeyDistribution.Key]? {
-        func canAnswer(_ set: KeyDistribution.KeySet) -> Bool {
-            rules.requests.canAnswer(policy, with: set.keys.map(\.aaid))
-        }
+    private func drawnModels(_ draws: (Int, Int), from distribution: KeyDistribution, _ able: [Int])
+        -> [KeyDistribution.Key]?
+    {
         let sets = distribution.sets
-        let first = sets[KeyDistribution.index(of: draws.0, in: sets.map(\.weight))]
-        if canAnswer(first) { return first.keys }
-        let able = sets.filter(canAnswer)
+        let first = KeyDistribution.index(of: draws.0, in: sets.map(\.weight))
+        if able.contains(first) { return sets[first].keys }
         guard !able.isEmpty else { return nil }
-        let weights = able.map(\.weight)
-        return able[KeyDistribution.index(of: draws.1 % weights.reduce(0, +), in: weights)].keys
+        let weights = able.map { sets[$0].weight }
+        return sets[able[KeyDistribution.index(of: draws.1 % weights.reduce(0, +), in: weights)]].keys
     }
 
     /// Keys that meet one of the policy's alternatives, where the distribution has none that do.

@@ -209,6 +209,34 @@ final class ReadDistribution: Sendable {
     }
 }
 
+/// Which sets of a distribution can answer by which policy, found out once for each: it costs more than all else that an
+/// invented account does, and would tell one from a real one by the time of its answer.
+final class AbleSets: Sendable {
+    private struct State {
+        var distribution: KeyDistribution?
+        /// Positions among the sets, by the policy's name; the default one has none.
+        var positions: [ExactText?: [Int]] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// The positions of the sets with which a device can answer by the policy.
+    func value(
+        of name: String?, _ policy: Policy, _ distribution: KeyDistribution, _ requests: RequestBuilder
+    ) -> [Int] {
+        self.state.withLock { state in
+            if state.distribution != distribution { state = State(distribution: distribution) }
+            let name = name.map(ExactText.init)
+            if let known = state.positions[name] { return known }
+            let able = distribution.sets.indices.filter {
+                requests.canAnswer(policy, with: distribution.sets[$0].keys.map(\.aaid))
+            }
+            state.positions[name] = able
+            return able
+        }
+    }
+}
+
 extension CeremonyEngine {
     /// What invented accounts look like.
     public func keyDistribution() async throws -> KeyDistribution {

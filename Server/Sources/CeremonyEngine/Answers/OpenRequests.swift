@@ -35,6 +35,9 @@ extension CeremonyEngine {
             throw CeremonyError(.invalidRequest, "a user name of no possible length")
         }
         let named = try await self.store.keys(username: username)
+        // For every name, so that the time of the answer does not tell which one is known.
+        let invented = try self.inventedAccount(
+            username, for: policy, named: name, rules, self.distribution(of: named.inventedAccounts))
         if let known = named.active, !known.isAccountLocked {
             let keys = try known.keys.map { key in
                 guard let aaid = try? AAID(key.aaid), let keyID = try? KeyID(key.keyID) else {
@@ -52,8 +55,6 @@ extension CeremonyEngine {
                 // As for a name that does not exist.
             }
         }
-        let invented = try self.inventedAccount(
-            username, for: policy, rules, self.distribution(of: named.inventedAccounts))
         return try request(invented.id, invented.keys)
     }
 

@@ -238,10 +238,18 @@ public struct RequestBuilder: Sendable {
     }
 
     /// For each device, the alternatives that its keys can meet, each criterion with the keys (§8.3 step 1).
+    ///
+    /// Keys, and by them devices, stand in the order of their names: in which order they were registered is nobody's
+    /// affair, and would tell an account that was made up from one that is real.
     private func alternatives(_ policy: Policy, _ credentials: [RegisteredCredential]) -> [[MatchCriteria]] {
         var devices: [(name: String, candidates: [(credential: RegisteredCredential, candidate: PolicyCandidate)])] = []
         let matcher = self.matcher(policy)
-        for credential in credentials {
+        let ordered = credentials.sorted { left, right in
+            left.id.aaid == right.id.aaid
+                ? left.id.keyID.bytes.lexicographicallyPrecedes(right.id.keyID.bytes)
+                : left.id.aaid.text.utf8.lexicographicallyPrecedes(right.id.aaid.text.utf8)
+        }
+        for credential in ordered {
             guard let info = self.info(credential.id.aaid) else { continue }
             let candidate = PolicyCandidate(info: info, keyIDs: [credential.id.keyID])
             guard matcher.allows(candidate) else { continue }
