@@ -42,6 +42,16 @@ struct OpenConnectionsTests {
         }
     }
 
+    /// The same rolls each time.
+    private struct RepeatableDice {
+        private var state: UInt64 = 7
+
+        mutating func roll(_ sides: Int) -> Int {
+            self.state = self.state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(self.state >> 33) % sides
+        }
+    }
+
     private static func close(_ connection: OpenConnections.Connection, _ connections: OpenConnections) {
         connections.end(connection)
         connections.connectionClosed()
@@ -122,6 +132,37 @@ struct OpenConnectionsTests {
             connections.answer(record.open("g", connections, source: "new"))
             #expect(record.cut.last == expected)
         }
+    }
+
+    @Test("It is the source with the most channels that loses one, however they came and went")
+    func largestSource() {
+        let record = Record()
+        let connections = record.connections(60)
+        var held: [String: [(name: String, connection: OpenConnections.Connection)]] = [:]
+        var dice = RepeatableDice()
+        for number in 0..<2000 {
+            let source = "\(dice.roll(12))"
+            if held.values.map(\.count).reduce(0, +) < 59, dice.roll(3) > 0 {
+                let connection = record.open("\(number)", connections, source: source)
+                connections.answer(connection)
+                connections.holdChannel(connection)
+                held[source, default: []].append(("\(number)", connection))
+            } else if let gone = held[source]?.popLast() {
+                Self.close(gone.connection, connections)
+            }
+            guard held.values.map(\.count).reduce(0, +) == 59 else { continue }
+            let most = held.values.map(\.count).max()
+            let before = record.cut.count
+            let new = record.open("new", connections, source: "new")
+            connections.answer(new)
+            #expect(record.cut.count == before + 1)
+            let loser = held.first { $0.value.first?.name == record.cut.last }
+            #expect(loser?.value.count == most, "and of it the oldest")
+            guard let loser, let cut = held[loser.key]?.removeFirst() else { break }
+            Self.close(cut.connection, connections)
+            Self.close(new, connections)
+        }
+        #expect(record.cut.count > 50)
     }
 
     @Test("While few wait, nobody is cut who has just begun to: those that do not read are known a little later")

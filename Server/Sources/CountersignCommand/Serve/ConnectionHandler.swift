@@ -143,6 +143,13 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         self.receive(part, context)
     }
 
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        // Nobody behind reads on after the last answer, and what is left unread when the connection is closed would make
+        // the system take that answer back.
+        if self.isClosing { context.read() }
+    }
+
     func read(context: ChannelHandlerContext) {
         self.hasHeldRead = !self.held.isEmpty
         if !self.hasHeldRead { context.read() }
@@ -290,9 +297,12 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if self.isLast {
             self.isClosing = true
             self.held.removeAll()
-            // Bytes that still come must not make the system take the answer back (RFC 9112, section 9.6).
+            self.hasHeldRead = false
+            // Bytes that still come must not make the system take the answer back: they are read, and dropped (RFC 9112,
+            // section 9.6).
             context.close(mode: .output, promise: nil)
             self.schedule(self.linger, context) { context.close(promise: nil) }
+            context.read()
         }
         self.update()
         self.release(context)

@@ -57,6 +57,7 @@ struct ConnectionTable {
     /// Two links a slot: one in the queues of all, one in those of its source.
     private var links = Links()
     private var sourceLinks = Links()
+    private var channelHolders = Ranking()
     /// Those that were not cut.
     private(set) var live = 0
     /// Those whose clients do not read.
@@ -83,7 +84,10 @@ struct ConnectionTable {
     private mutating func index(of name: String?) -> Int {
         if let index = self.indices[name] { return index }
         let index = self.freeSources.popLast() ?? self.sources.count
-        if index == self.sources.count { self.sources.append(Source()) }
+        if index == self.sources.count {
+            self.sources.append(Source())
+            self.channelHolders.grow()
+        }
         self.sources[index] = Source(name: name)
         self.indices[name] = index
         return index
@@ -139,10 +143,9 @@ struct ConnectionTable {
         if let waited, areMany || waited >= courtesy || waited < .zero, let cut = self.take(longest) {
             return .cut(cut)
         }
-        let largest = self.sources.indices.max {
-            self.sources[$0].queues.count(of: .channel) < self.sources[$1].queues.count(of: .channel)
+        let channel = self.channelHolders.first.flatMap {
+            self.sources[$0].queues.first(of: .channel, but: nil, self.sourceLinks)
         }
-        let channel = largest.flatMap { self.sources[$0].queues.first(of: .channel, but: nil, self.sourceLinks) }
         if let cut = self.take(channel) { return .cut(cut) }
         return (waited ?? newcomer.map { _ in .zero }).map { .later(courtesy - $0) } ?? .none
     }
@@ -169,13 +172,21 @@ struct ConnectionTable {
     private mutating func enqueue(_ slot: Int) {
         let place = self.slots[slot].place
         self.queues.append(slot, to: place, &self.links)
-        self.sources[self.slots[slot].source].queues.append(slot, to: place, &self.sourceLinks)
+        let source = self.slots[slot].source
+        self.sources[source].queues.append(slot, to: place, &self.sourceLinks)
+        if place == .channel {
+            self.channelHolders.raise(source, to: self.sources[source].queues.count(of: .channel))
+        }
     }
 
     private mutating func dequeue(_ slot: Int) {
         let place = self.slots[slot].place
         self.queues.remove(slot, from: place, &self.links)
-        self.sources[self.slots[slot].source].queues.remove(slot, from: place, &self.sourceLinks)
+        let source = self.slots[slot].source
+        self.sources[source].queues.remove(slot, from: place, &self.sourceLinks)
+        if place == .channel {
+            self.channelHolders.lower(source, to: self.sources[source].queues.count(of: .channel))
+        }
     }
 }
 
@@ -190,39 +201,81 @@ private struct Links {
     }
 }
 
-/// One queue for each place.
-private struct Queues {
-    private struct Ends {
-        var first = -1
-        var last = -1
-        var count = 0
-    }
+/// Slots in the order in which they came.
+private struct Queue {
+    private var head = -1
+    private var tail = -1
+    private(set) var count = 0
 
-    private var ends = [Ends](repeating: Ends(), count: ConnectionTable.Place.allCases.count)
-
-    func count(of place: ConnectionTable.Place) -> Int { self.ends[place.rawValue].count }
-
-    /// The first in a queue that is not `spared`.
-    func first(of place: ConnectionTable.Place, but spared: Int?, _ links: Links) -> Int? {
-        let first = self.ends[place.rawValue].first
-        guard first >= 0, first == spared else { return first < 0 ? nil : first }
-        let second = links.behind[first]
+    /// The first that is not `spared`.
+    func first(but spared: Int?, _ links: Links) -> Int? {
+        guard self.head >= 0, self.head == spared else { return self.head < 0 ? nil : self.head }
+        let second = links.behind[self.head]
         return second < 0 ? nil : second
     }
 
-    mutating func append(_ slot: Int, to place: ConnectionTable.Place, _ links: inout Links) {
-        let last = self.ends[place.rawValue].last
-        links.before[slot] = last
+    mutating func append(_ slot: Int, _ links: inout Links) {
+        links.before[slot] = self.tail
         links.behind[slot] = -1
-        if last < 0 { self.ends[place.rawValue].first = slot } else { links.behind[last] = slot }
-        self.ends[place.rawValue].last = slot
-        self.ends[place.rawValue].count += 1
+        if self.tail < 0 { self.head = slot } else { links.behind[self.tail] = slot }
+        self.tail = slot
+        self.count += 1
+    }
+
+    mutating func remove(_ slot: Int, _ links: inout Links) {
+        let (before, behind) = (links.before[slot], links.behind[slot])
+        if before < 0 { self.head = behind } else { links.behind[before] = behind }
+        if behind < 0 { self.tail = before } else { links.before[behind] = before }
+        self.count -= 1
+    }
+}
+
+/// One queue for each place.
+private struct Queues {
+    private var queues = [Queue](repeating: Queue(), count: ConnectionTable.Place.allCases.count)
+
+    func count(of place: ConnectionTable.Place) -> Int { self.queues[place.rawValue].count }
+
+    /// The first in a queue that is not `spared`.
+    func first(of place: ConnectionTable.Place, but spared: Int?, _ links: Links) -> Int? {
+        self.queues[place.rawValue].first(but: spared, links)
+    }
+
+    mutating func append(_ slot: Int, to place: ConnectionTable.Place, _ links: inout Links) {
+        self.queues[place.rawValue].append(slot, &links)
     }
 
     mutating func remove(_ slot: Int, from place: ConnectionTable.Place, _ links: inout Links) {
-        let (before, behind) = (links.before[slot], links.behind[slot])
-        if before < 0 { self.ends[place.rawValue].first = behind } else { links.behind[before] = behind }
-        if behind < 0 { self.ends[place.rawValue].last = before } else { links.before[behind] = before }
-        self.ends[place.rawValue].count -= 1
+        self.queues[place.rawValue].remove(slot, &links)
+    }
+}
+
+/// Sources by how many channels each has: which one has the most is known at once, however many there are, as every new
+/// connection may ask.
+private struct Ranking {
+    /// The sources with so many channels. Nobody with none is in it.
+    private var ranks: [Queue] = [Queue()]
+    private var links = Links()
+    /// The most that a source has.
+    private var most = 0
+
+    /// One of those that have the most; `nil` where nobody has any.
+    var first: Int? { self.ranks[self.most].first(but: nil, self.links) }
+
+    /// There is one more source, without channels.
+    mutating func grow() { self.links.grow() }
+
+    mutating func raise(_ source: Int, to count: Int) {
+        if count > 1 { self.ranks[count - 1].remove(source, &self.links) }
+        if count == self.ranks.count { self.ranks.append(Queue()) }
+        self.ranks[count].append(source, &self.links)
+        self.most = max(self.most, count)
+    }
+
+    mutating func lower(_ source: Int, to count: Int) {
+        self.ranks[count + 1].remove(source, &self.links)
+        if count > 0 { self.ranks[count].append(source, &self.links) }
+        // Whoever was alone with the most still has the most, but for one.
+        if self.ranks[self.most].count == 0, self.most > 0 { self.most -= 1 }
     }
 }

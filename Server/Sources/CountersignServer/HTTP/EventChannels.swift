@@ -1,7 +1,7 @@
-import CeremonyEngine
-import Logging
+public import CeremonyEngine
+public import Logging
 import Synchronization
-import _Primitives
+public import _Primitives
 
 /// The channels that wait for events, by who opened them: each source has its share of them.
 ///
@@ -15,13 +15,19 @@ public final class EventChannels: Sendable {
         var next: UInt64 = 0
         /// By source in our own words, the network of an address; the oldest first.
         var channels: [String: [(number: UInt64, watch: CeremonyWatch)]] = [:]
+        /// The channel of each connection that has had one, until the connection ends.
+        var connections: [ObjectIdentifier: Watched] = [:]
         var open = 0
         var lost = 0
         var reported: Timestamp?
     }
 
+    private struct Watched {
+        weak var watch: CeremonyWatch?
+    }
+
     /// One channel's place.
-    struct Place: Sendable {
+    public struct Place: Sendable {
         fileprivate let number: UInt64
         fileprivate let source: String
     }
@@ -32,15 +38,33 @@ public final class EventChannels: Sendable {
     private let pauseOfReports: Duration
     private let state = Mutex(State())
 
-    init(share: Int, time: TimeSource, pauseOfReports: Duration) {
+    /// Counts nothing yet.
+    ///
+    /// - Parameters:
+    ///   - share: How many channels one source can have.
+    ///   - pauseOfReports: How long the operator is not told again of a source that has more.
+    public init(share: Int, time: TimeSource = .system, pauseOfReports: Duration) {
         self.share = max(1, share)
         self.time = time
         self.pauseOfReports = pauseOfReports
     }
 
     /// Counts a channel of `source` until ``leave(_:)``. Past its share the source's oldest is ended.
-    func enter(_ watch: CeremonyWatch, of source: String, logger: Logger) -> Place {
+    ///
+    /// The channel ends with its connection. `whenEnded` asks the connection to say so, at the first channel that it has
+    /// and never again: what is asked of a connection is kept as long as it lives, and it can have any number of channels
+    /// one after another.
+    public func enter(
+        _ watch: CeremonyWatch, of source: String, on connection: ObjectIdentifier, logger: Logger,
+        whenEnded: (@escaping @Sendable () -> Void) -> Void
+    ) -> Place {
         let now = self.time.now()
+        let isFirst = self.state.withLock {
+            $0.connections.updateValue(Watched(watch: watch), forKey: connection) == nil
+        }
+        if isFirst {
+            whenEnded { self.state.withLock { $0.connections.removeValue(forKey: connection) }?.watch?.end() }
+        }
         let (place, oldest, isReported) = self.state.withLock { state in
             state.next += 1
             state.open += 1
@@ -66,7 +90,7 @@ public final class EventChannels: Sendable {
     }
 
     /// The channel has ended.
-    func leave(_ place: Place) {
+    public func leave(_ place: Place) {
         self.state.withLock { state in
             guard let index = state.channels[place.source]?.firstIndex(where: { $0.number == place.number }) else {
                 return

@@ -33,10 +33,12 @@ extension Response {
             try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
             var iterator = events.makeAsyncIterator()
             let watch = iterator.watch
-            let place = channels.enter(watch, of: source, logger: logger)
+            // Without the connection a reader that has gone would be noticed only by the next write, and count as one till
+            // then.
+            let place = channels.enter(watch, of: source, on: ObjectIdentifier(channel), logger: logger) { ended in
+                channel.closeFuture.whenComplete { _ in ended() }
+            }
             defer { channels.leave(place) }
-            // Without this a reader that has gone would be noticed only by the next write, and count as one till then.
-            channel.closeFuture.whenComplete { [weak watch] _ in watch?.end() }
             try await withGracefulShutdownHandler {
                 // An error of the events ends the stream as their end does.
                 while let news = try? await iterator.next(patience: heartbeat) {

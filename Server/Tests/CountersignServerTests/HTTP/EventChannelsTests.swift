@@ -1,3 +1,4 @@
+import CeremonyEngine
 import Countersign
 import CountersignServer
 import CountersignTestKit
@@ -5,8 +6,10 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import NIOCore
 import Store
+import Synchronization
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -46,6 +49,37 @@ struct EventChannelsTests {
             await Self.wait(for: "countersign_channels_open 0", server)
         }
         #expect(server.assembly.channels.metrics.contains("\ncountersign_channels_share 2\n"))
+    }
+
+    @Test("A connection is asked once to say when it ends, however many channels it has, and its channel ends with it")
+    func endOfConnections() async throws {
+        let server = try await ServerFixture()
+        let channels = EventChannels(share: 2, pauseOfReports: .seconds(60))
+        let connection = ObjectIdentifier(server)
+        let asked = Mutex<[@Sendable () -> Void]>([])
+        @Sendable func enter(_ watch: CeremonyWatch) -> EventChannels.Place {
+            channels.enter(watch, of: "203.0.113.1", on: connection, logger: Logger(label: "test")) {
+                ended in
+                asked.withLock { $0.append(ended) }
+            }
+        }
+        try await server.withPublicClient { client in
+            let browser = TestBrowser(client)
+            let (request, _) = try await server.signInPage(browser, try await server.relyingParty())
+            let cookie = try #require(browser.cookies["countersign_browser"])
+            let events = try await server.assembly.ceremonies.signInEvents(reference: request, browser: cookie)
+            for _ in 0..<100 { channels.leave(enter(events.makeAsyncIterator().watch)) }
+            var last = events.makeAsyncIterator()
+            let place = enter(last.watch)
+            #expect(try await last.next() != nil)
+            #expect(asked.withLock { $0.count } == 1)
+            for ended in asked.withLock({ $0 }) { ended() }
+            #expect(try await last.next() == nil)
+            channels.leave(place)
+            // Another connection can have the same place in memory.
+            channels.leave(enter(events.makeAsyncIterator().watch))
+            #expect(asked.withLock { $0.count } == 2)
+        }
     }
 
     @Test("Channels are counted by the address that a named proxy forwards", .timeLimit(.minutes(1)))
