@@ -43,14 +43,19 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var scopes: [String]
     /// What ID tokens can be signed with.
     public var idTokenAlgorithms: [String]
+    /// The values that `acr` can have.
+    public var acrValues: [String]
     /// The claims that may be in an ID token or come from userinfo.
     public var claims: [String]
 
     /// Metadata of the issuer at that address, which all endpoints begin with.
-    public init(issuer: String, scopes: [String], idTokenAlgorithms: [String], claims: [String]) {
+    public init(
+        issuer: String, scopes: [String], idTokenAlgorithms: [String], acrValues: [String], claims: [String]
+    ) {
         self.issuer = issuer
         self.scopes = scopes
         self.idTokenAlgorithms = idTokenAlgorithms
+        self.acrValues = acrValues
         self.claims = claims
     }
 
@@ -83,6 +88,7 @@ public struct ProviderMetadata: Hashable, Sendable {
             "id_token_signing_alg_values_supported": texts(self.idTokenAlgorithms),
             "token_endpoint_auth_methods_supported": texts(ClientCredentials.Method.allCases.map(\.rawValue)),
             "code_challenge_methods_supported": texts([CodeChallenge.method]),
+            "acr_values_supported": texts(self.acrValues),
             "claims_supported": texts(self.claims),
             "prompt_values_supported": texts(["none", "login"]),
             "authorization_response_iss_parameter_supported": .bool(true),

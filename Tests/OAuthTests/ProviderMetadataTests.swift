@@ -6,7 +6,7 @@ import _Primitives
 struct ProviderMetadataTests {
     private let json = ProviderMetadata(
         issuer: "https://id.example", scopes: ["openid", "profile"], idTokenAlgorithms: ["RS256", "ES256"],
-        claims: ["sub"]
+        acrValues: ["urn:a", "urn:b"], claims: ["sub"]
     ).json
 
     @Test(
@@ -21,6 +21,7 @@ struct ProviderMetadataTests {
             ("response_types_supported", .array([.string("code")])),
             ("subject_types_supported", .array([.string("pairwise")])),
             ("id_token_signing_alg_values_supported", .array([.string("RS256"), .string("ES256")])),
+            ("acr_values_supported", .array([.string("urn:a"), .string("urn:b")])),
             ("code_challenge_methods_supported", .array([.string("S256")])),
             (
                 "token_endpoint_auth_methods_supported",

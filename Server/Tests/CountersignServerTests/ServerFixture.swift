@@ -1,4 +1,5 @@
 import Ceremony
+import CeremonyEngine
 import CountersignServer
 import CountersignTestKit
 import Foundation
@@ -24,17 +25,19 @@ final class ServerFixture: Sendable {
     init(
         issuer: String = "http://localhost:8080", limits: Limits = Limits(), trustedProxies: [AddressBlock] = [],
         rules: @escaping @Sendable () throws -> RuleSet = { RuleSet(metadata: try .builtIn()) },
-        trace: TraceRecorder? = nil
+        factors: FactorMatrix = CeremonyEngine.Configuration.everyFactor, trace: TraceRecorder? = nil
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
         let key = KeyEncryptionKey()
         self.database = try SQLiteDatabase(folder: self.folder, key: key, limits: limits)
         self.store = FailingStore(self.database)
+        var configuration = ServerAssembly.Configuration(
+            issuer: issuer, facets: [try FacetID("linux:program:countersign-phone")], rules: rules,
+            trustedProxies: trustedProxies, limits: limits)
+        configuration.factors = factors
         self.assembly = try await ServerAssembly.open(
-            .init(
-                issuer: issuer, facets: [try FacetID("linux:program:countersign-phone")], rules: rules,
-                trustedProxies: trustedProxies, limits: limits),
+            configuration,
             store: self.store, sealing: Sealing(key), trace: trace, time: self.clock.timeSource)
     }
 

@@ -26,6 +26,8 @@ public struct ServerAssembly: Sendable {
         /// The models of authenticators and the policies, read from where the operator keeps them: at the start, and
         /// again whenever they are to be reloaded.
         public var rules: @Sendable () throws -> RuleSet
+        /// Which factors a sign-in takes: alternatives, each a list of those that are needed together.
+        public var factors = CeremonyEngine.Configuration.everyFactor
         /// What responses may have that the standard is against.
         public var lenientReadings: LenientReadings
         /// Extensions of responses that are understood or known to be harmless.
@@ -94,14 +96,16 @@ public struct ServerAssembly: Sendable {
         let rules = try configuration.rules()
         let outcomes = CeremonyOutcomes()
         let provider = try await OpenIDProvider.open(
-            .init(issuer: configuration.issuer, limits: limits, epoch: sealing.epoch, note: Self.log), store: store,
-            outcomes: outcomes,
+            .init(
+                issuer: configuration.issuer, limits: limits, epoch: sealing.epoch,
+                acrValues: AssuranceLevel.allCases.map(\.rawValue), note: Self.log), store: store, outcomes: outcomes,
             people: People(directory: directory), time: time, random: random)
         var engine = CeremonyEngine.Configuration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,
             // Without TLS the calling app's own facet stands for the application (founding decision, Loopback).
             appID: configuration.isSecure ? "\(configuration.issuer)/uaf/1.1/facets" : "",
-            trustedFacets: configuration.facets, metadata: rules.metadata, policies: rules.policies,
+            trustedFacets: configuration.facets, factors: configuration.factors, metadata: rules.metadata,
+            policies: rules.policies,
             channelBinding: rules.channelBinding, limits: limits, lenientReadings: configuration.lenientReadings,
             knownExtensions: configuration.knownExtensions)
         engine.versions = configuration.versions

@@ -89,7 +89,8 @@ extension OpenIDProvider {
         let now = self.time.now()
         do {
             let claims = try await self.verified(idToken, type: TokenType.idToken, at: now)
-            guard claims.issuer == self.issuer, let client = claims.audience.first, let subject = claims.subject,
+            guard claims.issuer?.hasSameBytes(as: self.issuer) ?? false, let client = claims.audience.first,
+                let subject = claims.subject,
                 let issuedAt = claims.issuedAt, now < issuedAt + self.limits.oauth.hintLifetime
             else { throw JOSEError(.expired, "hint") }
             return (client, subject)
@@ -236,6 +237,7 @@ extension OpenIDProvider {
     public var discovery: JSONObject {
         ProviderMetadata(
             issuer: self.issuer, scopes: Self.scopes, idTokenAlgorithms: SigningKeys.algorithms.map(\.rawValue),
+            acrValues: self.configuration.acrValues,
             claims: [
                 "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid",
                 "preferred_username", "name", "email", "email_verified",
