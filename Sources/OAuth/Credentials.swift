@@ -99,8 +99,8 @@ public struct BearerToken: Sendable, CustomStringConvertible {
 
 /// What follows the scheme's name and one space or more: visible characters without a space.
 private func authorizationValue(_ header: String, scheme: String) -> Substring? {
-    let parts = header.split(separator: " ", omittingEmptySubsequences: true)
-    guard parts.count == 2, parts[0].asciiLowercased == scheme,
+    let parts = header.splitBytes(at: " ").filter { !$0.isEmpty }
+    guard parts.count == 2, parts[0].asciiLowercased.hasSameBytes(as: scheme),
         parts[1].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
     else { return nil }
     return parts[1]

@@ -1,3 +1,5 @@
+import _Primitives
+
 /// An address that a client may be answered at: absolute, without fragment or user, `https`, or `http` to a literal
 /// loopback address (RFC 6749, section 3.1.2; RFC 8252, section 7.3; RFC 9700, section 2.1).
 ///
@@ -65,7 +67,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func escapesAreWhole(_ text: String) -> Bool {
-        text.split(separator: "%", omittingEmptySubsequences: false).dropFirst().allSatisfy {
+        text.splitBytes(at: "%").dropFirst().allSatisfy {
             $0.utf8.prefix(2).count == 2 && $0.utf8.prefix(2).allSatisfy { FormEncoding.digit($0) != nil }
         }
     }
@@ -91,7 +93,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
     /// `localhost` is a name, and a name can be resolved to another address.
     private static func isLoopback(_ host: Substring) -> Bool {
         if host == "[::1]" { return true }
-        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
+        let numbers = host.splitBytes(at: ".")
         return numbers.count == 4 && numbers[0] == "127"
             && numbers.allSatisfy { UInt8($0) != nil && ($0 == "0" || $0.first != "0") && $0.first != "+" }
     }

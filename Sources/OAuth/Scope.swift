@@ -1,3 +1,5 @@
+import _Primitives
+
 /// What an access token may be used for: names in the order they were asked for (RFC 6749, section 3.3).
 public struct Scope: Hashable, Sendable, CustomStringConvertible {
     /// The scope's names, each once.
@@ -15,21 +17,22 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
     /// Throws ``OAuthError`` `invalid_scope`.
     public init(_ text: String) throws(OAuthError) {
         var names: [String] = []
-        for name in text.split(separator: " ", omittingEmptySubsequences: false) {
+        for name in text.splitBytes(at: " ") {
             guard !name.isEmpty,
                 name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C })
             else { throw OAuthError(.invalidScope, "The scope is malformed.") }
-            if !names.contains(String(name)) { names.append(String(name)) }
+            guard !names.containsBytes(of: name) else { continue }
+            guard names.count < 16 else { throw OAuthError(.invalidScope, "The scope is too long.") }
+            names.append(String(name))
         }
-        guard names.count <= 16 else { throw OAuthError(.invalidScope, "The scope is too long.") }
         self.names = names
     }
 
     /// The names that are also in `known`. Others are left out, as RFC 6749 and OpenID Connect Core allow.
-    public func limited(to known: [String]) -> Scope { Scope(names: self.names.filter(known.contains)) }
+    public func limited(to known: [String]) -> Scope { Scope(names: self.names.filter(known.containsBytes)) }
 
     /// Whether the scope has that name.
-    public func contains(_ name: String) -> Bool { self.names.contains(name) }
+    public func contains(_ name: String) -> Bool { self.names.containsBytes(of: name) }
 
     /// The value of `scope`.
     public var description: String { self.names.joined(separator: " ") }

@@ -34,6 +34,18 @@ extension StringProtocol {
     /// Whether the text begins with these bytes, in this spelling.
     public func hasBytes(atStart start: some StringProtocol) -> Bool { self.utf8.starts(with: start.utf8) }
 
+    /// Whether the text ends with these bytes, in this spelling.
+    public func hasBytes(atEnd end: some StringProtocol) -> Bool {
+        self.utf8.suffix(end.utf8.count).elementsEqual(end.utf8)
+    }
+
+    /// The texts between the places where an ASCII character stands, none left out. A character that Unicode holds for the
+    /// same separates nothing, nor is one overlooked because a combining mark follows it.
+    public func splitBytes(at separator: Unicode.Scalar, maxSplits: Int = .max) -> [SubSequence] {
+        self.utf8.split(separator: UInt8(ascii: separator), maxSplits: maxSplits, omittingEmptySubsequences: false)
+            .map { self[$0.startIndex..<$0.endIndex] }
+    }
+
     /// The text with the letters A to Z in lower case and every other byte as it is. No letter of another script becomes
     /// one of ASCII by it, as the KELVIN SIGN does under `lowercased()`.
     public var asciiLowercased: String {

@@ -70,6 +70,9 @@ struct ParametersTests {
 @Suite("RFC 6749, section 3.3: scope")
 struct ScopeTests {
     @Test func keepsNamesOnceInTheirOrder() throws {
+        let many = (0..<16).map { "s\($0)" }.joined(separator: " ")
+        #expect(try Scope(many + " s0").names.count == 16)
+        #expect(throws: OAuthError(.invalidScope)) { try Scope(many + " s16") }
         let scope = try Scope("profile openid profile")
         #expect(scope.names == ["profile", "openid"])
         #expect(scope.description == "profile openid")

@@ -50,4 +50,21 @@ struct ExactTextTests {
         #expect(Word(exactly: "\u{212A}") == nil)
         #expect(Word(exactly: "k") == nil)
     }
+
+    @Test("A text is split where the byte of a separator is, and nowhere else")
+    func splits() {
+        #expect("a;b;;c;".splitBytes(at: ";") == ["a", "b", "", "c", ""])
+        #expect("a=b=c".splitBytes(at: "=", maxSplits: 1) == ["a", "b=c"])
+        #expect("".splitBytes(at: ";") == [""])
+        // The GREEK QUESTION MARK is none, and a mark behind a semicolon does not make it another letter.
+        #expect("a\u{37E}b".splitBytes(at: ";").count == 1)
+        let parts = "a;\u{301}b".splitBytes(at: ";")
+        #expect(parts.map { Array($0.utf8) } == [[0x61], [0xCC, 0x81, 0x62]])
+    }
+
+    @Test("A text ends with the bytes of its end, in that spelling")
+    func ends() {
+        #expect("/status/x/events".hasBytes(atEnd: "/events") && "a".hasBytes(atEnd: ""))
+        #expect(!"events".hasBytes(atEnd: "/events") && !"\u{212A}".hasBytes(atEnd: "K"))
+    }
 }

@@ -141,6 +141,10 @@ enum Listener {
                     try await writer.finish(nil)
                 })
         }
+        router.get("/fields") { request, _ in
+            (["\(request.uri)"] + request.headers.map { "\($0.name.canonicalName): \($0.value)" }).joined(
+                separator: "\n")
+        }
         router.get("/large") { _, _ in Response(status: .ok, body: ResponseBody(byteBuffer: Self.large)) }
         router.get("/slow") { _, _ in
             await gate.pass()

@@ -55,6 +55,50 @@ struct MessageRulesTests {
         }
     }
 
+    @Test(
+        "Of a head nothing but ASCII is read on, and of the connection one word: what Unicode holds for a separator is none, and no letter costs more than its byte",
+        arguments: [
+            ("Cookie: a=b\u{37E} c=d", "cookie: a=b?? c=d"), ("Cookie: a=b;\u{301} c=d", "cookie: a=b;?? c=d"),
+            ("X-Any: caf\u{E9}", "x-any: caf??"),
+            (
+                "X-Any: e" + String(repeating: "\u{301}\u{323}", count: 3500),
+                "x-any: e" + String(repeating: "?", count: 14_000)
+            ),
+            ("Connection: keep-alive", nil), ("Connection: x, y", nil),
+            ("Connection: e" + String(repeating: "\u{301}\u{323}", count: 3500), nil),
+        ])
+    func fieldsAreASCII(field: String, read: String?) async throws {
+        try await Listener.run { port, _ in
+            let connection = try RawConnection(port)
+            try connection.send(Self.head("GET /fields HTTP/1.1", "Host: a", field))
+            let body = try #require(
+                try await connection.read(until: read ?? "/fields").components(separatedBy: "\r\n\r\n").last)
+            #expect(body == (["/fields"] + (read.map { [$0] } ?? [])).joined(separator: "\n"))
+            try connection.send(Self.head("GET /quick HTTP/1.1", "Host: a"))
+            #expect(try await connection.read(until: "quick").hasPrefix("HTTP/1.1 200 "), "the connection goes on")
+        }
+    }
+
+    @Test(
+        "A connection that ends says so in the server's word", arguments: ["Close", "x, cLoSe", "close\u{301}, close"])
+    func ownWord(value: String) async throws {
+        try await Listener.run { port, _ in
+            let answer = try await Self.exchange(
+                port, Self.head("GET /fields HTTP/1.1", "Host: a", "Connection: \(value)"))
+            #expect(answer.hasSuffix("\r\n\r\n/fields\nconnection: close"))
+        }
+    }
+
+    @Test("An address that is not ASCII is nobody's (RFC 3986, section 2)")
+    func addressesAreASCII() async throws {
+        try await Listener.run { port, _ in
+            for path in ["/quick\u{301}", "/quick?a=\u{E9}", "/e" + String(repeating: "\u{301}\u{323}", count: 1500)] {
+                let answer = try await Self.exchange(port, Self.head("GET \(path) HTTP/1.1", "Host: a"))
+                #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+            }
+        }
+    }
+
     @Test("HTTP/1.0 needs no host, gets no chunks, and its connection ends (RFC 9112, sections 3.2 and 9.3)")
     func oldVersion() async throws {
         try await Listener.run { port, _ in
@@ -170,8 +214,22 @@ struct MessageRulesTests {
                 #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
                 #expect(answer.lowercased().contains("\r\nconnection: close\r\n"))
             }
-            let other = try await Self.exchange(port, Listener.post("/unread", "Content-Length: 1\r\nExpect: more"))
-            #expect(other.hasPrefix("HTTP/1.1 417 ") && other.contains("expectation-failed"))
+            for value in [
+                "more", "100-continue, more", "100-continue\u{301}", String(repeating: "\u{301}", count: 7000),
+            ] {
+                let other = try await Self.exchange(
+                    port, Listener.post("/unread", "Content-Length: 1\r\nExpect: \(value)"))
+                #expect(other.hasPrefix("HTTP/1.1 417 ") && other.contains("expectation-failed"))
+            }
+        }
+    }
+
+    @Test("What HTTP/1.0 expects is ignored (RFC 9110, section 10.1.1)", arguments: ["more", "100-continue"])
+    func oldExpectation(value: String) async throws {
+        try await Listener.run { port, _ in
+            let answer = try await Self.exchange(
+                port, Self.head("POST /unread HTTP/1.0", "Content-Length: 1", "Expect: \(value)") + "x")
+            #expect(answer.hasPrefix("HTTP/1.0 200 ") && answer.hasSuffix("unread"))
         }
     }
 }

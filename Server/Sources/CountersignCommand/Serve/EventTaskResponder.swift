@@ -1,5 +1,6 @@
 import CountersignServer
 import Hummingbird
+import _Primitives
 
 /// Begins the answers to those who wait for events in a task of their own, which takes its stack with it: a task keeps the
 /// deepest stack that it ever had, and a connection's own task waits as long as the page does.
@@ -8,7 +9,8 @@ struct EventTaskResponder<Base: HTTPResponder>: HTTPResponder where Base.Context
 
     func respond(to request: Request, context: ServerContext) async throws -> Response {
         // The first letter first: this is asked of every request, and every path of events begins so.
-        guard request.head.path?.utf8.dropFirst().first == UInt8(ascii: "s"), request.uri.path.hasSuffix("/events")
+        guard request.head.path?.utf8.dropFirst().first == UInt8(ascii: "s"),
+            request.uri.path.hasBytes(atEnd: "/events")
         else {
             return try await self.base.respond(to: request, context: context)
         }

@@ -63,6 +63,7 @@ struct AdminOperation: Sendable {
 
     /// The names in braces.
     var parameterNames: [String] {
+        // Paths are our own words.
         self.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import _Primitives
 
 /// A block of addresses, such as `10.0.0.0/8` or `2001:db8::/32`.
 public struct AddressBlock: Sendable, Equatable {
@@ -9,7 +10,7 @@ public struct AddressBlock: Sendable, Equatable {
 
     /// Reads an address with or without a prefix length; `nil` for anything else.
     public init?(_ text: String) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = text.splitBytes(at: "/")
         guard parts.count <= 2, let bytes = Self.bytes(String(parts[0])) else { return nil }
         var prefix = bytes.count * 8
         if parts.count == 2 {
@@ -65,9 +66,10 @@ struct ClientAddressMiddleware: RouterMiddleware {
             return try await next(request, context)
         }
         var context = context
-        let forwarded = request.headers[values: name].joined(separator: ",").split(separator: ",")
-            .map { String($0.filter { $0 != " " }) }
-        for address in forwarded.reversed() {
+        // Each is read only as far as the one behind it is a proxy's.
+        for field in request.headers[values: name].joined(separator: ",").splitBytes(at: ",").reversed()
+        where !field.isEmpty {
+            let address = String(decoding: field.utf8.filter { $0 != UInt8(ascii: " ") }, as: UTF8.self)
             guard AddressBlock(address) != nil else { break }
             context.clientAddress = address
             guard self.isTrusted(address) else { break }

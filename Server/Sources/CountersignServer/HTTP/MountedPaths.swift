@@ -34,9 +34,13 @@ final class MountedPaths: Sendable {
         }
     }
 
-    private static func parts(_ path: String) -> [String] { path.split(separator: "/").map(String.init) }
+    private static func parts(_ path: String) -> [String] {
+        path.splitBytes(at: "/").filter { !$0.isEmpty }.map(String.init)
+    }
 
-    private static func isParameter(_ part: String) -> Bool { part.hasPrefix(":") || part.hasPrefix("{") }
+    private static func isParameter(_ part: String) -> Bool {
+        part.hasBytes(atStart: ":") || part.hasBytes(atStart: "{")
+    }
 }
 
 /// Says of a mounted path what it takes, where a request came with something else.

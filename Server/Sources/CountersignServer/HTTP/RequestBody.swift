@@ -26,7 +26,7 @@ extension Request {
     /// 400 for one that does not come as HTTP wants it, or not whole.
     func body(of types: [MediaType], limit: Int) async throws -> ByteBuffer {
         guard let contentType = self.headers[.contentType],
-            let type = MediaTypeHeader(contentType), types.contains(where: { $0.rawValue == type.essence }), type.isUTF8
+            let type = MediaTypeHeader(contentType), types.map(\.rawValue).containsBytes(of: type.essence), type.isUTF8
         else {
             let accepted = types.map(\.rawValue).joined(separator: ", ")
             throw Problem(
@@ -72,13 +72,13 @@ private struct MediaTypeHeader {
     let isUTF8: Bool
 
     init?(_ text: String) {
-        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
+        let parts = text.splitBytes(at: ";")
         guard let essence = parts.first.map(Self.trimmed), !essence.isEmpty else { return nil }
         var isUTF8 = true
         for part in parts.dropFirst() {
-            let pair = part.split(separator: "=", maxSplits: 1).map(Self.trimmed)
-            guard pair.count == 2 else { return nil }
-            if pair[0] == "charset" { isUTF8 = ["utf-8", "\"utf-8\""].contains(pair[1]) }
+            let pair = part.splitBytes(at: "=", maxSplits: 1).map(Self.trimmed)
+            guard pair.count == 2, !pair[0].isEmpty, !pair[1].isEmpty else { return nil }
+            if pair[0].hasSameBytes(as: "charset") { isUTF8 = ["utf-8", "\"utf-8\""].containsBytes(of: pair[1]) }
         }
         self.essence = essence
         self.isUTF8 = isUTF8

@@ -48,8 +48,7 @@ struct AccessLogMiddleware: RouterMiddleware {
     }
 }
 
-/// Refuses addresses that are longer than any of ours, and addresses and header fields that are no text: more combining
-/// marks in a row than any language writes would make whoever compares them pay for the square of their length.
+/// Refuses addresses that are longer than any of ours.
 struct RequestBoundsMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 
@@ -63,10 +62,6 @@ struct RequestBoundsMiddleware: RouterMiddleware {
             throw Problem(
                 HTTPResponse.Status(code: 414, reasonPhrase: "URI Too Long"), "target-too-long",
                 "An address has at most \(Self.targetBytes) bytes here.")
-        }
-        guard request.uri.description.isStreamSafe, request.headers.allSatisfy({ $0.value.isStreamSafe }) else {
-            throw Problem(
-                .badRequest, "malformed-header", "More combining marks follow one another than a text has.")
         }
         return try await next(request, context)
     }

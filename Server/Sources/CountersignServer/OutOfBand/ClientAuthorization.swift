@@ -22,6 +22,7 @@ struct ClientAuthorization: Sendable {
 
     /// Whether a request wants to be a client's.
     static func isClaimed(by request: Request) -> Bool {
-        request.headers[.authorization]?.prefix(6).asciiLowercased == "basic "
+        request.headers[.authorization].map { Substring($0.utf8.prefix(6)).asciiLowercased.hasSameBytes(as: "basic ") }
+            ?? false
     }
 }

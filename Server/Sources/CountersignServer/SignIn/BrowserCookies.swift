@@ -59,10 +59,10 @@ struct BrowserCookies: Sendable {
 
     /// The cookie's value; none where there are several of the name, because one may be another site's doing.
     private func value(_ name: String, of request: Request) -> String? {
-        let pairs = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }
+        let pairs = request.headers[values: .cookie].flatMap { $0.splitBytes(at: ";") }
         let values = pairs.compactMap { pair -> Substring? in
-            let pair = pair.drop { $0 == " " }
-            return pair.hasBytes(atStart: "\(name)=") ? pair.dropFirst(name.utf8.count + 1) : nil
+            let pair = Substring(pair.utf8.drop { $0 == UInt8(ascii: " ") })
+            return pair.hasBytes(atStart: "\(name)=") ? Substring(pair.utf8.dropFirst(name.utf8.count + 1)) : nil
         }
         return values.count == 1 ? String(values[0]) : nil
     }

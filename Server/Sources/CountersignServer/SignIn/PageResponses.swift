@@ -94,7 +94,8 @@ struct MissingPageMiddleware: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
-            guard request.headers[values: .accept].contains(where: { $0.contains("text/html") }) else { throw error }
+            guard request.headers[values: .accept].contains(where: { $0.utf8.firstRange(of: "text/html".utf8) != nil })
+            else { throw error }
             let page = ErrorPage(
                 headline: "There is no page here",
                 explanation: "The address may be incomplete. Go back to where you came from and try again.",

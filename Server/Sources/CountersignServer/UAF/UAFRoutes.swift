@@ -147,7 +147,9 @@ struct UAFRoutes: Sendable {
         ]
         let tag = "\"\(Base64URL.encode(Array(SHA256.hash(data: JSON.object(document).serialized).prefix(16))))\""
         let headers: HTTPFields = [.cacheControl: "public, max-age=3600", .eTag: tag]
-        if request.headers[.ifNoneMatch] == tag { return Response(status: .notModified, headers: headers) }
+        if request.headers[.ifNoneMatch]?.hasSameBytes(as: tag) ?? false {
+            return Response(status: .notModified, headers: headers)
+        }
         return .json(document, contentType: "application/fido.trusted-apps+json", headers: headers)
     }
 

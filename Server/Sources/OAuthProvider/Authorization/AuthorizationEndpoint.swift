@@ -125,7 +125,7 @@ extension OpenIDProvider {
     /// 3.1.2.1). An ID token of another client names nobody whom this one may know.
     private func expectedSubject(_ idTokenHint: String?, client: ClientRecord) async throws -> String? {
         guard let hint = try await self.hint(idTokenHint) else { return nil }
-        guard hint.client == client.id else { throw Self.anotherPerson }
+        guard hint.client.hasSameBytes(as: client.id) else { throw Self.anotherPerson }
         return hint.subject
     }
 
@@ -140,7 +140,7 @@ extension OpenIDProvider {
         let now = self.time.now()
         if let age = checked.maximumAge, now - session.authenticatedAt > age { return nil }
         let subject = self.subject(ofAccount: session.account, client: client.id)
-        if let expected, expected != subject { throw Self.anotherPerson }
+        if let expected, !expected.hasSameBytes(as: subject) { throw Self.anotherPerson }
         guard try await self.people.person(account: session.account) != nil else { return nil }
         let code = self.random.token(byteCount: 32)
         let grant = self.grant(
@@ -205,7 +205,7 @@ extension OpenIDProvider {
             return try await self.store.removeRequest(id) ? .redirect(reply.address(error: denied)) : .page(ended)
         }
         if let expected = request.expectedSubject,
-            expected != self.subject(ofAccount: outcome.account, client: request.client)
+            !expected.hasSameBytes(as: self.subject(ofAccount: outcome.account, client: request.client))
         {
             return try await self.store.removeRequest(id)
                 ? .redirect(reply.address(error: Self.anotherPerson)) : .page(ended)

@@ -29,10 +29,10 @@ struct AuthorizationParameters {
         guard parameters["request_uri"] == nil else {
             throw OAuthError(.requestURINotSupported, "Do not use request_uri.")
         }
-        guard try parameters.required("response_type") == "code" else {
+        guard try parameters.required("response_type").hasSameBytes(as: "code") else {
             throw OAuthError(.unsupportedResponseType, "The only response_type is code.")
         }
-        guard parameters["response_mode"] ?? "query" == "query" else {
+        guard (parameters["response_mode"] ?? "query").hasSameBytes(as: "query") else {
             throw OAuthError(.invalidRequest, "The only response_mode is query.")
         }
         let scope = try Scope(parameters["scope"] ?? "").limited(to: OpenIDProvider.scopes)
@@ -60,7 +60,7 @@ struct AuthorizationParameters {
             }
             return nil
         }
-        guard parameters["code_challenge_method"] == CodeChallenge.method else {
+        guard parameters["code_challenge_method"]?.hasSameBytes(as: CodeChallenge.method) ?? false else {
             throw OAuthError(.invalidRequest, "The code_challenge_method must be S256.")
         }
         return try CodeChallenge(parameters.required("code_challenge"))
@@ -69,9 +69,9 @@ struct AuthorizationParameters {
     /// `none` alone, or wishes that a new authentication on the person's phone fulfils: it shows who asks.
     private static func prompt(_ text: String?) throws(OAuthError) -> (isSilent: Bool, isFresh: Bool) {
         guard let text else { return (false, false) }
-        let words = Set(text.split(separator: " ", omittingEmptySubsequences: false))
-        if words == ["none"] { return (true, false) }
-        guard words.isSubset(of: ["login", "consent", "select_account"]) else {
+        let words = text.splitBytes(at: " ")
+        if words.allSatisfy({ $0.hasSameBytes(as: "none") }) { return (true, false) }
+        guard words.allSatisfy({ ["login", "consent", "select_account"].containsBytes(of: $0) }) else {
             throw OAuthError(.invalidRequest, "The prompt is not known, or none is not alone.")
         }
         return (false, true)

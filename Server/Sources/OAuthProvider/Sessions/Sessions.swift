@@ -74,7 +74,7 @@ extension OpenIDProvider {
             let destination = try self.destination(parameters, client: client)
             if let secret, let session = try await self.liveSession(secret) {
                 let isShown = hint.map {
-                    $0.subject == self.subject(ofAccount: session.account, client: $0.client)
+                    $0.subject.hasSameBytes(as: self.subject(ofAccount: session.account, client: $0.client))
                 }
                 guard confirmed || isShown == true else {
                     return .askPerson(clientName: client?.name, fields: Self.logoutFields(parameters))

@@ -124,7 +124,10 @@ final class SigningKeys: Sendable {
         // Another kind of our own tokens is not this kind (RFC 8725, section 3.11).
         guard token.header.hasType(type) else { throw JOSEError(.wrongType, "typ") }
         let known = self.state.withLock { state in
-            state.first { $0.jwk.keyID == token.header.keyID && self.isUsable($0, at: moment) }
+            state.first {
+                $0.jwk.keyID.map(ExactText.init) == token.header.keyID.map(ExactText.init)
+                    && self.isUsable($0, at: moment)
+            }
         }
         guard let known else { throw JOSEError(.unknownKey, "kid") }
         return try JWTClaims(token.verified(by: known.verification))

@@ -20,7 +20,7 @@ extension OpenIDProvider {
             let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
             let parameters = try Parameters(parsing: body, limits: limits)
             let client = try await self.authenticate(ClientCredentials(header: header, parameters: parameters))
-            guard try parameters.required("grant_type") == "authorization_code" else {
+            guard try parameters.required("grant_type").hasSameBytes(as: "authorization_code") else {
                 throw OAuthError(.unsupportedGrantType, "The grant type is not known here.")
             }
             // A request that is not whole is refused before it can spend a code.

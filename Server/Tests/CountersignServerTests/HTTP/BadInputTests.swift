@@ -211,14 +211,18 @@ struct BadInputTests {
         }
     }
 
-    @Test("A header field or an address with more combining marks in a row than a text has is 400 (decision 2)")
-    func combiningMarksInAHeaderAreBounded() async throws {
+    @Test("What Unicode holds for a semicolon separates no parameters of a media type (RFC 9110, section 8.3.1)")
+    func mediaTypeIsReadByItsBytes() async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
-            for (count, isRefused) in [(30, false), (31, true)] {
-                let cookie = "a=e" + String(repeating: "\u{301}", count: count)
-                let answer = try await client.execute(uri: "/readyz", method: .get, headers: [.cookie: cookie])
-                #expect((answer.status == .badRequest) == isRefused)
+            for (contentType, isTaken) in [
+                ("application/json;charset=utf-8", true), ("application/json; charset=UTF-8", true),
+                ("application/json\u{37E}charset=utf-8", false), ("application/json;=utf-8", false),
+            ] {
+                let answer = try await client.execute(
+                    uri: "/token/redeem/authentication", method: .post, headers: [.contentType: contentType],
+                    body: ByteBuffer(string: "{\"token\":\"x\"}"))
+                #expect((answer.status == .unsupportedMediaType) == !isTaken, "\(contentType)")
             }
         }
     }

@@ -76,6 +76,24 @@ struct BrowserCookiesTests {
         }
     }
 
+    @Test("What Unicode holds for a semicolon separates no cookies, and a mark behind one hides none")
+    func cookiesAreSeparatedByBytes() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let browser = TestBrowser(client)
+            let (request, _) = try await server.signInPage(browser, try await server.relyingParty())
+            let cookie = "countersign_browser=\(try #require(browser.cookies["countersign_browser"]))"
+            for (cookies, isKnown) in [
+                ("a=b; \(cookie)", true), ("a=b\u{37E} \(cookie)", false), ("\(cookie);\u{301}", true),
+                ("\(cookie)\u{37E}", false),
+            ] {
+                let answer = try await client.execute(
+                    uri: "/sign-in?request=\(request)", method: .get, headers: [.cookie: cookies])
+                #expect((answer.status == .ok) == isKnown, "\(cookies)")
+            }
+        }
+    }
+
     @Test func signingInGivesAnotherSessionEachTime() async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
