@@ -1,6 +1,8 @@
 """What an operator's commands say and how they end, as scripts see them: through pipes, and by exit codes."""
 
 import json
+import select
+import socket
 import subprocess
 import threading
 
@@ -120,3 +122,37 @@ def test_the_bank_says_what_is_wrong(arguments, code):
     assert ended == code
     first = err.splitlines()[0]
     assert first.startswith("Error: ") and "NSCocoa" not in err and "Domain=" not in err
+
+
+def test_an_app_that_is_not_listed_is_named_in_the_log(tmp_path):
+    server = Server(tmp_path / "server")
+    server.arguments += ["--facets", "android:apk-key-hash:other", "--no-terminal-phone"]
+    server.start()
+    try:
+        server.admin("account", "add", "alice")
+        link = server.admin("activation", "create", "alice")["link"]
+        Phone(tmp_path / "phone")("enroll", link, "--approve", "--pin-stdin", stdin=PIN + "\n").expect(1)
+        log = (server.folder / "server.log").read_text()
+        assert "facet=linux:program:countersign-phone" in log and "setting=--facets" in log
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("is_proxy", [False, True])
+def test_a_source_has_its_share_of_connections_unless_it_is_a_named_proxy(tmp_path, is_proxy):
+    server = Server(tmp_path / "server", limits={"connectionsPerSource": 4})
+    server.arguments += ["--trusted-proxies", "127.0.0.0/8"] if is_proxy else []
+    server.start()
+    connections = [socket.create_connection(("127.0.0.1", server.port), timeout=30) for _ in range(10)]
+    try:
+        ended = set()
+        while len(ended) < (0 if is_proxy else 6):
+            ended |= set(select.select(set(connections) - ended, [], [], 30)[0]) or pytest.fail("too few have ended")
+        assert all(connection.recv(1) == b"" for connection in ended)
+        for connection in set(connections) - ended:
+            connection.sendall(b"GET /.well-known/openid-configuration HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert connection.recv(12) == b"HTTP/1.1 200"
+    finally:
+        for connection in connections:
+            connection.close()
+        server.stop()

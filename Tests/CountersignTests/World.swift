@@ -73,6 +73,14 @@ struct World: Sendable {
         return operation
     }
 
+    /// Redeems a payload for a registration.
+    func registration(_ payload: OutOfBandPayload) async throws -> OutOfBandRegistration {
+        guard case .registration(let operation) = try await self.phone.redeem(payload) else {
+            throw OperationError(.missingInteraction, "not a registration")
+        }
+        return operation
+    }
+
     /// Everything that the phone keeps: keys and accounts.
     func isEmpty() async -> Bool {
         let accounts = await self.phone.client.localData.accounts

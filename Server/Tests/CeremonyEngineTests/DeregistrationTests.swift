@@ -201,7 +201,9 @@ struct DeregistrationTests {
             request.context = context
         case "operation": request = Self.ask(self.mode("username"), operation: .registration)
         case let text?:
-            guard case .object(let context) = try JSON(parsing: Array(text.utf8)) else { return }
+            guard case .object(let context) = try JSON(parsing: Array(text.utf8)) else {
+                throw JSONError(.wrongType, text)
+            }
             request.context = context
         case nil: break
         }
@@ -246,7 +248,9 @@ struct DeregistrationTests {
         let server = try TestServer()
         let (account, _) = try await server.enrol()
         let text = text.replacingOccurrences(of: "ALICE", with: account.id)
-        guard case .object(let context) = try JSON(parsing: Array(text.utf8)) else { return }
+        guard case .object(let context) = try JSON(parsing: Array(text.utf8)) else {
+            throw JSONError(.wrongType, text)
+        }
         var client = server.bank
         client.mayDeregister = false
         let answer = try await server.engine.deregister(Self.ask(context), client: client)

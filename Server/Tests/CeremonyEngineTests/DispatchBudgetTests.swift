@@ -58,6 +58,14 @@ struct DispatchBudgetTests {
         #expect(try await self.dispatch("bank|\(account.id)", on: server) == "dispatched")
     }
 
+    @Test("Two clients that name somebody in the same words have their own budgets all the same")
+    func sameWords() async throws {
+        let server = try self.server()
+        for _ in 0..<2 { #expect(try await self.dispatch("somebody", on: server) == "userNotFound") }
+        #expect(try await self.dispatch("somebody", on: server) == "personDispatchesPerMinute 20")
+        #expect(try await self.dispatch("somebody", by: Self.shop, on: server) == "userNotFound")
+    }
+
     @Test("A name that nobody has is counted as one that somebody has", arguments: [true, false])
     func unknownNames(exists: Bool) async throws {
         let server = try self.server()

@@ -65,6 +65,13 @@ struct KeyDistributionTests {
         }
     }
 
+    @Test("Two spellings of a name that Unicode holds for the same have one invented account, as they have one account")
+    func spellings() async throws {
+        let server = try await self.server()
+        #expect(try await self.keys("jos\u{E9}", server) == self.keys("jose\u{301}", server))
+        #expect(try await self.keys("jos\u{E9}", server) != self.keys("jose", server))
+    }
+
     @Test("A name's answer follows neither time nor the accounts that there are, but the document alone")
     func isNotDerived() async throws {
         let server = try await self.server()
@@ -154,8 +161,8 @@ struct KeyDistributionTests {
         try await server.enrol("alice")
         #expect(try await server.engine.proposedKeyDistribution() == nil, "one account is too few")
         for name in ["bob", "carol"] { try await server.enrol(name) }
-        // Two devices, which only one account has.
-        _ = try await server.addPhone(to: "carol")
+        // Two devices, which only one account has, and a fingerprint, which only one has.
+        _ = try await server.addPhone(to: "carol", factor: .fingerprint)
         let proposal = try #require(try await server.engine.proposedKeyDistribution())
         #expect(proposal.devices == [16, 0, 0])
         #expect(proposal.sets.map(\.weight) == [16])

@@ -28,7 +28,8 @@ struct ReplacementTests {
 
     /// Enrols until the number is to be given.
     private func pending(
-        _ server: TestServer, _ username: String = "alice", claiming claim: JSON? = nil, name: String = "A phone"
+        _ server: TestServer, _ username: String = "alice", claiming claim: JSON? = nil, name: String = "A phone",
+        secret: String = Self.newSecret()
     ) async throws -> Phone {
         _ = try? await server.directory.create(username: username, displayName: nil, by: "test")
         let phone = try TestPhone()
@@ -36,7 +37,6 @@ struct ReplacementTests {
         let request = try await server.engine.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
         var message = try phone.register(request, name: name)
-        let secret = Self.newSecret()
         message.context?["deviceSecret"] = .string(secret)
         if let claim { message.context?["replaces"] = claim }
         let answer = try await server.engine.answerRegistration(message)
@@ -126,6 +126,10 @@ struct ReplacementTests {
             #expect(try await self.keys(server).contains(new.key.keyID.bytes))
             #expect(try await self.keys(server, "bob") == [bob.key.keyID.bytes])
         }
+        // The right secret takes nothing but what was named.
+        let unnamed = try await self.enrolled(server, claiming: Self.claim([old.secret], [bob.key]))
+        #expect(try await self.keys(server).isSuperset(of: [old.key.keyID.bytes, unnamed.key.keyID.bytes]))
+        #expect(try await self.replaced(server).isEmpty)
         // The right secret proves one device: another device's key, and another person's, stay.
         let second = try await self.enrolled(server)
         let new = try await self.enrolled(
@@ -139,6 +143,19 @@ struct ReplacementTests {
             guard let bytes = FileManager.default.contents(atPath: "\(server.folder)/\(file)") else { continue }
             #expect(bytes.range(of: Data(second.secret.utf8)) == nil, "\(file)")
         }
+    }
+
+    @Test("what is kept of a secret tells nobody that two accounts are on one phone")
+    func boundToTheAccount() async throws {
+        let server = try TestServer()
+        let secret = Self.newSecret()
+        var codes: [[UInt8]?] = []
+        for name in ["alice", "bob"] {
+            _ = try await self.pending(server, name, secret: secret)
+            let account = try #require(try await server.database.account(username: name))
+            codes += try await server.database.devices(accountID: account.id).map(\.secretCode)
+        }
+        #expect(codes.count == 2 && codes[0] != nil && codes[1] != nil && codes[0] != codes[1])
     }
 
     @Test("a device from before, which has no secret, stays; so does one of the same name and model")
@@ -208,7 +225,9 @@ struct ReplacementTests {
             ]
         case "short": context = ["deviceSecret": .string(Base64URL.encode([UInt8](repeating: 1, count: 31)))]
         default:
-            guard case .object(let object) = try JSON(parsing: Array(text.utf8)) else { return }
+            guard case .object(let object) = try JSON(parsing: Array(text.utf8)) else {
+                throw JSONError(.wrongType, text)
+            }
             context = object
         }
         let activation = try await server.engine.createActivation(username: "alice", by: "operator")

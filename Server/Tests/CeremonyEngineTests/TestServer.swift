@@ -68,8 +68,10 @@ final class TestServer: Sendable {
     }
 
     /// Adds a confirmed phone to an account.
-    func addPhone(to username: String, name: String = "Alice's phone") async throws -> TestPhone {
-        let phone = try TestPhone()
+    func addPhone(
+        to username: String, name: String = "Alice's phone", factor: AuthenticatorModel.Factor = .pin
+    ) async throws -> TestPhone {
+        let phone = try TestPhone(factor: factor)
         let activation = try await self.engine.createActivation(username: username, by: "test")
         let request = try await self.engine.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)

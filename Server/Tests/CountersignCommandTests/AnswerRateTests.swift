@@ -12,6 +12,23 @@ import _Primitives
 struct AnswerRateTests {
     private enum State { case open, closed, unread }
 
+    /// A socket that takes nothing until it is told to.
+    private final class FullSocket: ChannelOutboundHandler {
+        typealias OutboundIn = IOData
+        private var promises: [EventLoopPromise<Void>] = []
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            if let promise { self.promises.append(promise) }
+        }
+
+        func flush(context: ChannelHandlerContext) {}
+
+        func take() {
+            for promise in self.promises { promise.succeed() }
+            self.promises = []
+        }
+    }
+
     /// A connection whose socket takes as much as the test lets it.
     private final class Connection {
         let channel = EmbeddedChannel()
@@ -19,12 +36,11 @@ struct AnswerRateTests {
         private let unsent = Mutex(0)
 
         init() throws {
-            var limits = Limits()
-            limits.answerPeriod = .seconds(30)
-            limits.answerBytes = 4096
-            limits.answerLook = .seconds(1)
+            // What a server goes by that nobody has told otherwise: 4 KiB in 30 seconds (decision 15).
             try self.channel.pipeline.syncOperations.addHandler(
-                AnswerRateHandler(limits: limits, connections: self.connections) { _ in self.unsent.withLock { $0 } })
+                AnswerRateHandler(limits: Limits(), connections: self.connections) { _ in
+                    self.unsent.withLock { $0 }
+                })
             self.channel.connect(to: try SocketAddress(unixDomainSocketPath: "/x"), promise: nil)
         }
 
@@ -111,8 +127,21 @@ struct AnswerRateTests {
         #expect(throws: Never.self) { try closed.wait() }
         #expect(try connection.channel.readOutbound(as: ByteBuffer.self)?.readableBytes == 10)
 
+        let slow = try Connection()
+        let socket = FullSocket()
+        try slow.channel.pipeline.syncOperations.addHandler(socket, position: .first)
+        slow.answer(10)
+        slow.channel.close(promise: nil)
+        slow.channel.embeddedEventLoop.run()
+        slow.expect(.open)
+        slow.leave(10)
+        socket.take()
+        slow.channel.embeddedEventLoop.run()
+        slow.expect(.closed)
+
         let cut = try Connection()
         cut.answer(10)
+        cut.expect(.open)
         cut.channel.triggerUserOutboundEvent(ConnectionCut(), promise: nil)
         cut.expect(.closed)
     }

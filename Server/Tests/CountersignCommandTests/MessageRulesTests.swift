@@ -32,12 +32,14 @@ struct MessageRulesTests {
                 #expect(answer.lowercased().contains("\r\ncontent-length: \(length)\r\n"))
             }
             // The next answer of the same connection is where its client looks for it.
-            let both = try await Self.exchange(
-                port,
-                Self.head("HEAD /nothing HTTP/1.1", "Host: a")
-                    + Self.head("GET /quick HTTP/1.1", "Host: a", "Connection: close"))
-            let second = try #require(both.firstRange(of: "\r\n\r\n"))
-            #expect(both[second.upperBound...].hasPrefix("HTTP/1.1 200 ") && both.hasSuffix("quick"))
+            for path in ["/nothing", "/pieces"] {
+                let both = try await Self.exchange(
+                    port,
+                    Self.head("HEAD \(path) HTTP/1.1", "Host: a")
+                        + Self.head("GET /quick HTTP/1.1", "Host: a", "Connection: close"))
+                let second = try #require(both.firstRange(of: "\r\n\r\n"))
+                #expect(both[second.upperBound...].hasPrefix("HTTP/1.1 200 ") && both.hasSuffix("quick"), "\(path)")
+            }
         }
     }
 

@@ -221,8 +221,9 @@ struct OpenConnectionsTests {
     @Test("A clock that is set back keeps nobody")
     func clockSetBack() {
         let record = Record()
-        let connections = record.connections(4)
-        for number in 1...2 { connections.answer(record.open("\(number)", connections)) }
+        // So many that two who wait are few.
+        let connections = record.connections(9)
+        for number in 1...8 { connections.answer(record.open("\(number)", connections)) }
         let old = record.open("old", connections)
         record.advance(.seconds(-3600))
         connections.answer(record.open("new", connections))

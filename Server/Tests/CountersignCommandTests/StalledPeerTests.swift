@@ -25,16 +25,20 @@ struct StalledPeerTests {
 
     @Test("A peer that does not read is cut, and one that reads has the whole answer")
     func isCut() async throws {
-        var limits = Self.quickLooks
-        limits.answerPeriod = .milliseconds(100)
         let connections = Listener.connections(9)
-        try await Listener.run(limits, connections) { port, _ in
-            let stalled = try Self.stall(1, port)[0]
+        try await Listener.run(Self.quickLooks, connections) { port, _ in
+            let stalled = try Self.stall(1, port)
             let honest = try RawConnection(port)
             try honest.send(Listener.get("/large"))
             let answer = try await honest.read(until: "x", count: Listener.largeBytes)
             #expect(answer.utf8.count > Listener.largeBytes)
-            try await stalled.waitUntilReset()
+            _ = stalled.count
+        }
+        // So short a period that a machine with much to do would be too slow a reader itself.
+        var limits = Self.quickLooks
+        limits.answerPeriod = .milliseconds(100)
+        try await Listener.run(limits, connections) { port, _ in
+            try await Self.stall(1, port)[0].waitUntilReset()
         }
         #expect(connections.metrics.contains("\ncountersign_answers_unread_total 1\n"))
     }
@@ -64,7 +68,12 @@ struct StalledPeerTests {
     @Test("A server that stops waits for no peer longer than the drain, and answers those that read")
     func drain() async throws {
         var limits = Limits()
+        #expect(limits.drainTime <= .seconds(30) && limits.operatorDrainTime <= .seconds(30))
         limits.drainTime = .milliseconds(300)
+        // Nothing but the drain ends them.
+        limits.answerPeriod = .seconds(3600)
+        limits.acknowledgementTime = .seconds(3600)
+        limits.connectionIdleTime = .seconds(3600)
         let port = Mutex(0)
         let answer = Mutex<Task<String, any Error>?>(nil)
         let stalled = Mutex<[RawConnection]>([])

@@ -160,6 +160,8 @@ struct BackupTests {
             return bytes
         }
         spoilt += [whole.dropLast(), whole.prefix(manifest), whole.prefix(10), Data(), whole + Data([0])]
+        // Nothing can stand between what the manifest describes and the manifest.
+        spoilt.append(whole.prefix(manifest) + Data([0]) + whole.dropFirst(manifest))
         for bytes in spoilt {
             try bytes.write(to: URL(fileURLWithPath: place.backup))
             #expect(throws: StoreError(.corrupt, "")) { try place.restore(into: place.data) }
@@ -176,6 +178,35 @@ struct BackupTests {
                 .restore(place.folder + "/none", revocations: .kept, mayReplace: true, at: BackupPlace.now)
         }
         try place.restore(into: place.data)
+    }
+
+    @Test func aBackupOfANewerVersionIsRefused() async throws {
+        let place = try await BackupPlace()
+        _ = try place.backUp()
+        await place.store.close()
+        let whole = try Data(contentsOf: URL(fileURLWithPath: place.backup))
+        let start = try #require(whole.range(of: Data("{\"format\"".utf8))?.lowerBound)
+        // Behind the manifest: its code, its length, the mark.
+        let text = String(decoding: whole[start..<(whole.count - 48)], as: UTF8.self)
+        let newer = text.replacing(#/"schema":\d+/#, with: "\"schema\":999")
+        #expect(newer != text)
+        var backup = whole.prefix(start) + Data(newer.utf8)
+        backup.append(contentsOf: place.store.sealing.code(newer, purpose: SealingPurpose("backup manifest")))
+        withUnsafeBytes(of: UInt64(newer.utf8.count).bigEndian) { backup.append(contentsOf: $0) }
+        try (backup + whole.suffix(8)).write(to: URL(fileURLWithPath: place.backup))
+        #expect(throws: StoreError(.newerSchema, "")) { try place.check() }
+        #expect(throws: StoreError(.newerSchema, "")) { try place.restore(into: place.data) }
+        #expect(try place.names == place.namesOfAStoppedServer)
+    }
+
+    @Test func whereTheTrailOfABackupIsBrokenIsTold() async throws {
+        let place = try await BackupPlace()
+        try await place.enrol("alice")
+        await place.store.close()
+        try await place.changing { try $0.execute(sql: "UPDATE audit SET detail = 'forged' WHERE number = 2") }
+        _ = try place.backUp()
+        #expect(try place.check().auditBrokenAt == 2)
+        #expect(try place.restore(into: place.data).auditBrokenAt == 2)
     }
 
     @Test func nothingIsRestoredUnderARunningServerOrOverADatabaseUnasked() async throws {
@@ -198,9 +229,23 @@ struct BackupTests {
         try await place.enrol("alice")
         try await place.enrol("pending", isActive: false)
         try await place.begin()
-        _ = try place.backUp()
         await place.store.close()
+        let past = [
+            "ceremony", "dispatch_token", "oauth_request", "oauth_grant", "oauth_session", "administrator",
+            "administrator_link", "answered_challenge",
+        ]
+        // A link that nobody has opened, which the store itself makes only while there is no administrator.
+        let before = try await place.changing { db in
+            try db.execute(sql: "INSERT INTO administrator_link VALUES (1, x'06', 9000000000000)")
+            return try past.filter { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") != 0 }
+        }
+        #expect(before == past)
+        _ = try place.backUp()
         let report = try place.restore(into: place.data)
+        let left = try await place.changing { db in
+            try past.filter { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") != 0 }
+        }
+        #expect(left.isEmpty)
         let voided = report.voided
         let numbers: [Int] = [
             voided.ceremonies, voided.authorizationRequests, voided.codesAndTokens, voided.sessions,
@@ -723,6 +768,14 @@ private final class BackupPlace: Sendable {
         let raw = try DatabaseQueue(path: self.data + "/countersign.sqlite")
         try await raw.write { try $0.execute(sql: "DELETE FROM credential WHERE id = 'key-deregistered'") }
         try raw.close()
+    }
+
+    /// Reads or changes the database of a store that is closed, behind its back.
+    func changing<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+        let raw = try DatabaseQueue(path: self.data + "/countersign.sqlite")
+        let result = try await raw.write(body)
+        try raw.close()
+        return result
     }
 
     @discardableResult

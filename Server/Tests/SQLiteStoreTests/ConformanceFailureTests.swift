@@ -65,6 +65,24 @@ struct ConformanceFailureTests {
         await #expect(throws: (any Error).self) { try await check.run(store.database) }
     }
 
+    @Test("no rule of what goes with keys, devices and accounts holds", arguments: DeregistrationConformance.checks)
+    func deregistrationsNeedAStore(check: ConformanceCheck<DeregistrationConformance.Subject>) async throws {
+        let store = try await self.closedStore()
+        await #expect(throws: (any Error).self) { try await check.run(store.database) }
+    }
+
+    @Test("no rule of invented accounts holds without a store", arguments: InventedAccountConformance.checks)
+    func inventedAccountsNeedAStore(check: ConformanceCheck<any InventedAccountConformance.Subject>) async throws {
+        let store = try await self.closedStore()
+        await #expect(throws: (any Error).self) { try await check.run(store.database) }
+    }
+
+    @Test("no rule of the lists of browsers holds without a store", arguments: SessionListConformance.checks)
+    func listsNeedAStore(check: ConformanceCheck<SessionListConformance.Subject>) async throws {
+        let store = try await self.closedStore()
+        await #expect(throws: (any Error).self) { try await check.run(store.database) }
+    }
+
     @Test("no rule of the provider's stores holds without a store", arguments: OAuthConformance.checks)
     func providersNeedAStore(check: ConformanceCheck<OAuthConformance.Subject>) async throws {
         let store = try await self.closedStore()

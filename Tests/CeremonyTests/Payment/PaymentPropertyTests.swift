@@ -90,6 +90,7 @@ struct PaymentPropertyTests {
     func answersAnything() {
         var random = SystemRandomNumberGenerator()
         let words = ["Payment", "\n", "Amount: ", "EUR 1.00", "To: ", "Jo", "IBAN: ", "Account: ", "7", "Date: ", " "]
+        var judged = 0
         for _ in 0..<4000 {
             let text = (0..<Int.random(in: 1...12, using: &random)).map { _ in words.randomElement(using: &random)! }
             guard let text = try? TransactionText(received: Array(text.joined().utf8)) else { continue }
@@ -99,6 +100,8 @@ struct PaymentPropertyTests {
             } catch {
                 #expect(!error.description.contains("Jo"))
             }
+            judged += 1
         }
+        #expect(judged > 0)
     }
 }

@@ -56,6 +56,17 @@ struct ServerCheckTests {
         await world.server.use(appID: "http://id.example.com/facets")
         await self.list(world, ["linux:program:test"])
         #expect(await world.phone.client.checkServer().finding != .trusted)
+        // The list is there and names the app, but no operation would go by it.
+        await world.server.use(appID: "https://somebody@id.example.com/uaf/1.1/facets")
+        let refused = await world.phone.client.checkServer()
+        #expect(refused.finding == .noFacetList && refused.trustedFacets == ["linux:program:test"])
+    }
+
+    @Test("A name that Unicode calls equivalent to the app's is another app's")
+    func namesAreBytes() async throws {
+        let world = try await World { $0.facetId = "linux:program:caf\u{E9}" }
+        await self.list(world, ["linux:program:cafe\u{301}"])
+        #expect(await world.phone.client.checkServer().finding == .facetNotListed)
     }
 
     @Test("A list that cannot be fetched is told by its address, not as a server that is not there")

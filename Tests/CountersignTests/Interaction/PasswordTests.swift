@@ -50,7 +50,7 @@ struct PasswordTests {
         person.script.newPasswords = ["12345678", "short"]
         let enroller = StrictEnroller(person: person, policy: BlockList(clock: world.phone.clock))
         let payload = try await world.server.registration(for: "alice", policy: World.policy([[World.password]]))
-        guard case .registration(let operation) = try await world.phone.redeem(payload) else { return }
+        let operation = try await world.registration(payload)
         let ended = Task {
             try await world.phone.ready(operation).passwordEnroller(enroller).execute()
         }
@@ -157,7 +157,7 @@ struct PasswordTests {
         let enroller = StrictEnroller(
             person: world.phone.person, policy: BlockList(clock: world.phone.clock, time: .seconds(10_000)))
         let payload = try await world.server.registration(for: "alice", policy: World.policy([[World.password]]))
-        guard case .registration(let operation) = try await world.phone.redeem(payload) else { return }
+        let operation = try await world.registration(payload)
         let ended = Task {
             await operationError {
                 _ = try await world.phone.ready(operation).passwordEnroller(enroller).execute()

@@ -106,7 +106,7 @@ struct SystemVerifierTests {
         let world = try await World()
         self.feel(model, .match, world)
         let payload = try await world.server.registration(for: "alice", policy: World.policy([[model]]))
-        guard case .registration(let operation) = try await world.phone.redeem(payload) else { return }
+        let operation = try await world.registration(payload)
         _ = try await world.phone.ready(operation).invalidateOnNewOsBiometrics(false).execute()
         self.enroll(Array("another".utf8), model, world)
         self.feel(model, .match, world)

@@ -144,6 +144,17 @@ struct ReEnrolmentTests {
         #expect(self.tries(world) == 2)
     }
 
+    @Test("A key of the same model is named to the server although it answers, with its enrolment's secret")
+    func sameModel() async throws {
+        let world = try await World()
+        try await world.enroll()
+        let first = try #require(try await self.context(world).string("deviceSecret"))
+        try await world.enroll()
+        let replaces = try #require(try await self.context(world).object("replaces"))
+        #expect(try replaces.strings("secrets") == [first])
+        #expect(try replaces.array("keys")?.count == 1)
+    }
+
     @Test("Fingers that changed end a key; an enrolment over it replaces it")
     func lost() async throws {
         let world = try await World()

@@ -206,7 +206,7 @@ struct RegistrationTests {
     func noScreen() async throws {
         let world = try await World()
         let payload = try await world.server.registration(for: "alice", policy: World.policy([[World.pin]]))
-        guard case .registration(let operation) = try await world.phone.redeem(payload) else { return }
+        let operation = try await world.registration(payload)
         let error = await operationError {
             _ =
                 try await operation.deviceInformation(DeviceInformation(name: "x"))
@@ -354,7 +354,7 @@ struct RegistrationTests {
             await operationError { _ = try await operations.registration.execute() }?.code
                 == .missingInteraction)
         let payload = try await world.server.registration(for: "alice", policy: VirtualServer.anything)
-        guard case .registration(let operation) = try await world.phone.redeem(payload) else { return }
+        let operation = try await world.registration(payload)
         let error = await operationError {
             _ =
                 try await operation.deviceInformation(DeviceInformation(name: "x")).pinEnroller(world.phone.person)

@@ -391,11 +391,14 @@ struct RequestRefusalTests {
         let answer = try await prepared.register([Device.pin], verification: TestPerson())
         #expect(try RegistrationResponse(parsing: answer.message).header.version == .uaf10)
         // Of both the higher one.
-        guard case .array(let old) = scene.message else { return }
+        var both = scene.message
         scene.set("0.header.upv.minor", .integer(1))
         scene.set("0.header.appID", .string(""))
-        guard case .array(let new) = scene.message else { return }
-        let both = try await client.prepareRegistration(JSON.array(old + new).serialized)
-        #expect(both.request.header.version == .uaf11)
+        guard case .array(let old) = both, case .array(let new) = scene.message else {
+            throw JSONError(.wrongType, "a request")
+        }
+        both = .array(old + new)
+        let higher = try await client.prepareRegistration(both.serialized)
+        #expect(higher.request.header.version == .uaf11)
     }
 }

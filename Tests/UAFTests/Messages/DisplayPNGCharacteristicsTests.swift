@@ -220,7 +220,9 @@ struct DisplayPNGCharacteristicsTests {
             ),
         ])
     func broken(text: String, code: UAFError.Code) throws {
-        guard case .object(let characteristics) = try JSON(parsing: text.utf8) else { return }
+        guard case .object(let characteristics) = try JSON(parsing: text.utf8) else {
+            throw JSONError(.wrongType, text)
+        }
         let object: JSONObject = [
             "contentType": .string("image/png"), "content": .string("AA"),
             "tcDisplayPNGCharacteristics": .object(characteristics),

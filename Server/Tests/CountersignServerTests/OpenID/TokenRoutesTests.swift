@@ -18,8 +18,13 @@ struct TokenRoutesTests {
                 #expect(response.status == .ok)
                 #expect(response.headers[.contentType] == "application/json")
                 #expect(document["issuer"] == .string("http://localhost:8080"))
-                for member in document.members where member.name.hasSuffix("_endpoint") || member.name == "jwks_uri" {
-                    guard case .string(let address) = member.value else { continue }
+                let members = document.members.filter { $0.name.hasSuffix("_endpoint") || $0.name == "jwks_uri" }
+                #expect(members.count == 5)
+                for member in members {
+                    guard case .string(let address) = member.value else {
+                        Issue.record("\(member.name) is no address")
+                        continue
+                    }
                     #expect(address.hasPrefix("http://localhost:8080/oauth2/"))
                     let path = String(address.dropFirst("http://localhost:8080".count))
                     #expect(try await client.execute(uri: path, method: .patch).status == .methodNotAllowed, "\(path)")

@@ -101,6 +101,10 @@ struct AssuranceTests {
         Case(
             "one of two that have one in common", ["pin", "hwk", "mfa"], .twoFactorInHardware,
             ways([[.fingerprint, .passcode], [.passcode, .faceprint]])),
+        Case("two that have one name", ["pin", "hwk", "mfa"], .twoFactorInHardware, ways([[.passcode, .pattern]])),
+        Case("a matcher in hardware that is in software, too", all, .twoFactor) {
+            try $0.changeStatement { $0.matcherProtection = [.tee, .software] }
+        },
         Case("a factor or presence", ["user", "hwk"], .oneFactorInHardware, ways([[.fingerprint], [.presence]])),
         Case("a method that nobody knows", ["user", "hwk"], .oneFactorInHardware, ways([[.init(rawValue: 0x8000)]])),
         Case("a model for second factors alone", ["fpt", "hwk"], .oneFactorInHardware) {
@@ -167,6 +171,10 @@ struct AssuranceTests {
             $0.credentials[1].attestation = try Self.evidence()
             var silent = try #require($0.configuration.metadata[Names.silent])
             silent.keyProtection = .hardware
+            // What compares nothing compares nothing in hardware either.
+            silent.matcherProtection = .tee
+            silent.isKeyRestricted = true
+            silent.isFreshUserVerificationRequired = true
             $0.configuration.metadata.add(silent)
         }
         #expect(mixed.methods == ["pin", "hwk", "swk", "mfa"] && mixed.level == .twoFactor)
