@@ -30,7 +30,7 @@ public struct OutOfBandPayload: Hashable, Sendable {
             }
             let scheme = redeemUrl.scheme?.asciiLowercased
             guard scheme == "https" || scheme == "http", let host = redeemUrl.host(), !host.isEmpty,
-                (1...65_535).contains(redeemUrl.port ?? 443), redeemUrl.user() == nil, redeemUrl.password() == nil,
+                (0...65_535).contains(redeemUrl.port ?? 443), redeemUrl.user() == nil, redeemUrl.password() == nil,
                 redeemUrl.fragment() == nil,
                 redeemUrl.absoluteString.utf8.count <= 2048
             else {
