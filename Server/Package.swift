@@ -9,6 +9,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
@@ -49,6 +50,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
@@ -81,7 +83,7 @@ let package = Package(
             name: "CountersignServer",
             dependencies: [
                 "Pages", "CeremonyEngine", "OAuthProvider", "Store", "UAFRelyingParty", protocols, hummingbird,
-                httpTypes, lifecycle, log, nio, crypto,
+                httpTypes, lifecycle, log, metrics, nio, crypto,
             ]),
         // Floor 9
         .executableTarget(
@@ -90,7 +92,7 @@ let package = Package(
                 "CountersignServer", "CeremonyEngine", "OAuthProvider", "Pages", "SQLiteStore", "Store",
                 "UAFRelyingParty", protocols, arguments, configuration, hummingbird, hummingbirdCore, hummingbirdTLS,
                 httpClient,
-                lifecycle, log, nio, nioHTTP1, nioSSL, system, unixSignals,
+                lifecycle, log, metrics, nio, nioHTTP1, nioSSL, system, unixSignals,
             ]),
         .executableTarget(
             name: "PhoneCommand",
@@ -134,7 +136,7 @@ let package = Package(
                 "CountersignServer", "CeremonyEngine", "OAuthProvider", "Pages", "SQLiteStore", "Store",
                 "UAFRelyingParty", "PhoneCommand", protocols, sdk("Countersign"), sdk("CountersignTestKit"),
                 hummingbird,
-                hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, log, nio, nioSSL, x509, asn1,
+                hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, log, metrics, nio, nioSSL, x509, asn1,
             ]),
         .testTarget(
             name: "BankCommandTests",
@@ -146,8 +148,7 @@ let package = Package(
             dependencies: [
                 "CountersignCommand", "CountersignServer", "CeremonyEngine", "SQLiteStore", "UAFRelyingParty", "Store",
                 protocols, sdk("CountersignTestKit"), arguments, hummingbird, hummingbirdTesting, httpTypes, crypto,
-                lifecycle,
-                nio, nioEmbedded,
+                lifecycle, log, metrics, nio, nioEmbedded, nioSSL, x509, asn1,
             ]),
         // The fuzz targets' code for what the server alone judges.
         .testTarget(

@@ -1,4 +1,5 @@
 import JOSE
+public import OAuth
 public import Store
 public import _Primitives
 
@@ -105,6 +106,9 @@ extension AuditEvent.Kind {
     static let clientAdded = Self(rawValue: "client-added")
     /// A client was deleted; the detail is its identifier.
     static let clientDeleted = Self(rawValue: "client-deleted")
+    /// A browser that had a session was let in to a service, without a phone; the detail says to which, how the person had
+    /// been authenticated, and the browser's address.
+    static let signedInBySession = Self(rawValue: "signed-in-by-session")
     /// A code was shown a second time, and what it gave was revoked; the actor is the client that showed it.
     static let codeReplayed = Self(rawValue: "code-replayed")
     /// A browser was signed out.
@@ -153,7 +157,9 @@ public protocol AuthenticationOutcomes: Sendable {
     ///
     /// The same browser gets it again: a completion that failed half way is done anew. Who calls sees to it that one
     /// session at most comes of it.
-    func consume(request: String, browser: BrowserSecret) async throws -> AuthenticationOutcome?
+    ///
+    /// - Parameter client: The service that is signed in to, for the audit trail.
+    func consume(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome?
 }
 
 /// A request in a client's name that does not fit the client's registration: for the operator, who can change the one, or
@@ -165,6 +171,32 @@ public struct ClientMisfit: Sendable, Equatable {
     public let setting: String
     /// What is wrong, and what can be done.
     public let advice: String
+}
+
+/// Why the provider refused a request, for the line in the operator's log that is the request's.
+public struct ProviderRefusal: Sendable, Equatable {
+    /// The error that the answer has (RFC 6749).
+    public let code: String
+    /// In words, without anything that came with the request.
+    public let reason: String?
+    /// The client in whose name it was asked, where it is known or could be one.
+    public let client: String?
+    /// The setting of the client, as the command line has it, that the request does not fit.
+    public let setting: String?
+
+    /// Why an error came about. A `client` that no client of ours could be called is left out.
+    public init(_ error: OAuthError, client: String? = nil, setting: String? = nil) {
+        self.code = error.code.rawValue
+        self.reason = [error.message, error.detail].compactMap(\.self).joined(separator: " ")
+        self.client = client.flatMap { client in
+            let isPlain = client.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                    || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+            }
+            return isPlain && (1...64).contains(client.utf8.count) ? client : nil
+        }
+        self.setting = setting
+    }
 }
 
 /// What the provider tells clients about a person.
@@ -198,8 +230,13 @@ public struct ProviderAnswer: Sendable {
     public let headers: [(name: String, value: String)]
     /// `nil` for no body.
     public let body: JSONObject?
+    /// Why, for the operator's log, where it is a refusal.
+    public let refusal: ProviderRefusal?
 
-    init(status: Int, body: JSONObject?, headers: [(name: String, value: String)] = []) {
+    init(
+        status: Int, body: JSONObject?, headers: [(name: String, value: String)] = [], refusal: ProviderRefusal? = nil
+    ) {
+        self.refusal = refusal
         self.status = status
         self.body = body
         // Tokens and claims are never cached (RFC 6749, section 5.1).

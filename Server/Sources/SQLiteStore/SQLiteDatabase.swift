@@ -19,6 +19,7 @@ public final class SQLiteDatabase: Sendable {
     private let isOpen = Atomic(true)
     private let writer: WorkQueue<Step>
     private let readers: WorkQueue<ReadJob>
+    private let measure: @Sendable (StoreMeasurement) -> Void
 
     /// One step on its way to the writer.
     struct Step: Sendable {
@@ -35,10 +36,15 @@ public final class SQLiteDatabase: Sendable {
 
     /// Opens the store in `folder`, which is made where it does not exist (mode 0700), and brings its schema up to date.
     ///
-    /// Blocks; called once, before anything is served. Throws ``StoreError``: `locked` where another process holds the
-    /// folder, `wrongKey`, `newerSchema`, `corrupt`, `unavailable`.
-    public init(folder: String, key: KeyEncryptionKey, limits: Limits = Limits()) throws {
+    /// Blocks; called once, before anything is served. `measure` is told what every step and every read took. Throws
+    /// ``StoreError``: `locked` where another process holds the folder, `wrongKey`, `newerSchema`, `corrupt`,
+    /// `unavailable`.
+    public init(
+        folder: String, key: KeyEncryptionKey, limits: Limits = Limits(),
+        measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }
+    ) throws {
         self.limits = limits
+        self.measure = measure
         self.folderLock = try FolderLock(folder: folder)
         // A restore that was interrupted after its last check is finished: the folder holds one whole store or another.
         try RestoredFile.finish(in: folder)
@@ -108,6 +114,9 @@ public final class SQLiteDatabase: Sendable {
         }
     }
 
+    /// How much waits for the store.
+    public var waiting: (steps: Int, reads: Int) { (self.writer.count, self.readers.count) }
+
     /// Whether a step can be made durable now. Throws ``StoreError/Code/unavailable``.
     public func assertWritable() async throws {
         try await self.step { db in
@@ -121,14 +130,14 @@ public final class SQLiteDatabase: Sendable {
     ///
     /// `body` runs on the writer's thread, in a savepoint of its own. It must not wait for anything.
     func step<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
+        try await self.measured(.step) { continuation in
             do { try self.writer.add(Self.step(continuation, body)) } catch { continuation.resume(throwing: error) }
         }
     }
 
     /// Reads one consistent state of the database, on a thread of its own.
     func read<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
+        try await self.measured(.read) { continuation in
             let job = ReadJob(
                 perform: { db in
                     do { continuation.resume(returning: try body(db)) } catch {
@@ -156,7 +165,7 @@ public final class SQLiteDatabase: Sendable {
         screenedBy screen: @escaping @Sendable (Database) throws -> Screening<Found, Result>,
         _ body: @escaping @Sendable (Database, Found) throws -> Result
     ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
+        try await self.measured(.step) { continuation in
             let writer = self.writer
             let job = ReadJob(
                 perform: { db in
@@ -189,6 +198,20 @@ public final class SQLiteDatabase: Sendable {
                     continuation.resume(throwing: StoreError(.unavailable, "the step was not done"))
                 }
             })
+    }
+
+    /// Waits for work, and tells what it took.
+    private func measured<Result: Sendable>(
+        _ work: StoreMeasurement.Work, _ begin: (CheckedContinuation<Result, any Error>) -> Void
+    ) async throws -> Result {
+        let start = ContinuousClock.now
+        var isFailed = false
+        defer { self.measure(StoreMeasurement(work, duration: ContinuousClock.now - start, isFailed: isFailed)) }
+        do { return try await withCheckedThrowingContinuation(begin) } catch {
+            let code = (error as? StoreError)?.code
+            isFailed = code == .unavailable || code == .corrupt
+            throw error
+        }
     }
 
     /// Where a step's result waits for the commit.

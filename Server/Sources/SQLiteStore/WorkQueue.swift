@@ -41,6 +41,13 @@ final class WorkQueue<Job: Sendable>: @unchecked Sendable {
         self.condition.signal()
     }
 
+    /// How many jobs no thread has taken yet.
+    var count: Int {
+        self.condition.lock()
+        defer { self.condition.unlock() }
+        return self.waiting.count
+    }
+
     private func take() -> ArraySlice<Job>? {
         self.condition.lock()
         defer { self.condition.unlock() }

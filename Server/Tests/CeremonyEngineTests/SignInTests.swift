@@ -29,7 +29,12 @@ struct SignInTests {
         #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .approved)
 
         server.clock.advance(.seconds(10))
-        let outcome = try await server.engine.consumeSignIn(reference: "request", browser: server.browser)
+        let outcome = try await server.engine.consumeSignIn(
+            reference: "request", browser: server.browser, client: "bank")
+        let told = try await server.database.auditEntries(after: 0, limit: 100).map(\.event)
+            .filter { $0.kind == .init(rawValue: "signed-in") }
+        #expect(told.map(\.detail) == ["service=bank methods=pin,swk,mfa address=192.0.2.1"])
+        #expect(told.first?.accountID == account.id)
         #expect(outcome?.accountID == account.id)
         #expect(outcome?.amr == ["pin", "swk", "mfa"])
         #expect(outcome?.acr == "urn:countersign:acr:two-factor")

@@ -206,8 +206,8 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.complete(request: request, session: session, replacing: cookieDigest, grant: grant)
     }
 
-    func addGrant(_ grant: GrantRecord, usedAt moment: Timestamp) async throws {
-        try await self.store.addGrant(grant, usedAt: moment)
+    func addGrant(_ grant: GrantRecord, usedAt moment: Timestamp, audit: AuditEvent) async throws {
+        try await self.store.addGrant(grant, usedAt: moment, audit: audit)
     }
 
     func takeCode(digest: [UInt8], at moment: Timestamp, replay: AuditEvent) async throws -> CodeTaking {

@@ -1,6 +1,7 @@
 import JOSE
 import OAuth
 import OAuthProvider
+import SQLiteStore
 import Store
 import Testing
 import _Primitives
@@ -163,6 +164,23 @@ struct AuthorizationEndpointTests {
             for prompt in ["login", "consent", "select_account", "login consent"] {
                 #expect(try await self.answer(f, ["prompt": prompt], session) == "sign-in")
             }
+        }
+    }
+
+    @Test("A sign-in without the phone is in the audit trail, with service, methods and address; a refused one is not")
+    func aSessionsSignInIsInTheTrail() async throws {
+        try await ProviderFixture.run { f in
+            let session = try await f.signIn().session
+            let before = try await f.store.auditEntries(after: 0, limit: 100).count
+            for changes in [[:], ["prompt": "login"], ["response_type": "token"]] {
+                _ = try await f.provider.authorize(
+                    f.query(changes), browser: f.browser, session: session, source: "a", address: "192.0.2.9")
+            }
+            let told = try await f.store.auditEntries(after: 0, limit: 100).dropFirst(before).map(\.event)
+            #expect(told.map(\.kind) == [.init(rawValue: "signed-in-by-session")])
+            #expect(told.first?.accountID == "account-a" && told.first?.at == f.clock.source.now())
+            #expect(
+                told.first?.detail == "service=\(f.bank.client.id) methods=pin,hwk address=192.0.2.9")
         }
     }
 

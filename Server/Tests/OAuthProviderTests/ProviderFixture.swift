@@ -23,7 +23,7 @@ final class RecordedOutcomes: AuthenticationOutcomes {
         self.outcomes.withLock { $0[request] = (browser, outcome) }
     }
 
-    func consume(request: String, browser: BrowserSecret) async throws -> AuthenticationOutcome? {
+    func consume(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome? {
         self.outcomes.withLock { outcomes in
             guard let (starter, outcome) = outcomes[request], starter == browser else { return nil }
             return outcome

@@ -230,8 +230,11 @@ extension CeremonyEngine {
     ///
     /// The first time leaves the person's devices a notice. Afterwards the same browser gets the same outcome again, as
     /// long as the record is kept: who failed to make a session of it can come back. That only one session comes of it is
-    /// the business of whoever makes sessions. Throws `wrongBrowser`.
-    public func consumeSignIn(reference: String, browser: String) async throws -> SignInOutcome? {
+    /// the business of whoever makes sessions. `client` is the service's identifier, for the audit trail. Throws
+    /// `wrongBrowser`.
+    public func consumeSignIn(reference: String, browser: String, client: String? = nil) async throws
+        -> SignInOutcome?
+    {
         let now = self.time.now()
         let digest = Sealing.digest(ofSecret: browser)
         let noticeID = self.newIdentifier()
@@ -247,7 +250,11 @@ extension CeremonyEngine {
                 }
                 record.isConsumed = true
                 var change = CeremonyChange()
-                change.audit = [AuditEvent(.signedIn, at: now, accountID: accountID, ceremonyID: record.id)]
+                let detail = AuditEvent.signInDetail(
+                    service: client, methods: record.methods, address: record.detail.address)
+                change.audit = [
+                    AuditEvent(.signedIn, at: now, accountID: accountID, ceremonyID: record.id, detail: detail)
+                ]
                 change.notices = [
                     NoticeRecord(
                         id: noticeID, accountID: accountID, kind: .signedIn, at: now,

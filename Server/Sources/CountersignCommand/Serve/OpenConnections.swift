@@ -1,3 +1,5 @@
+import CoreMetrics
+import CountersignServer
 import Foundation
 import HummingbirdCore
 import Synchronization
@@ -25,12 +27,6 @@ final class OpenConnections: AvailableConnectionsDelegate {
         /// What the listener has accepted, until it is closed.
         var accepted = 0
         var table = ConnectionTable()
-        /// Connections that were cut to make room.
-        var cut = 0
-        /// Connections that were cut because their source had more than its share.
-        var overShare = 0
-        var late = 0
-        var unread = 0
         /// Room is to be made at a later time already.
         var isLooking = false
         var reported: Timestamp?
@@ -52,12 +48,21 @@ final class OpenConnections: AvailableConnectionsDelegate {
     private let later: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
     private let pauseOfReports: Duration
     private let report: @Sendable (Report) -> Void
+    private let registry: PrometheusMetrics
+    /// Connections that were cut to make room.
+    private let cut: Counter
+    /// Connections that were cut because their source had more than its share.
+    private let overShare: Counter
+    private let late: Counter
+    private let unread: Counter
     private let state = Mutex(State())
 
     /// `limit` connections in all, and `share` of each source. `courtesy` is how long one that has begun to wait for its
-    /// client is kept at the bound where few wait; `later` does something after a time.
+    /// client is kept at the bound where few wait; `later` does something after a time. What happens is counted in
+    /// `registry`.
     init(
         limit: Int, share: Int, courtesy: Duration, pauseOfReports: Duration, time: TimeSource = .system,
+        registry: PrometheusMetrics = PrometheusMetrics(),
         later: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { pause, action in
             Task {
                 try? await Task.sleep(for: pause)
@@ -73,6 +78,12 @@ final class OpenConnections: AvailableConnectionsDelegate {
         self.time = time
         self.later = later
         self.report = report
+        self.registry = registry
+        self.cut = Counter(label: "countersign_connections_cut_total", factory: registry)
+        self.overShare = Counter(label: "countersign_connections_over_share_total", factory: registry)
+        self.late = Counter(label: "countersign_requests_late_total", factory: registry)
+        self.unread = Counter(label: "countersign_answers_unread_total", factory: registry)
+        self.describe()
     }
 
     // MARK: What the listener asks
@@ -114,10 +125,10 @@ final class OpenConnections: AvailableConnectionsDelegate {
     func end(_ connection: Connection) { self.state.withLock { $0.table.remove(connection.slot) } }
 
     /// A request did not come whole in time.
-    func countLateRequest() { self.state.withLock { $0.late += 1 } }
+    func countLateRequest() { self.late.increment() }
 
     /// A connection is cut because too little of an answer was read.
-    func countUnreadAnswer() { self.state.withLock { $0.unread += 1 } }
+    func countUnreadAnswer() { self.unread.increment() }
 
     private func change(_ connection: Connection, to place: ConnectionTable.Place, for span: Duration = .zero) {
         let now = self.time.now()
@@ -134,11 +145,11 @@ final class OpenConnections: AvailableConnectionsDelegate {
         let (cuts, isReported, isFull) = self.state.withLock { state in
             change(&state.table)
             let cuts = state.table.takePastShare(self.share, ofSourceOf: connection.slot, sparing: newcomer)
-            state.overShare += cuts.count
             let isReported = !cuts.isEmpty && state.shareReported.map { now >= $0 + self.pauseOfReports } ?? true
             if isReported { state.shareReported = now }
             return (cuts, isReported, state.table.live >= self.limit)
         }
+        self.overShare.increment(by: cuts.count)
         if isReported, let source = connection.source { self.report(.share(source: source)) }
         for cut in cuts { cut() }
         if isFull { self.makeRoom(sparing: newcomer) }
@@ -152,7 +163,7 @@ final class OpenConnections: AvailableConnectionsDelegate {
             if isReported { state.reported = now }
             switch state.table.makeRoom(sparing: newcomer, courtesy: self.courtesy, now: now) {
             case .cut(let cut):
-                state.cut += 1
+                self.cut.increment()
                 return (isReported, cut, nil)
             case .later(let pause) where !state.isLooking:
                 state.isLooking = true
@@ -175,37 +186,31 @@ final class OpenConnections: AvailableConnectionsDelegate {
     var stalled: Int { self.state.withLock { $0.table.stalled } }
 
     /// The numbers in the text format of Prometheus.
-    var metrics: String {
-        let (open, cut, overShare, late, unread) = self.state.withLock {
-            ($0.accepted, $0.cut, $0.overShare, $0.late, $0.unread)
-        }
-        return """
-            # HELP countersign_connections_open Open connections of the public listener.
-            # TYPE countersign_connections_open gauge
-            countersign_connections_open \(open)
-            # HELP countersign_connections_stalled Open connections whose clients do not read what is there of an answer.
-            # TYPE countersign_connections_stalled gauge
-            countersign_connections_stalled \(self.stalled)
-            # HELP countersign_connections_limit So many can be open.
-            # TYPE countersign_connections_limit gauge
-            countersign_connections_limit \(self.limit)
-            # HELP countersign_connections_share So many of them one source can have.
-            # TYPE countersign_connections_share gauge
-            countersign_connections_share \(self.share)
-            # HELP countersign_connections_cut_total Connections that were cut to make room for others.
-            # TYPE countersign_connections_cut_total counter
-            countersign_connections_cut_total \(cut)
-            # HELP countersign_connections_over_share_total Connections that were cut because their source had more than its share.
-            # TYPE countersign_connections_over_share_total counter
-            countersign_connections_over_share_total \(overShare)
-            # HELP countersign_requests_late_total Requests that did not come whole in time.
-            # TYPE countersign_requests_late_total counter
-            countersign_requests_late_total \(late)
-            # HELP countersign_answers_unread_total Connections that were cut because their client did not read its answers.
-            # TYPE countersign_answers_unread_total counter
-            countersign_answers_unread_total \(unread)
+    var metrics: String { self.registry.text }
 
-            """
+    private func describe() {
+        self.registry.describe([
+            "countersign_connections_open": "Open connections of the public listener.",
+            "countersign_connections_stalled":
+                "Open connections whose clients do not read what is there of an answer.",
+            "countersign_connections_limit": "So many can be open.",
+            "countersign_connections_share": "So many of them one source can have.",
+            "countersign_connections_cut_total": "Connections that were cut to make room for others.",
+            "countersign_connections_over_share_total":
+                "Connections that were cut because their source had more than its share.",
+            "countersign_requests_late_total": "Requests that did not come whole in time.",
+            "countersign_answers_unread_total":
+                "Connections that were cut because their client did not read its answers.",
+        ])
+        Gauge(label: "countersign_connections_limit", factory: self.registry).record(self.limit)
+        Gauge(label: "countersign_connections_share", factory: self.registry).record(self.share)
+        let open = Gauge(label: "countersign_connections_open", factory: self.registry)
+        let stalled = Gauge(label: "countersign_connections_stalled", factory: self.registry)
+        self.registry.collect { [weak self] in
+            guard let self else { return }
+            open.record(self.state.withLock { $0.accepted })
+            stalled.record(self.stalled)
+        }
     }
 }
 

@@ -99,6 +99,14 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Allow --trace where others than this machine reach the server.")
     var traceBeyondLoopback = false
 
+    @Option(name: .long, help: "How the log is written: text, or json with an object a line (default: text).")
+    var logFormat: String?
+
+    @Option(
+        name: .long,
+        help: "What the log has: trace, debug, info, notice, warning, error or critical, and worse (default: info).")
+    var logLevel: String?
+
     @Flag(name: .long, help: "Print the merged settings and stop.")
     var printConfig = false
 
@@ -124,6 +132,8 @@ struct ServeCommand: AsyncParsableCommand {
         flags["extensions"] = self.extensions
         flags["limits"] = self.limits
         flags["trace"] = self.trace
+        flags["logFormat"] = self.logFormat
+        flags["logLevel"] = self.logLevel
         if self.traceBeyondLoopback { flags["traceBeyondLoopback"] = "true" }
         let configuration = try await ServeConfiguration.load(file: self.config, flags: flags)
         for warning in configuration.warnings { Terminal.standardError("Warning: \(warning)") }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import Foundation
+import Logging
 import SystemPackage
 import UAF
 import _Primitives
@@ -63,6 +64,8 @@ struct ServeConfiguration: Sendable {
     var tlsKey: String?
     var traceFile: String?
     var tracesBeyondLoopback: Bool
+    var logFormat: LineLog.Format
+    var logLevel: Logger.Level
     /// Lifetimes in seconds by the name of their limit, e.g. `codeUntilClaimed`.
     var limits: [String: Int]
 }
@@ -120,6 +123,8 @@ extension ServeConfiguration {
             tlsKey: reader.string(forKey: "tlsKey"),
             traceFile: reader.string(forKey: "trace"),
             tracesBeyondLoopback: try Self.flag(reader, "traceBeyondLoopback"),
+            logFormat: try Self.choice(reader, "logFormat", otherwise: .text),
+            logLevel: try Self.choice(reader, "logLevel", otherwise: .info),
             limits: [:]
         )
         while configuration.issuer.hasSuffix("/") { configuration.issuer.removeLast() }
@@ -143,6 +148,17 @@ extension ServeConfiguration {
         case "false": return false
         case let text: throw CommandFailure(.usage, "\(key) takes true or false, not \(text)")
         }
+    }
+
+    private static func choice<Value: RawRepresentable<String> & CaseIterable>(
+        _ reader: ConfigReader, _ key: String, otherwise: Value
+    ) throws -> Value {
+        guard let text = reader.string(forKey: ConfigKey([key])) else { return otherwise }
+        guard let value = Value(rawValue: text) else {
+            let values = Value.allCases.map(\.rawValue).joined(separator: ", ")
+            throw CommandFailure(.usage, "\(key) takes one of \(values), not \(text)")
+        }
+        return value
     }
 
     private static func count(_ reader: ConfigReader, _ key: String) throws -> Int? {
@@ -247,6 +263,8 @@ extension ServeConfiguration {
         if let certificate = self.tlsCertificate { lines.append("tlsCertificate: \(certificate)") }
         if let key = self.tlsKey { lines.append("tlsKey: \(key)") }
         if let trace = self.traceFile { lines.append("trace: \(trace)") }
+        if self.logFormat != .text { lines.append("logFormat: \(self.logFormat.rawValue)") }
+        if self.logLevel != .info { lines.append("logLevel: \(self.logLevel.rawValue)") }
         if !self.limits.isEmpty {
             let limits = self.limits.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             lines.append("limits: \(limits.joined(separator: ","))")

@@ -22,28 +22,29 @@ struct ServerProcess {
     let configuration: ServeConfiguration
 
     func run() async throws {
-        var logger = Logger(label: "countersign")
-        logger.logLevel = .info
+        let handler = LineLog(self.configuration.logFormat, level: self.configuration.logLevel)
+        let logger = Logger(label: "countersign") { _ in handler }
+        let metrics = ServerMetrics()
         // From the start: the signal's default would end a server that is not quite there yet.
         let reloads = await UnixSignalsSequence(trapping: .sighup)
         let folder = DataFolder(path: self.configuration.dataFolder)
         let limit = try Descriptors.connections(self.configuration.connections)
         let limits = try SettableLimits.applied(self.configuration.limits, to: Limits(connections: limit))
-        let connections = Self.connections(limit: limit, limits, logger)
+        let connections = Self.connections(limit: limit, limits, metrics, logger)
         let opened = try OpenStore(
             folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
-            limits: limits)
+            limits: limits, measure: { metrics.stored($0) })
         let trace = try self.traceRecorder()
-        let assembly = try await self.assembly(opened, trace)
+        let assembly = try await self.assembly(opened, metrics, trace, logger)
         let database = opened.database
+        metrics.watch(waiting: { database.waiting })
         let listening = Listening(count: 3)
         let services: [any Service] = [
             try self.application(
                 assembly.publicRouter(), at: self.configuration.bind, connections, opened.limits, listening, logger),
             try self.application(
                 assembly.operationsRouter(
-                    isListening: { listening.isComplete }, assertWritable: { try await database.assertWritable() },
-                    metrics: { connections.metrics + assembly.channels.metrics }),
+                    isListening: { listening.isComplete }, assertWritable: { try await database.assertWritable() }),
                 at: self.configuration.operationsBind, nil, opened.limits, listening, logger),
             LocalAdministration.socketApplication(assembly, folder: folder, logger) { listening.report() },
             assembly.sweeper(logger: logger), RuleReloader(assembly: assembly, signals: reloads, logger: logger),
@@ -65,11 +66,14 @@ struct ServerProcess {
         }
     }
 
-    private static func connections(limit: Int, _ limits: Limits, _ logger: Logger) -> OpenConnections {
+    private static func connections(
+        limit: Int, _ limits: Limits, _ metrics: ServerMetrics, _ logger: Logger
+    ) -> OpenConnections {
         let share = limits.connectionsPerSource
         // By then two looks have told who does not read.
         return OpenConnections(
-            limit: limit, share: share, courtesy: limits.answerLook * 2, pauseOfReports: limits.pauseOfReports
+            limit: limit, share: share, courtesy: limits.answerLook * 2, pauseOfReports: limits.pauseOfReports,
+            registry: metrics.registry
         ) { report in
             switch report {
             case .bound:
@@ -83,7 +87,9 @@ struct ServerProcess {
         }
     }
 
-    private func assembly(_ opened: OpenStore, _ trace: TraceRecorder?) async throws -> ServerAssembly {
+    private func assembly(
+        _ opened: OpenStore, _ metrics: ServerMetrics, _ trace: TraceRecorder?, _ logger: Logger
+    ) async throws -> ServerAssembly {
         let rules = RuleFiles(
             metadataFolder: self.configuration.metadataFolder, policiesFolder: self.configuration.policiesFolder,
             channelCertificates: self.configuration.channelBinding,
@@ -94,6 +100,8 @@ struct ServerProcess {
             lenientReadings: leniency.readings,
             knownExtensions: Set(self.configuration.extensions + ["fido.uaf.uvm"]),
             trustedProxies: try self.proxies(), limits: opened.limits)
+        configuration.metrics = metrics
+        configuration.logger = logger
         configuration.versions = try ProtocolVersions.versions(self.configuration.versions)
         configuration.acceptsLessPreferredAttestation = leniency.acceptsLessPreferredAttestation
         configuration.acceptsOutdatedAuthenticators = leniency.acceptsOutdatedAuthenticators
@@ -148,7 +156,7 @@ struct ServerProcess {
         }
         let message = isPublic ? "Countersign is ready at \(self.configuration.issuer), listening at \(endpoint)" : nil
         var quiet = logger
-        quiet.logLevel = isPublic ? .info : .notice
+        quiet.logLevel = isPublic ? logger.logLevel : max(logger.logLevel, .notice)
         return Application(
             responder: EventTaskResponder(base: router.buildResponder()), server: builder,
             configuration: .init(
@@ -259,12 +267,15 @@ struct OpenStore {
     let limits: Limits
 
     /// Opens the folder's store, and makes folder, key and store where nothing is there yet.
-    init(folder: DataFolder, keyFile: KeyFile, limits: Limits) throws {
+    init(
+        folder: DataFolder, keyFile: KeyFile, limits: Limits,
+        measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }
+    ) throws {
         try folder.prepare()
         let secret = try keyFile.key(mayCreate: !folder.holdsDatabase, dataFolder: folder.path)
         do {
             let key = try KeyEncryptionKey(secret.withBytes { Array($0) })
-            self.database = try SQLiteDatabase(folder: folder.path, key: key, limits: limits)
+            self.database = try SQLiteDatabase(folder: folder.path, key: key, limits: limits, measure: measure)
             self.sealing = self.database.sealing
             self.limits = limits
         } catch let error as StoreError {

@@ -43,6 +43,10 @@ public struct ServerAssembly: Sendable {
         public var trustedProxies: [AddressBlock]
         /// Every time, count and size.
         public var limits: Limits
+        /// Where the server counts what it does.
+        public var metrics = ServerMetrics()
+        /// Where the server tells its operator of what is no single request's.
+        public var logger = Logger(label: "countersign")
 
         /// A deployment with the defaults of what is left out.
         public init(
@@ -98,7 +102,8 @@ public struct ServerAssembly: Sendable {
         let provider = try await OpenIDProvider.open(
             .init(
                 issuer: configuration.issuer, limits: limits, epoch: sealing.epoch,
-                acrValues: AssuranceLevel.allCases.map(\.rawValue), note: Self.log), store: store, outcomes: outcomes,
+                acrValues: AssuranceLevel.allCases.map(\.rawValue), note: { Self.log($0, configuration.logger) }),
+            store: store, outcomes: outcomes,
             people: People(directory: directory), time: time, random: random)
         var engine = CeremonyEngine.Configuration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,
@@ -109,9 +114,9 @@ public struct ServerAssembly: Sendable {
             channelBinding: rules.channelBinding, limits: limits, lenientReadings: configuration.lenientReadings,
             knownExtensions: configuration.knownExtensions)
         engine.versions = configuration.versions
-        engine.facetRefused = Self.log(refusedFacet:)
+        engine.facetRefused = { Self.log(refusedFacet: $0, configuration.logger) }
         engine.inventedAccountsRefused = {
-            Logger(label: "countersign").error(
+            configuration.logger.error(
                 "The stored document of invented accounts cannot be read: the program's own stands in for it",
                 metadata: ["remedy": "countersign admin invented set"])
         }
@@ -127,13 +132,14 @@ public struct ServerAssembly: Sendable {
             configuration: configuration, ceremonies: ceremonies, provider: provider, directory: directory,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
             channels: EventChannels(
-                share: limits.channelsPerSource, time: time, pauseOfReports: limits.pauseOfReports),
+                share: limits.channelsPerSource, time: time, pauseOfReports: limits.pauseOfReports,
+                registry: configuration.metrics.registry),
             trail: store, time: time, random: random)
     }
 
     /// Tells the operator what a service's registration and its requests do not have in common.
-    @Sendable private static func log(_ misfit: ClientMisfit) {
-        Logger(label: "countersign").notice(
+    @Sendable private static func log(_ misfit: ClientMisfit, _ logger: Logger) {
+        logger.notice(
             "A service's request does not fit its registration",
             metadata: [
                 "client": "\(misfit.client)", "setting": "\(misfit.setting)", "advice": "\(misfit.advice)",
@@ -141,21 +147,21 @@ public struct ServerAssembly: Sendable {
     }
 
     /// Tells the operator which app has tried to answer without being listed.
-    @Sendable private static func log(refusedFacet facet: String) {
-        Logger(label: "countersign").notice(
+    @Sendable private static func log(refusedFacet facet: String, _ logger: Logger) {
+        logger.notice(
             "An app that is not in the list of facets was refused",
             metadata: ["facet": "\(facet)", "setting": "--facets"])
     }
 
     /// What everybody reaches: pages, OpenID, phones, back ends, and the admin API behind its tokens.
     public func publicRouter() -> Router<ServerContext> {
-        let router = self.router()
+        let router = self.router(metrics: self.configuration.metrics)
         let limits = self.configuration.limits
         let devices = DeviceAuthorization(provider: self.provider, directory: self.directory)
         let clients = ClientAuthorization(provider: self.provider)
         UAFRoutes(
             ceremonies: self.ceremonies, provider: self.provider, devices: devices, clients: clients, limits: limits,
-            trace: self.trace
+            trace: self.trace, metrics: self.configuration.metrics
         ).mount(on: router)
         RedeemRoutes(ceremonies: self.ceremonies, limits: limits, trace: self.trace).mount(on: router)
         DispatchRoutes(
@@ -177,19 +183,20 @@ public struct ServerAssembly: Sendable {
     }
 
     /// What supervisors reach. `isListening` says whether every listener is there, `assertWritable` throws where the store
-    /// cannot make a step durable.
+    /// cannot make a step durable. The server's numbers are there, too.
     public func operationsRouter(
-        isListening: @escaping @Sendable () -> Bool, assertWritable: @escaping @Sendable () async throws -> Void,
-        metrics: @escaping @Sendable () -> String
+        isListening: @escaping @Sendable () -> Bool, assertWritable: @escaping @Sendable () async throws -> Void
     ) -> Router<ServerContext> {
         let router = self.router()
-        HealthRoutes(isListening: isListening, assertWritable: assertWritable, metrics: metrics).mount(on: router)
+        let registry = self.configuration.metrics.registry
+        HealthRoutes(isListening: isListening, assertWritable: assertWritable, metrics: { registry.text })
+            .mount(on: router)
         return router.complete()
     }
 
-    private func router() -> ServerRouter {
+    private func router(metrics: ServerMetrics? = nil) -> ServerRouter {
         let router = ServerRouter()
-        router.add(middleware: AccessLogMiddleware())
+        router.add(middleware: AccessLogMiddleware(metrics: metrics))
         router.add(middleware: SecurityHeadersMiddleware(isSecure: self.configuration.isSecure))
         router.add(middleware: ErrorMiddleware())
         router.add(middleware: RequestRulesMiddleware())
@@ -284,9 +291,10 @@ private final class CeremonyOutcomes: AuthenticationOutcomes {
 
     func connect(_ ceremonies: CeremonyEngine) { self.ceremonies.withLock { $0 = ceremonies } }
 
-    func consume(request: String, browser: BrowserSecret) async throws -> AuthenticationOutcome? {
+    func consume(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome? {
         guard let ceremonies = self.ceremonies.withLock({ $0 }),
-            let outcome = try await ceremonies.consumeSignIn(reference: request, browser: browser.cookieValue)
+            let outcome = try await ceremonies.consumeSignIn(
+                reference: request, browser: browser.cookieValue, client: client)
         else { return nil }
         return AuthenticationOutcome(
             account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr,

@@ -21,7 +21,17 @@ struct ErrorMiddleware: RouterMiddleware {
         }
     }
 
+    /// The answer to an error, which the request's line in the log then tells of.
     func problem(_ error: any Error, _ context: ServerContext) -> Problem {
+        let problem = self.answer(error, context)
+        let shortage = (error as? CeremonyError)?.shortage
+        context.notes.note(
+            RequestRefusal(
+                code: problem.name, reason: problem.detail, client: shortage?.clientID, setting: shortage?.setting))
+        return problem
+    }
+
+    private func answer(_ error: any Error, _ context: ServerContext) -> Problem {
         switch error {
         case let problem as Problem: return problem
         case let error as CeremonyError:
@@ -31,7 +41,8 @@ struct ErrorMiddleware: RouterMiddleware {
             return Problem(
                 .badRequest, "malformed-body", "The body is not the JSON that is asked for: \(error.reason).")
         case let error as StoreError where error.code == .unavailable:
-            context.logger.error("The store is unavailable", metadata: ["reason": "\(error)"])
+            context.logger.error(
+                "The store is unavailable", metadata: ["reason": "\(error)", "reference": "\(context.reference)"])
             return Problem(
                 .serviceUnavailable, "store-unavailable", "The server cannot store anything just now.",
                 headers: [.retryAfter: "5"])
@@ -45,7 +56,8 @@ struct ErrorMiddleware: RouterMiddleware {
         case let error as HTTPError:
             return Problem(error.status, "request-refused")
         default:
-            context.logger.error("A request failed", metadata: ["reason": "\(error)"])
+            context.logger.error(
+                "A request failed", metadata: ["reason": "\(error)", "reference": "\(context.reference)"])
             return Problem(.internalServerError, "internal")
         }
     }

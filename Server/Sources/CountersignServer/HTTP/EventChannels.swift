@@ -1,4 +1,5 @@
 public import CeremonyEngine
+import CoreMetrics
 public import Logging
 import Synchronization
 public import _Primitives
@@ -18,7 +19,6 @@ public final class EventChannels: Sendable {
         /// The channel of each connection that has had one, until the connection ends.
         var connections: [ObjectIdentifier: Watched] = [:]
         var open = 0
-        var lost = 0
         var reported: Timestamp?
     }
 
@@ -36,6 +36,9 @@ public final class EventChannels: Sendable {
     public let share: Int
     private let time: TimeSource
     private let pauseOfReports: Duration
+    private let registry: PrometheusMetrics
+    private let open: Gauge
+    private let lost: Counter
     private let state = Mutex(State())
 
     /// Counts nothing yet.
@@ -43,10 +46,23 @@ public final class EventChannels: Sendable {
     /// - Parameters:
     ///   - share: How many channels one source can have.
     ///   - pauseOfReports: How long the operator is not told again of a source that has more.
-    public init(share: Int, time: TimeSource = .system, pauseOfReports: Duration) {
+    ///   - registry: Where they are counted.
+    public init(
+        share: Int, time: TimeSource = .system, pauseOfReports: Duration,
+        registry: PrometheusMetrics = PrometheusMetrics()
+    ) {
         self.share = max(1, share)
         self.time = time
         self.pauseOfReports = pauseOfReports
+        self.registry = registry
+        self.open = Gauge(label: "countersign_channels_open", factory: registry)
+        self.lost = Counter(label: "countersign_channels_lost_total", factory: registry)
+        registry.describe([
+            "countersign_channels_open": "Channels that wait for events, of pages and of back ends.",
+            "countersign_channels_share": "So many of them one source can have.",
+            "countersign_channels_lost_total": "Channels that were ended because their source had more than its share.",
+        ])
+        Gauge(label: "countersign_channels_share", factory: registry).record(self.share)
     }
 
     /// Counts a channel of `source` until ``leave(_:)``. Past its share the source's oldest is ended.
@@ -73,11 +89,12 @@ public final class EventChannels: Sendable {
             if let count = state.channels[source]?.count, count >= self.share {
                 oldest = state.channels[source]?.removeFirst().watch
                 state.open -= 1
-                state.lost += 1
+                self.lost.increment()
                 isReported = state.reported.map { now >= $0 + self.pauseOfReports } ?? true
                 if isReported { state.reported = now }
             }
             state.channels[source, default: []].append((state.next, watch))
+            self.open.record(state.open)
             return (Place(number: state.next, source: source), oldest, isReported)
         }
         if isReported {
@@ -98,23 +115,10 @@ public final class EventChannels: Sendable {
             state.channels[place.source]?.remove(at: index)
             if state.channels[place.source]?.isEmpty == true { state.channels[place.source] = nil }
             state.open -= 1
+            self.open.record(state.open)
         }
     }
 
     /// The numbers in the text format of Prometheus.
-    public var metrics: String {
-        let (open, lost) = self.state.withLock { ($0.open, $0.lost) }
-        return """
-            # HELP countersign_channels_open Channels that wait for events, of pages and of back ends.
-            # TYPE countersign_channels_open gauge
-            countersign_channels_open \(open)
-            # HELP countersign_channels_share So many of them one source can have.
-            # TYPE countersign_channels_share gauge
-            countersign_channels_share \(self.share)
-            # HELP countersign_channels_lost_total Channels that were ended because their source had more than its share.
-            # TYPE countersign_channels_lost_total counter
-            countersign_channels_lost_total \(lost)
-
-            """
-    }
+    public var metrics: String { self.registry.text }
 }

@@ -13,6 +13,8 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
     public let remoteAddress: SocketAddress?
     /// The caller's address after forwarded headers of configured proxies; set by ``ClientAddressMiddleware``.
     public var clientAddress: String
+    /// What the request's line in the log is to say of it.
+    let notes = RequestNotes()
 
     /// Begins a request's context.
     public init(source: ApplicationRequestContextSource) {

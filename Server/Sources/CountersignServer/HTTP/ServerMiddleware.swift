@@ -28,22 +28,33 @@ struct SecurityHeadersMiddleware: RouterMiddleware {
     }
 }
 
-/// One line a request: method, mounted path, status, time. Never an address's own path or query, which can hold names
-/// and secrets.
+/// One line a request: method, mounted path, status, time, and of a refusal its reference, its reason, the client and the
+/// setting. Never an address's own path or query, which can hold names and secrets.
 struct AccessLogMiddleware: RouterMiddleware {
     typealias Context = ServerContext
+
+    /// Where requests are counted, if anywhere.
+    let metrics: ServerMetrics?
 
     func handle(
         _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
         let response = try await next(request, context)
-        context.logger.info(
-            "\(request.method.rawValue) \(context.endpointPath ?? "unknown")",
-            metadata: [
-                "status": "\(response.status.code)",
-                "milliseconds": "\((ContinuousClock.now - start).milliseconds)",
-            ])
+        let (duration, route) = (ContinuousClock.now - start, context.endpointPath ?? "unknown")
+        var metadata: Logger.Metadata = [
+            "status": "\(response.status.code)", "milliseconds": "\(duration.milliseconds)",
+        ]
+        if let refusal = context.notes.refusal {
+            metadata["reference"] = "\(context.reference)"
+            metadata["error"] = "\(refusal.code)"
+            metadata["reason"] = refusal.reason.map { "\($0)" }
+            metadata["client"] = refusal.client.map { "\($0)" }
+            metadata["setting"] = refusal.setting.map { "\($0)" }
+            self.metrics?.refused(refusal.code)
+        }
+        context.logger.info("\(request.method.rawValue) \(route)", metadata: metadata)
+        self.metrics?.answered(request.method, route: route, status: response.status.code, after: duration)
         return response
     }
 }

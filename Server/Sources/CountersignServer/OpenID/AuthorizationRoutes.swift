@@ -17,6 +17,7 @@ struct AuthorizationRoutes: Sendable {
     let cookies: BrowserCookies
     let limits: Limits
     let trace: TraceRecorder?
+    let metrics: ServerMetrics
 
     /// The field that shows that a form stood on our page.
     private static let confirmation = "confirmation"
@@ -43,13 +44,21 @@ struct AuthorizationRoutes: Sendable {
         let known = self.cookies.browser(of: request)
         let browser = known ?? self.cookies.newBrowser()
         let session = self.cookies.session(of: request)
-        switch try await self.provider.authorize(text, browser: browser, session: session, source: context.source) {
+        let answer = try await self.provider.authorize(
+            text, browser: browser, session: session, source: context.source, address: context.clientAddress
+        ) { context.notes.note(RequestRefusal($0)) }
+        switch answer {
         case .signIn(let id):
             self.trace?.record(.authorizationRequested, trace: request.trace)
             return .seeOther("/sign-in?request=\(id)", headers: HTTPFields([self.cookies.set(browser)]))
-        case .redirect(let location): return .seeOther(location)
+        case .redirect(let location):
+            // Nobody was asked: the browser has a session.
+            if context.notes.refusal == nil { self.metrics.signedIn(by: .session) }
+            return .seeOther(location)
         case .tooMany(let shortage):
             context.log(shortage)
+            context.notes.note(
+                RequestRefusal(code: "too-many-requests", reason: shortage.remedy, setting: shortage.setting))
             throw Problem(
                 .tooManyRequests, "too-many-requests", headers: [.retryAfter: String(shortage.retryAfterSeconds)])
         case .page(let error): return self.answers.error(error, context)
@@ -86,7 +95,9 @@ struct AuthorizationRoutes: Sendable {
             return .page(
                 self.answers.pages.html(
                     SignOutQuestionPage(clientName: clientName, fields: shown, returnOrigin: target)))
-        case .page(let error): return self.answers.error(error, context)
+        case .page(let error):
+            context.notes.note(RequestRefusal(ProviderRefusal(error)))
+            return self.answers.error(error, context)
         }
     }
 

@@ -57,7 +57,9 @@ struct TokenRoutes: Sendable {
 
     private func answer(_ context: ServerContext, _ body: () async throws -> ProviderAnswer) async throws -> Response {
         do {
-            return try await body().response
+            let answer = try await body()
+            if let refusal = answer.refusal { context.notes.note(RequestRefusal(refusal)) }
+            return answer.response
         } catch {
             let problem = ErrorMiddleware().problem(error, context)
             let code: OAuthError.Code =

@@ -36,7 +36,7 @@ struct PageAnswers: Sendable {
         let words = Self.words(of: problem)
         return .page(
             self.pages.html(
-                ErrorPage(headline: words.headline, explanation: words.explanation, requestID: context.id)),
+                ErrorPage(headline: words.headline, explanation: words.explanation, requestID: context.reference)),
             status: problem.status, headers: problem.headers)
     }
 
@@ -46,7 +46,8 @@ struct PageAnswers: Sendable {
             self.pages.html(
                 ErrorPage(
                     headline: "The service’s request cannot be followed",
-                    explanation: error.message ?? "Go back to the service and start again.", requestID: context.id)),
+                    explanation: error.message ?? "Go back to the service and start again.",
+                    requestID: context.reference)),
             status: .badRequest)
     }
 
@@ -96,10 +97,11 @@ struct MissingPageMiddleware: RouterMiddleware {
         } catch let error as HTTPError where error.status == .notFound {
             guard request.headers[values: .accept].contains(where: { $0.utf8.firstRange(of: "text/html".utf8) != nil })
             else { throw error }
+            context.notes.note(RequestRefusal(code: "not-found", reason: "There is nothing at this address."))
             let page = ErrorPage(
                 headline: "There is no page here",
                 explanation: "The address may be incomplete. Go back to where you came from and try again.",
-                requestID: context.id)
+                requestID: context.reference)
             return .page(self.answers.pages.html(page), status: .notFound)
         }
     }

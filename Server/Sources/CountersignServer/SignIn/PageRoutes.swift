@@ -43,10 +43,12 @@ extension ServerAssembly {
         PageRoutes(pages: pages).mount(on: router)
         SignInRoutes(
             ceremonies: self.ceremonies, provider: self.provider, answers: answers, cookies: cookies,
-            channels: self.channels, limits: limits, trace: self.trace, time: self.time
+            channels: self.channels, limits: limits, trace: self.trace, metrics: self.configuration.metrics,
+            time: self.time
         ).mount(on: router)
         AuthorizationRoutes(
-            provider: self.provider, answers: answers, cookies: cookies, limits: limits, trace: self.trace
+            provider: self.provider, answers: answers, cookies: cookies, limits: limits, trace: self.trace,
+            metrics: self.configuration.metrics
         ).mount(on: router)
         TokenRoutes(provider: self.provider, limits: limits, trace: self.trace).mount(on: router)
     }

@@ -20,6 +20,7 @@ struct SignInRoutes: Sendable {
     let channels: EventChannels
     let limits: Limits
     let trace: TraceRecorder?
+    let metrics: ServerMetrics
     let time: TimeSource
 
     func mount(on router: ServerRouter) {
@@ -36,6 +37,7 @@ struct SignInRoutes: Sendable {
         guard let (browser, pending) = try await self.pending(id, request) else {
             return try await self.completed(id, request)
         }
+        context.notes.note(client: pending.client)
         let requester = SignInRequester(
             service: pending.clientName, origin: pending.clientOrigin, address: context.clientAddress,
             browser: BrowserWords.describe(userAgent: request.headers[.userAgent]))
@@ -51,6 +53,7 @@ struct SignInRoutes: Sendable {
         guard let (browser, pending) = try await self.pending(id, request) else {
             return try await self.completed(id, request)
         }
+        context.notes.note(client: pending.client)
         let view = try await self.ceremonies.renewSignIn(
             reference: id, browser: browser.cookieValue, source: context.source)
         return try self.page(view, id, pending, request)
@@ -95,8 +98,12 @@ struct SignInRoutes: Sendable {
         let id = try Self.query("request", of: request)
         guard let browser = self.cookies.browser(of: request) else { throw Self.unknown }
         let session = self.cookies.session(of: request)
-        switch try await self.provider.complete(request: id, browser: browser, session: session) {
+        let answer = try await self.provider.complete(request: id, browser: browser, session: session) {
+            context.notes.note(RequestRefusal($0))
+        }
+        switch answer {
         case .signedIn(let redirect, let session):
+            self.metrics.signedIn(by: .phone)
             self.trace?.record(.signInCompleted, trace: request.trace)
             self.trace?.record(.authorizationCodeSent, trace: request.trace)
             return .seeOther(redirect, headers: HTTPFields([self.cookies.set(session)]))

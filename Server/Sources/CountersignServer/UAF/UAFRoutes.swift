@@ -20,6 +20,7 @@ struct UAFRoutes: Sendable {
     let clients: ClientAuthorization
     let limits: Limits
     let trace: TraceRecorder?
+    let metrics: ServerMetrics
 
     func mount(on router: ServerRouter) {
         router.endpoint("/uaf/1.1/request/registration", [.post: self.requestRegistration])
@@ -108,6 +109,7 @@ struct UAFRoutes: Sendable {
             return Self.message(ServerResponse(statusCode: .badRequest).serialized)
         }
         let answer = try await self.ceremonies.answerRegistration(message, source: context.source)
+        self.note(answer.statusCode, context)
         if answer.confirmation != nil { self.trace?.record(.confirmationNumberShown, trace: request.trace) }
         return Self.message(answer.serialized)
     }
@@ -121,15 +123,23 @@ struct UAFRoutes: Sendable {
         }
         let answer = try await self.ceremonies.answerAuthentication(message, source: context.source)
         var response = answer.response
+        self.note(response.statusCode, context)
         if response.statusCode == .ok {
             self.trace?.record(.authenticationAccepted, trace: request.trace)
             if let device = answer.authenticated {
+                self.metrics.signedIn(by: .app)
                 let token = try self.provider.deviceToken(
                     for: DeviceTokenHolder(account: device.accountID, device: device.deviceID))
                 response.additionalTokens.append(Token(kind: .jwt, value: token))
             }
         }
         return Self.message(response.serialized)
+    }
+
+    /// An answer that is refused is one to HTTP all the same: what it says is in its code.
+    private func note(_ statusCode: UAFStatusCode, _ context: ServerContext) {
+        guard statusCode.rawValue >= UAFStatusCode.badRequest.rawValue else { return }
+        context.notes.note(RequestRefusal(code: String(statusCode.rawValue), reason: statusCode.description))
     }
 
     /// The apps that may answer (FIDO AppID and Facets 1.1 §3.1.3).

@@ -44,29 +44,35 @@ extension OpenIDProvider {
     ///   - browser: The browser. Only it can complete the request.
     ///   - session: The session that the browser shows, if any.
     ///   - source: Where the browser is. It has a budget of sign-ins that begin.
+    ///   - address: The browser's network address, for the audit trail.
+    ///   - explain: Is told why, where the request is refused: for the operator's log.
     ///
     /// Cost: one query (client), one store step, three hashes. With a session two more queries; with `id_token_hint` one
     /// verification.
     public func authorize(
-        _ text: String, browser: BrowserSecret, session: SessionSecret?, source: String
+        _ text: String, browser: BrowserSecret, session: SessionSecret?, source: String, address: String? = nil,
+        explain: (ProviderRefusal) -> Void = { _ in }
     ) async throws -> AuthorizationAnswer {
+        var (clientID, setting): (String?, String?)
         let parameters: Parameters
         let client: ClientRecord
         let reply: AuthorizationReply
         do {
             parameters = try Parameters(
                 parsing: text, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
-            (client, reply) = try await self.recipient(of: parameters)
+            clientID = parameters["client_id"]
+            (client, reply) = try await self.recipient(of: parameters, setting: &setting)
         } catch let error as OAuthError {
+            explain(ProviderRefusal(error, client: clientID, setting: setting))
             return .page(error)
         }
         do {
-            self.noteMissingChallenge(parameters, client: client)
+            setting = self.noteMissingChallenge(parameters, client: client)
             let checked = try AuthorizationParameters(
                 parameters, codeBinding: client.settings.codeBinding, limits: self.limits)
             let expected = try await self.expectedSubject(checked.idTokenHint, client: client)
             if let code = try await self.codeOfSession(
-                session, for: checked, expected: expected, client: client, reply: reply)
+                session, for: checked, expected: expected, client: client, reply: reply, address: address)
             {
                 return .redirect(reply.address(code: code))
             }
@@ -81,17 +87,23 @@ extension OpenIDProvider {
             try await self.store.addRequest(request)
             return .signIn(request: request.id)
         } catch let error as OAuthError {
+            explain(ProviderRefusal(error, client: client.id, setting: setting))
             return .redirect(reply.address(error: error))
         }
     }
 
     /// Finds out whom the answer may go to. Until this is known, nobody is sent anywhere (RFC 6749, section 4.1.2.1).
-    private func recipient(of parameters: Parameters) async throws -> (ClientRecord, AuthorizationReply) {
+    ///
+    /// - Parameter setting: Is set to the setting of the client that the request does not fit.
+    private func recipient(of parameters: Parameters, setting: inout String?) async throws -> (
+        ClientRecord, AuthorizationReply
+    ) {
         guard let client = try await self.store.client(parameters.required("client_id")) else {
             throw OAuthError(.invalidRequest, "The client is not known here.")
         }
         let address = try parameters.required("redirect_uri")
         guard client.redirectURIs.containsBytes(of: address) else {
+            setting = "--redirect-uri"
             self.note(
                 client, "--redirect-uri",
                 "A sign-in was asked for with an address that is not registered. Addresses are compared letter by letter."
@@ -106,10 +118,11 @@ extension OpenIDProvider {
         return (client, AuthorizationReply(redirectURI: try RedirectURI(address), state: state, issuer: self.issuer))
     }
 
-    /// Tells the operator of a client without PKCE, whose developer reads the same.
-    private func noteMissingChallenge(_ parameters: Parameters, client: ClientRecord) {
-        guard client.settings.codeBinding == .pkce, parameters["code_challenge"] == nil else { return }
+    /// Tells the operator of a client without PKCE, whose developer reads the same. Returns the setting.
+    private func noteMissingChallenge(_ parameters: Parameters, client: ClientRecord) -> String? {
+        guard client.settings.codeBinding == .pkce, parameters["code_challenge"] == nil else { return nil }
         self.note(client, "--pkce", AuthorizationParameters.challengeAdvice)
+        return "--pkce"
     }
 
     private func note(_ client: ClientRecord, _ setting: String, _ advice: String) {
@@ -134,7 +147,7 @@ extension OpenIDProvider {
     /// Throws `OAuthError` `login_required` where the session is another person's than the expected one's.
     private func codeOfSession(
         _ secret: SessionSecret?, for checked: AuthorizationParameters, expected: String?, client: ClientRecord,
-        reply: AuthorizationReply
+        reply: AuthorizationReply, address: String?
     ) async throws -> String? {
         guard !checked.isFresh, let secret, let session = try await self.liveSession(secret) else { return nil }
         let now = self.time.now()
@@ -147,7 +160,10 @@ extension OpenIDProvider {
             code: code, session: session, client: client.id, redirectURI: reply.redirectURI.text,
             scope: checked.scope.description, nonce: checked.nonce, challenge: checked.challenge?.digest, at: now)
         do {
-            try await self.store.addGrant(grant, usedAt: now)
+            let detail = AuditEvent.signInDetail(service: client.id, methods: session.amr, address: address)
+            try await self.store.addGrant(
+                grant, usedAt: now,
+                audit: AuditEvent(.signedInBySession, at: now, accountID: session.account, detail: detail))
         } catch let error as StoreError where error.code == .notFound {
             return nil  // The session ended meanwhile.
         }
@@ -190,23 +206,30 @@ extension OpenIDProvider {
     /// - Parameters:
     ///   - id: From ``AuthorizationAnswer/signIn(request:)``.
     ///   - session: The session that the browser shows, if any.
+    ///   - explain: Is told why, where nobody is signed in: for the operator's log.
     ///
     /// Cost: two queries, one store step beside the outcome's own, four hashes, one HMAC.
-    public func complete(request id: String, browser: BrowserSecret, session old: SessionSecret?) async throws
-        -> CompletionAnswer
-    {
+    public func complete(
+        request id: String, browser: BrowserSecret, session old: SessionSecret?,
+        explain: (ProviderRefusal) -> Void = { _ in }
+    ) async throws -> CompletionAnswer {
         let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
         let denied = OAuthError(.accessDenied, "The account cannot sign in.")
         guard let request = try await self.openRequest(id, browser),
-            let outcome = try await self.outcomes.consume(request: id, browser: browser)
-        else { return .page(ended) }
+            let outcome = try await self.outcomes.consume(request: id, browser: browser, client: request.client)
+        else {
+            explain(ProviderRefusal(ended))
+            return .page(ended)
+        }
         let reply = try self.reply(to: request)
         guard try await self.people.person(account: outcome.account) != nil else {
+            explain(ProviderRefusal(denied, client: request.client))
             return try await self.store.removeRequest(id) ? .redirect(reply.address(error: denied)) : .page(ended)
         }
         if let expected = request.expectedSubject,
             !expected.hasSameBytes(as: self.subject(ofAccount: outcome.account, client: request.client))
         {
+            explain(ProviderRefusal(Self.anotherPerson, client: request.client))
             return try await self.store.removeRequest(id)
                 ? .redirect(reply.address(error: Self.anotherPerson)) : .page(ended)
         }
@@ -225,6 +248,7 @@ extension OpenIDProvider {
             try await self.store.complete(request: id, session: session, replacing: old?.digest, grant: grant)
         } catch let error as StoreError where error.code == .notFound {
             // Where the request is still there, the device is gone, or the account was locked this moment.
+            explain(ProviderRefusal(denied, client: request.client))
             return try await self.store.removeRequest(id) ? .redirect(reply.address(error: denied)) : .page(ended)
         }
         return .signedIn(redirect: reply.address(code: code), session: secret)

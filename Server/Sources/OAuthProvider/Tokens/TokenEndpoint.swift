@@ -16,10 +16,14 @@ extension OpenIDProvider {
     ///
     /// Cost: one query (client), one store step (code), an ES256 signature and one of the client's algorithm, five hashes.
     public func token(header: String?, body: String) async throws -> ProviderAnswer {
+        // Said to the operator alone, so that an identifier that nobody has is told as well.
+        var clientID: String?
         do {
             let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
             let parameters = try Parameters(parsing: body, limits: limits)
-            let client = try await self.authenticate(ClientCredentials(header: header, parameters: parameters))
+            let credentials = try ClientCredentials(header: header, parameters: parameters)
+            clientID = credentials.clientID
+            let client = try await self.authenticate(credentials)
             guard try parameters.required("grant_type").hasSameBytes(as: "authorization_code") else {
                 throw OAuthError(.unsupportedGrantType, "The grant type is not known here.")
             }
@@ -39,7 +43,8 @@ extension OpenIDProvider {
         } catch let error as OAuthError {
             let challenge = [(name: "WWW-Authenticate", value: error.challenge(scheme: "Basic", realm: self.issuer))]
             return ProviderAnswer(
-                status: error.status, body: error.json, headers: error.status == 401 ? challenge : [])
+                status: error.status, body: error.json, headers: error.status == 401 ? challenge : [],
+                refusal: ProviderRefusal(error, client: clientID))
         }
     }
 
@@ -102,7 +107,8 @@ extension OpenIDProvider {
         } catch let error as OAuthError {
             return ProviderAnswer(
                 status: error.status, body: error.json,
-                headers: [("WWW-Authenticate", error.challenge(scheme: "Bearer", realm: self.issuer))])
+                headers: [("WWW-Authenticate", error.challenge(scheme: "Bearer", realm: self.issuer))],
+                refusal: ProviderRefusal(error))
         }
     }
 }

@@ -50,12 +50,13 @@ extension SQLiteDatabase: AuthorizationStore {
         }
     }
 
-    public func addGrant(_ grant: GrantRecord, usedAt moment: Timestamp) async throws {
-        try await self.step { db in
+    public func addGrant(_ grant: GrantRecord, usedAt moment: Timestamp, audit: AuditEvent) async throws {
+        try await self.step { [sealing] db in
             try db.cachedStatement(sql: "UPDATE oauth_session SET used_at = max(used_at, ?) WHERE id = ?")
                 .execute(arguments: [moment.milliseconds, grant.session])
             guard db.changesCount > 0 else { throw StoreError(.notFound, "the session has ended") }
             try Self.add(grant, db)
+            try db.appendAudit(audit, sealing)
         }
     }
 

@@ -2,7 +2,8 @@ public import _Primitives
 
 /// Something that happened and that an auditor may ask about.
 ///
-/// It names things by their identifiers and codes only: no name, address, text or secret.
+/// It names things by their identifiers and codes only: no name, text or secret, and the address of a browser only where
+/// somebody was signed in from it.
 public struct AuditEvent: Sendable, Equatable {
     /// What happened. The set grows; a stored name keeps its meaning.
     public struct Kind: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -56,6 +57,18 @@ extension AuditEvent.Kind {
     public static let clientMayDeregister = Self(rawValue: "client-may-deregister")
     /// A client may no longer; the detail is its identifier.
     public static let clientMayNotDeregister = Self(rawValue: "client-may-not-deregister")
+}
+
+extension AuditEvent {
+    /// What a sign-in's event says more: the service, by its client's identifier; how the person was authenticated, in the
+    /// words of RFC 8176; the browser's address.
+    public static func signInDetail(service: String?, methods: [String], address: String?) -> String {
+        let fields = [
+            service.map { "service=\($0)" }, methods.isEmpty ? nil : "methods=\(methods.joined(separator: ","))",
+            address.map { "address=\($0)" },
+        ]
+        return fields.compactMap(\.self).joined(separator: " ")
+    }
 }
 
 /// An event at its place in the trail.

@@ -130,7 +130,7 @@ public protocol AuthorizationStore: Sendable {
     /// Keeps a grant of a session that goes on, notes that the session was used at `moment`, and remembers the subject.
     ///
     /// Throws ``StoreError/Code/notFound`` where the session has ended.
-    func addGrant(_ grant: GrantRecord, usedAt moment: Timestamp) async throws
+    func addGrant(_ grant: GrantRecord, usedAt moment: Timestamp, audit: AuditEvent) async throws
 
     /// Takes a code, for good: it stays taken whatever its taker then finds wrong with it.
     ///

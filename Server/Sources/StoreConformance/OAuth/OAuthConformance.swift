@@ -287,12 +287,15 @@ public enum OAuthConformance {
             try await Self.signIn(store, "one", cookie: 10)
             let later = Self.start + .seconds(5)
             try await store.addGrant(
-                Self.grant("second", code: 20, session: "session-one", client: "d"), usedAt: later)
+                Self.grant("second", code: 20, session: "session-one", client: "d"), usedAt: later, audit: Self.event)
+            try expect(try await Self.trail(store).count == 1, "told in the trail")
             try expect(try await store.session(cookieDigest: Self.bytes(10))?.usedAt == later, "used")
             try await expectError(StoreError(.notFound, "")) {
-                try await store.addGrant(Self.grant("third", code: 21, session: "none"), usedAt: later)
+                try await store.addGrant(
+                    Self.grant("third", code: 21, session: "none"), usedAt: later, audit: Self.event)
             }
             try expect(try await Self.take(21, at: later, store) == .unknown, "left nothing")
+            try expect(try await Self.trail(store).count == 1, "left nothing in the trail")
         },
     ]
 

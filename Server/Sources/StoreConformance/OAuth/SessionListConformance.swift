@@ -87,7 +87,7 @@ public enum SessionListConformance {
             for (code, client, seconds) in [(UInt8(10), "shop", 10), (11, "bank", 20)] {
                 try await store.addGrant(
                     Self.grant(code, session: 1, account: "a", client: client, path: "again"),
-                    usedAt: Self.start + .seconds(seconds))
+                    usedAt: Self.start + .seconds(seconds), audit: Self.event)
             }
             let later = Self.start + .seconds(360)
             let swept = try await store.sweepAuthorizations(at: later, idleSince: Self.idleSince, limit: 10)
@@ -116,7 +116,7 @@ public enum SessionListConformance {
             for number in UInt8(1)...3 { try await Self.signIn(number, after: Int(number), store) }
             try await store.addGrant(
                 Self.grant(10, session: 3, account: "a", client: "shop", path: "in"),
-                usedAt: Self.start + .seconds(60))
+                usedAt: Self.start + .seconds(60), audit: Self.event)
             let listed = try await Self.list(store, limit: 2, services: 1)
             try expect(listed.map(\.session.id) == ["s3", "s2"], "the two used last")
             try expect(listed.map { $0.services.map(\.name) } == [["The shop"], ["The bank"]], "one service each")

@@ -1,0 +1,71 @@
+import Ceremony
+import Foundation
+import Logging
+import _Primitives
+
+/// The server's log: one line an event, as text for people or as JSON for whatever collects it.
+///
+/// Whatever somebody sent is written so that it neither ends the line nor reaches the terminal as a command.
+struct LineLog: LogHandler {
+    /// How lines are written.
+    enum Format: String, CaseIterable, Sendable { case text, json }
+
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+    var logLevel: Logger.Level
+    private let format: Format
+    private let time: TimeSource
+    private let write: @Sendable (String) -> Void
+
+    init(
+        _ format: Format, level: Logger.Level, time: TimeSource = .system,
+        write: @escaping @Sendable (String) -> Void = { line in
+            // One call a line, so that the lines of two threads do not mix.
+            FileHandle.standardError.write(Data(line.utf8))
+        }
+    ) {
+        self.format = format
+        self.logLevel = level
+        self.time = time
+        self.write = write
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { self.metadata[key] }
+        set { self.metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var fields = self.metadata.merging(self.metadataProvider?.get() ?? [:]) { $1 }
+        fields.merge(event.metadata ?? [:]) { $1 }
+        if let error = event.error { fields["error"] = "\(error)" }
+        let sorted = fields.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value.description) }
+        let line =
+            switch self.format {
+            case .text: self.text(event, sorted)
+            case .json: self.json(event, sorted)
+            }
+        self.write(line + "\n")
+    }
+
+    private func text(_ event: LogEvent, _ fields: [(name: String, value: String)]) -> String {
+        let fields = fields.map { " \($0.name)=\(Self.isPlain($0.value) ? $0.value : JSON.string($0.value).text)" }
+        return DisplayText.line(
+            "\(self.time.now()) \(event.level.rawValue) \(event.message)\(fields.joined())", maximumLength: .max)
+    }
+
+    /// The event's own members come first; a field of one of their names is not written over them.
+    private func json(_ event: LogEvent, _ fields: [(name: String, value: String)]) -> String {
+        var object: JSONObject = [
+            "time": .string(self.time.now().description), "level": .string(event.level.rawValue),
+            "message": .string(event.message.description),
+        ]
+        for field in fields where object[field.name] == nil { object[field.name] = .string(field.value) }
+        return DisplayText.json(JSON.object(object).text)
+    }
+
+    /// Whether a value can stand in a line of text as it is.
+    private static func isPlain(_ value: String) -> Bool {
+        !value.isEmpty && value.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
+    }
+}

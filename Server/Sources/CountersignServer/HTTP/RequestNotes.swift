@@ -1,0 +1,70 @@
+import Crypto
+import Hummingbird
+import OAuthProvider
+import Synchronization
+import _Primitives
+
+/// Why a request was refused, for the operator: the request's line in the log has it.
+struct RequestRefusal: Sendable, Equatable {
+    /// What the answer says it is: a problem's name, an error of RFC 6749, a UAF status code.
+    let code: String
+    /// In words, without anything that came with the request.
+    let reason: String?
+    /// The client in whose name it was asked, where there is such a client.
+    let client: String?
+    /// The setting by which an operator changes it, if there is one.
+    let setting: String?
+
+    init(code: String, reason: String?, client: String? = nil, setting: String? = nil) {
+        self.code = code
+        self.reason = reason
+        self.client = client
+        self.setting = setting
+    }
+
+    init(_ refusal: ProviderRefusal) {
+        self.init(code: refusal.code, reason: refusal.reason, client: refusal.client, setting: refusal.setting)
+    }
+}
+
+/// What is found out on a request's way that belongs into its one line in the log.
+final class RequestNotes: Sendable {
+    private struct State {
+        var client: String?
+        var refusal: RequestRefusal?
+    }
+
+    private let state = Mutex(State())
+
+    /// The request is one of this client's, or of somebody whom it sent.
+    func note(client: String) { self.state.withLock { $0.client = client } }
+
+    /// The request is refused. The first reason stays: it is the one that knows most.
+    func note(_ refusal: RequestRefusal) {
+        self.state.withLock { state in if state.refusal == nil { state.refusal = refusal } }
+    }
+
+    /// The refusal, with the client that was noted where it names none.
+    var refusal: RequestRefusal? {
+        self.state.withLock { state in
+            state.refusal.map {
+                RequestRefusal(
+                    code: $0.code, reason: $0.reason, client: $0.client ?? state.client, setting: $0.setting)
+            }
+        }
+    }
+}
+
+extension ServerContext {
+    /// The letters of references: none that people mistake for another (Crockford's base 32).
+    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+
+    /// What a person reads out who asks for help: short, and in the log at the request's line. Made of the request's
+    /// number, so that it costs nothing where nobody needs it; forty bits, so that a day's refusals have different ones.
+    var reference: String {
+        let bytes = Array(SHA256.hash(data: Array(self.id.utf8)).prefix(5))
+        let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let letters = (0..<8).map { Self.alphabet[Int(bits >> UInt64(35 - 5 * $0)) & 31] }
+        return "\(String(letters[..<4]))-\(String(letters[4...]))"
+    }
+}

@@ -1,0 +1,159 @@
+public import CoreMetrics
+import Synchronization
+
+/// The numbers of this process, kept in memory and written as Prometheus reads them (text format 0.0.4).
+///
+/// Counters, gauges and histograms come in through swift-metrics; a timer is a histogram in seconds. What grows by labels
+/// is bounded: past ``seriesPerName`` sets of labels a name counts what else comes under `other`.
+public final class PrometheusMetrics: MetricsFactory {
+    /// So many sets of labels can a name have.
+    public static let seriesPerName = 1000
+    /// The upper bounds of a histogram's buckets: from a page out of memory to a step that waited for a slow disk.
+    static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+
+    private struct Family {
+        let kind: Series.Kind
+        var series: [String: Series] = [:]
+    }
+
+    private struct State {
+        var families: [String: Family] = [:]
+        var help: [String: String] = [:]
+        var collectors: [@Sendable () -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Without any numbers.
+    public init() {}
+
+    /// Says in a sentence each what names mean.
+    public func describe(_ help: [String: String]) {
+        self.state.withLock { $0.help.merge(help) { $1 } }
+    }
+
+    /// Has `collect` set its gauges whenever the numbers are about to be written.
+    public func collect(_ collect: @escaping @Sendable () -> Void) {
+        self.state.withLock { $0.collectors.append(collect) }
+    }
+
+    /// The numbers as they are now, names and labels in their order.
+    public var text: String {
+        for collect in self.state.withLock(\.collectors) { collect() }
+        let (families, help) = self.state.withLock { ($0.families, $0.help) }
+        var text = ""
+        for (name, family) in families.sorted(by: { $0.key < $1.key }) {
+            if let help = help[name] { text += "# HELP \(name) \(Self.escaped(help))\n" }
+            text += "# TYPE \(name) \(family.kind.rawValue)\n"
+            for (labels, series) in family.series.sorted(by: { $0.key < $1.key }) {
+                text += series.lines(name: name, labels: labels)
+            }
+        }
+        return text
+    }
+
+    // MARK: What swift-metrics asks for
+
+    public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        self.series(label, dimensions, .counter)
+    }
+
+    public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+        self.series(label, dimensions, aggregate ? .histogram : .gauge)
+    }
+
+    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        self.series(label, dimensions, .histogram)
+    }
+
+    // A number that was once there stays: to Prometheus a counter that goes is one that begins anew.
+    public func destroyCounter(_ handler: any CounterHandler) {}
+    public func destroyRecorder(_ handler: any RecorderHandler) {}
+    public func destroyTimer(_ handler: any TimerHandler) {}
+
+    private func series(_ name: String, _ dimensions: [(String, String)], _ kind: Series.Kind) -> Series {
+        self.state.withLock { state in
+            var labels = Self.labels(dimensions)
+            let family = state.families[name]
+            if let series = family?.series[labels] { return series }
+            if let family, family.series.count >= Self.seriesPerName {
+                labels = Self.labels(dimensions.map { ($0.0, "other") })
+                if let series = family.series[labels] { return series }
+            }
+            let series = Series(family?.kind ?? kind)
+            state.families[name, default: Family(kind: kind)].series[labels] = series
+            return series
+        }
+    }
+
+    private static func labels(_ dimensions: [(String, String)]) -> String {
+        dimensions.map { "\($0.0)=\"\(self.escaped($0.1).replacing("\"", with: "\\\""))\"" }.joined(separator: ",")
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
+    }
+}
+
+/// One name with one set of labels.
+private final class Series: CounterHandler, RecorderHandler, TimerHandler {
+    enum Kind: String { case counter, gauge, histogram }
+
+    private struct Value {
+        var count: Int64 = 0
+        var sum = 0.0
+        var buckets: [Int64]
+    }
+
+    private let kind: Kind
+    private let value: Mutex<Value>
+
+    init(_ kind: Kind) {
+        self.kind = kind
+        self.value = Mutex(
+            Value(buckets: kind == .histogram ? [Int64](repeating: 0, count: PrometheusMetrics.bounds.count) : []))
+    }
+
+    func increment(by amount: Int64) { self.value.withLock { $0.count += amount } }
+
+    func reset() { self.value.withLock { $0.count = 0 } }
+
+    func record(_ value: Int64) { self.record(Double(value)) }
+
+    func record(_ number: Double) {
+        self.value.withLock { value in
+            guard self.kind == .histogram else {
+                value.sum = number
+                return
+            }
+            value.count += 1
+            value.sum += number
+            for (index, bound) in PrometheusMetrics.bounds.enumerated() where number <= bound {
+                value.buckets[index] += 1
+            }
+        }
+    }
+
+    func recordNanoseconds(_ duration: Int64) { self.record(Double(duration) / 1e9) }
+
+    func lines(name: String, labels: String) -> String {
+        let value = self.value.withLock { $0 }
+        let set = labels.isEmpty ? "" : "{\(labels)}"
+        switch self.kind {
+        case .counter: return "\(name)\(set) \(value.count)\n"
+        case .gauge: return "\(name)\(set) \(Self.number(value.sum))\n"
+        case .histogram:
+            let more = labels.isEmpty ? "" : "\(labels),"
+            let buckets = zip(PrometheusMetrics.bounds, value.buckets).map { bound, count in
+                "\(name)_bucket{\(more)le=\"\(Self.number(bound))\"} \(count)\n"
+            }
+            return buckets.joined() + "\(name)_bucket{\(more)le=\"+Inf\"} \(value.count)\n"
+                + "\(name)_sum\(set) \(Self.number(value.sum))\n\(name)_count\(set) \(value.count)\n"
+        }
+    }
+
+    /// Whole numbers without a fraction, as all that is counted has them.
+    private static func number(_ number: Double) -> String {
+        Int64(exactly: number).map(String.init) ?? String(number)
+    }
+}

@@ -1,0 +1,84 @@
+import CoreMetrics
+import HTTPTypes
+public import Store
+
+/// What this server counts and measures. Labels have values of ours alone, never a caller's: paths are those that are
+/// mounted, codes those that this server answers with.
+public struct ServerMetrics: Sendable {
+    /// How somebody came in.
+    enum Way: String {
+        /// By an answer of a phone to a sign-in page.
+        case phone
+        /// By a session that the browser had, without a phone.
+        case session
+        /// In an app, by its own device.
+        case app
+    }
+
+    private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
+
+    /// Where the numbers are kept.
+    public let registry: PrometheusMetrics
+
+    /// Counts from zero.
+    public init(_ registry: PrometheusMetrics = PrometheusMetrics()) {
+        self.registry = registry
+        registry.describe([
+            "countersign_requests_total": "Requests, by the path that is mounted, the method and the status.",
+            "countersign_request_seconds": "From a request's head to its answer's head, by the path that is mounted.",
+            "countersign_sign_ins_total": "Sign-ins: by a phone, by a session that was there, in an app.",
+            "countersign_refusals_total": "Requests that were refused, by the code that the answer has.",
+            "countersign_store_seconds": "What the store took, with the wait for it: a step (writes) or a read.",
+            "countersign_store_failures_total": "Steps and reads that the store could not do.",
+            "countersign_store_waiting": "Steps and reads that wait for the store.",
+        ])
+    }
+
+    func answered(_ method: HTTPRequest.Method, route: String, status: Int, after duration: Duration) {
+        let method = Self.methods.contains(method) ? method.rawValue : "other"
+        Counter(
+            label: "countersign_requests_total",
+            dimensions: [("path", route), ("method", method), ("status", String(status))], factory: self.registry
+        ).increment()
+        Timer(label: "countersign_request_seconds", dimensions: [("path", route)], factory: self.registry)
+            .recordNanoseconds(duration.nanoseconds)
+    }
+
+    func refused(_ code: String) {
+        Counter(label: "countersign_refusals_total", dimensions: [("code", code)], factory: self.registry).increment()
+    }
+
+    func signedIn(by way: Way) {
+        Counter(label: "countersign_sign_ins_total", dimensions: [("by", way.rawValue)], factory: self.registry)
+            .increment()
+    }
+
+    /// Keeps what the store took for a step or a read.
+    public func stored(_ measurement: StoreMeasurement) {
+        let dimensions = [("work", measurement.work.rawValue)]
+        Timer(label: "countersign_store_seconds", dimensions: dimensions, factory: self.registry)
+            .recordNanoseconds(measurement.duration.nanoseconds)
+        guard measurement.isFailed else { return }
+        Counter(label: "countersign_store_failures_total", dimensions: dimensions, factory: self.registry).increment()
+    }
+
+    /// Asks how much waits for the store whenever the numbers are read.
+    public func watch(waiting: @escaping @Sendable () -> (steps: Int, reads: Int)) {
+        func gauge(_ work: StoreMeasurement.Work) -> Gauge {
+            Gauge(label: "countersign_store_waiting", dimensions: [("work", work.rawValue)], factory: self.registry)
+        }
+        let (steps, reads) = (gauge(.step), gauge(.read))
+        self.registry.collect {
+            let waiting = waiting()
+            steps.record(waiting.steps)
+            reads.record(waiting.reads)
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var nanoseconds: Int64 {
+        let (seconds, attoseconds) = self.components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}

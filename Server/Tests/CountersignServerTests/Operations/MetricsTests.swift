@@ -1,0 +1,91 @@
+import CoreMetrics
+import CountersignServer
+import CountersignTestKit
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Store
+import Testing
+import _Primitives
+
+@Suite("The server's numbers, as Prometheus reads them")
+struct MetricsTests {
+    /// What the operations listener says, line by line.
+    private func scrape(_ server: ServerFixture) async throws -> [String] {
+        let router = server.assembly.operationsRouter(isListening: { true }, assertWritable: {})
+        return try await Application(router: router).test(.router) { client in
+            let response = try await client.send(.get, "/metrics").response
+            #expect(response.headers[.contentType] == "text/plain; version=0.0.4; charset=utf-8")
+            return String(buffer: response.body).split(separator: "\n").map(String.init)
+        }
+    }
+
+    @Test("sign-ins by phone and by session, refusals by their code, and how long requests took")
+    func signIns() async throws {
+        let server = try await ServerFixture()
+        let party = try await server.relyingParty()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, party)
+            _ = try await phone.authenticate(try server.typedPayload(page))
+            _ = try await browser.get("/sign-in/complete?request=\(request)")
+            let again = try await browser.get(party.authorizeAddress())
+            #expect(again.headers[.location]?.hasPrefix(party.redirectURI) == true)
+            _ = try await browser.get("/sign-in/wait?request=nobody")
+        }
+        let lines = try await self.scrape(server)
+        #expect(lines.contains("# TYPE countersign_sign_ins_total counter"))
+        #expect(lines.contains(#"countersign_sign_ins_total{by="phone"} 1"#))
+        #expect(lines.contains(#"countersign_sign_ins_total{by="session"} 1"#))
+        #expect(lines.contains(#"countersign_refusals_total{code="not-found"} 1"#))
+        #expect(lines.contains(#"countersign_requests_total{path="/sign-in/wait",method="GET",status="404"} 1"#))
+        #expect(lines.contains("# TYPE countersign_request_seconds histogram"))
+        #expect(lines.contains(#"countersign_request_seconds_bucket{path="/sign-in/wait",le="+Inf"} 1"#))
+        #expect(lines.contains(#"countersign_request_seconds_count{path="/sign-in/wait"} 1"#))
+    }
+
+    @Test("No stranger adds a line to them: not by addresses, nor by methods")
+    func bounded() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            for number in 0..<20 {
+                let method = try #require(HTTPRequest.Method("VERB\(number)"))
+                _ = try await client.send(method, "/nowhere/\(number)")
+                _ = try await client.send(method, "/oauth2/token")
+                _ = try await client.send(.get, "/token/dispatch/targets/\(number)")
+            }
+        }
+        let requests = try await self.scrape(server).filter { $0.hasPrefix("countersign_requests_total{") }
+        #expect(!requests.isEmpty && requests.count < 6 && !requests.contains { $0.contains("VERB") }, "\(requests)")
+    }
+
+    @Test("What the store took, what it could not do, and what waits for it")
+    func store() {
+        let metrics = ServerMetrics()
+        metrics.stored(StoreMeasurement(.step, duration: .milliseconds(30), isFailed: false))
+        metrics.stored(StoreMeasurement(.step, duration: .seconds(1), isFailed: true))
+        metrics.watch(waiting: { (steps: 3, reads: 0) })
+        let lines = metrics.registry.text.split(separator: "\n").map(String.init)
+        #expect(lines.contains(#"countersign_store_seconds_bucket{work="step",le="0.025"} 0"#))
+        #expect(lines.contains(#"countersign_store_seconds_bucket{work="step",le="0.05"} 1"#))
+        #expect(lines.contains(#"countersign_store_seconds_sum{work="step"} 1.03"#))
+        #expect(lines.contains(#"countersign_store_seconds_count{work="step"} 2"#))
+        #expect(lines.contains(#"countersign_store_failures_total{work="step"} 1"#))
+        #expect(lines.contains(#"countersign_store_waiting{work="step"} 3"#))
+        #expect(lines.contains(#"countersign_store_waiting{work="read"} 0"#))
+    }
+
+    @Test("Labels are escaped, and a name has so many sets of them and no more")
+    func registry() {
+        let registry = PrometheusMetrics()
+        Counter(label: "a_total", dimensions: [("l", "x\"\\\ny")], factory: registry).increment(by: 2)
+        #expect(registry.text == "# TYPE a_total counter\na_total{l=\"x\\\"\\\\\\ny\"} 2\n")
+        for number in 0..<(PrometheusMetrics.seriesPerName + 5) {
+            Counter(label: "b_total", dimensions: [("n", String(number))], factory: registry).increment()
+        }
+        let lines = registry.text.split(separator: "\n").filter { $0.hasPrefix("b_total{") }
+        #expect(lines.count == PrometheusMetrics.seriesPerName + 1)
+        #expect(lines.contains(#"b_total{n="other"} 5"#))
+    }
+}
