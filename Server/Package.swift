@@ -148,7 +148,7 @@ let package = Package(
             dependencies: [
                 "CountersignCommand", "CountersignServer", "CeremonyEngine", "SQLiteStore", "UAFRelyingParty", "Store",
                 protocols, sdk("CountersignTestKit"), arguments, hummingbird, hummingbirdTesting, httpTypes, crypto,
-                lifecycle, log, metrics, nio, nioEmbedded, nioSSL, x509, asn1,
+                lifecycle, log, metrics, hummingbirdTLS, nio, nioEmbedded, nioSSL, x509, asn1,
             ]),
         // The fuzz targets' code for what the server alone judges.
         .testTarget(

@@ -71,6 +71,27 @@ public enum AccountConformance {
                 try await store.setAccountLocked(false, id: "nobody", audit: sampleAudit()) == false,
                 "an unknown account is not locked")
         },
+        ConformanceCheck("an account goes by other names, and by none that another has") { store in
+            try await enrol(store)
+            try await store.createAccount(sampleAccount("bob"), audit: sampleAudit())
+            let isRenamed = try await store.setAccountNames(
+                id: "account-alice", audit: [sampleAudit()], username: "alicia", displayName: "Alicia")
+            try expect(isRenamed, "the account exists")
+            try expect(try await store.account(username: "alice") == nil, "nobody has the former name")
+            let account = try await store.account(username: "alicia")
+            try expect(account?.id == "account-alice" && account?.displayName == "Alicia", "the same account")
+            try expect(try await store.keys(username: "alicia").active?.keys.isEmpty == false, "with its keys")
+            let entries = try await store.auditEntries(after: 0, limit: 99).count
+            try await expectError(StoreError(.conflict, "")) {
+                _ = try await store.setAccountNames(
+                    id: "account-alice", audit: [sampleAudit()], username: "bob", displayName: nil)
+            }
+            try expect(try await store.account(username: "alicia")?.displayName == "Alicia", "left as it was")
+            let nobody = try await store.setAccountNames(
+                id: "nobody", audit: [sampleAudit()], username: "x", displayName: nil)
+            try expect(!nobody, "an unknown account has no name")
+            try expect(try await store.auditEntries(after: 0, limit: 99).count == entries, "and no event")
+        },
         ConformanceCheck("keys are read as they were written, with their account's state") { store in
             try await enrol(store)
             let expected = sampleRegistration("phone-alice")

@@ -76,6 +76,16 @@ struct AdminCommandTests {
         #expect(try await place.call("GET", "/accounts/alice")["emailVerified"] == .bool(true))
         try await place.run("account", "change", "alice", "--no-email")
         #expect(try await place.call("GET", "/accounts/alice")["email"] == nil)
+        try await place.run("account", "change", "alice", "--username", "alicia", "--no-display-name", "--no-email")
+        #expect(try await place.call("GET", "/accounts/alicia")["displayName"] == nil)
+        await self.expect(.notFound) { try await place.run("account", "change", "alice", "--username", "x") }
+        try await place.run("account", "change", "alicia", "--username", "alice", "--display-name", "Alice")
+        #expect(try await place.call("GET", "/accounts/alice").string("displayName") == "Alice")
+        for wrong in [[], ["--display-name", "A", "--no-display-name"], ["--email", "a@b.example", "--no-email"]] {
+            #expect(throws: (any Error).self) {
+                try Countersign.parseAsRoot(["admin", "account", "change", "alice"] + wrong)
+            }
+        }
         try await place.run("account", "add", "bob", "--email", "bob@post.example")
         #expect(try await place.call("GET", "/accounts/bob").string("email") == "bob@post.example")
         await self.expect(.failed) { try await place.run("account", "change", "bob", "--email", "bob") }
@@ -120,6 +130,29 @@ struct AdminCommandTests {
         let settings = try await place.call("GET", "/clients/\(id)")
         #expect(settings["idTokenSignedResponseAlg"] == .string("EdDSA") && settings["pkce"] == .string("nonce"))
         await self.expect(.failed) { try await place.run("client", "change", id, "--pkce", "off") }
+        try await place.run(
+            "client", "change", id, "--name", "Renamed", "--redirect-uri", "https://b.example/1", "--redirect",
+            "https://b.example/2", "--no-post-logout-redirect-uri")
+        let edited = try await place.call("GET", "/clients/\(id)")
+        #expect(try edited.string("name") == "Renamed")
+        #expect(try edited.strings("redirectUris") == ["https://b.example/1", "https://b.example/2"])
+        #expect(try edited.strings("postLogoutRedirectUris") == [])
+        let secretFile = place.folder + "/rotated"
+        try await place.run(
+            "client", "change", id, "--rotate-secret", "--overlap", "12h", "--secret-file", secretFile)
+        #expect(try String(contentsOfFile: secretFile, encoding: .utf8).count == 44)
+        #expect(try await place.call("GET", "/clients/\(id)").string("formerSecretEndsAt") != nil)
+        await self.expect(.failed) {
+            try await place.run("client", "change", id, "--rotate-secret", "--overlap", "31d")
+        }
+        for wrong in [
+            ["--overlap", "1d"], ["--rotate-secret", "--overlap", "1"], ["--secret-file", "x"],
+            ["--post-logout-redirect-uri", "https://b.example", "--no-post-logout-redirect-uri"],
+        ] {
+            #expect(throws: (any Error).self) {
+                try Countersign.parseAsRoot(["admin", "client", "change", id] + wrong)
+            }
+        }
         #expect(throws: (any Error).self) { try Countersign.parseAsRoot(["admin", "client", "change", id]) }
         try await place.run("client", "show", id)
         await self.expect(.notFound) { try await place.run("client", "show", "never") }

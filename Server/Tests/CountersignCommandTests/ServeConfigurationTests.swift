@@ -199,6 +199,12 @@ struct ServeConfigurationTests {
         #expect(try await self.load(["facets": " , ", "noTerminalPhone": "true"]).warnings.count == 1)
         #expect(try await self.load(["facets": " , "]).warnings.isEmpty)
         #expect(try await self.load().warnings.isEmpty)
+        let bare = try await self.load(["issuer": "https://a.example"]).warnings
+        #expect(bare.count == 1 && bare[0].contains("--trusted-proxies") && bare[0].contains("--tls-certificate"))
+        for more in [["trustedProxies": "127.0.0.1"], ["tlsCertificate": "c.pem", "tlsKey": "k.pem"]] {
+            let flags = more.merging(["issuer": "https://a.example"]) { $1 }
+            #expect(try await self.load(flags).warnings.isEmpty)
+        }
     }
 
     @Test("apps that are named add to the terminal phone, each once; it is left out only where that is said")

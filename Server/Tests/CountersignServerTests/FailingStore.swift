@@ -18,6 +18,12 @@ final class FailingStore: ServerAssembly.ServerStore {
     /// How often a ceremony was looked at.
     var ceremonyReads: Int { self.reads.withLock { $0 } }
 
+    func setAccountNames(
+        id: String, audit: [AuditEvent], username: String, displayName: String?
+    ) async throws -> Bool {
+        try await self.store.setAccountNames(id: id, audit: audit, username: username, displayName: displayName)
+    }
+
     func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.store.setAccountEmail(email, id: id, audit: audit)
     }
@@ -239,7 +245,7 @@ final class FailingStore: ServerAssembly.ServerStore {
     }
 
     func changeClient(
-        _ id: String, change: @escaping @Sendable (inout ClientSettings) -> [AuditEvent]
+        _ id: String, change: @escaping @Sendable (inout ClientRecord) -> [AuditEvent]
     ) async throws -> ClientRecord? {
         try await self.store.changeClient(id, change: change)
     }

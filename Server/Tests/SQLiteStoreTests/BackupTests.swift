@@ -295,7 +295,7 @@ struct BackupTests {
         let place = try await BackupPlace()
         try await place.live()
         let report = try place.restore(into: place.data)
-        #expect(report.comparison == .compared(counters: 1, auditEntries: 13))
+        #expect(report.comparison == .compared(counters: 1, auditEntries: 16))
         #expect(report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted() == BackupPlace.differences)
         #expect(report.changes.allSatisfy { $0.isKept == ($0.kind.treatment == .carriedOver) })
         let kinds = RestoreReport.Change.Kind.allCases.filter { $0.treatment != .refused }
@@ -310,12 +310,17 @@ struct BackupTests {
         #expect(try await restored.credentials(accountID: "deregistered").isEmpty)
         #expect(try await restored.credentials(accountID: "used").map(\.counter) == [77])
         #expect(try await restored.client("gone") == nil)
+        #expect(try await restored.account(username: "renamed")?.id == "used")
+        #expect(try await restored.account(username: "renamed")?.displayName == "Renamed")
+        let former = FormerSecret(digest: BackupPlace.digest(9), endsAt: BackupPlace.now)
+        #expect(try await restored.client("changed")?.secretDigest == BackupPlace.digest(7))
+        #expect(try await restored.client("changed")?.formerSecret == former)
         let settings = try await restored.client("changed")?.settings
         #expect(settings == ClientSettings(idTokenAlgorithm: .edDSA, mayDeregister: false))
         #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["second", "other", "first"])
         #expect(try await restored.account(username: "mailed")?.email?.isVerified == false)
         #expect(try await restored.inventedAccounts() == "{}")
-        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 14))
+        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 17))
         #expect(
             try await restored.auditEntries(after: 0, limit: 99).last?.event.detail?.hasSuffix(" revocations-kept")
                 == true)
@@ -363,8 +368,8 @@ struct BackupTests {
         let before = try await place.store.clients()
         _ = try place.backUp()
         // What the server does change of one of them lets nothing else of it through, nor of one whose name is longer.
-        _ = try await place.store.changeClient("shop") { settings in
-            settings.codeBinding = .nonce
+        _ = try await place.store.changeClient("shop") { client in
+            client.settings.codeBinding = .nonce
             return [AuditEvent(.clientPKCEChanged, at: BackupPlace.now, detail: "shop nonce")]
         }
         await place.store.close()
@@ -557,10 +562,11 @@ private final class End: Sendable {
 private final class BackupPlace: Sendable {
     static let now = Timestamp(seconds: 1_800_000_000)
     static let differences = [
-        "account-added added added", "account-deleted deleted deleted", "account-email-changed mailed mailed",
+        "account-added added added", "account-deleted deleted deleted", "account-changed mailed mailed",
+        "account-changed used used",
         "account-locked locked locked",
         "account-unlocked unlocked unlocked", "client-added new New", "client-changed changed Changed",
-        "client-deleted gone Gone", "device-added device-new Phone new of used",
+        "client-deleted gone Gone", "device-added device-new Phone new of renamed",
         "device-revoked device-revoked Phone revoked of revoked",
         "invented-accounts-set invented-accounts invented-accounts", "key-added key-more Phone locked of locked",
         "key-deregistered key-deregistered Phone deregistered of deregistered", "signing-key-added other other",
@@ -744,10 +750,13 @@ private final class BackupPlace: Sendable {
         _ = try await self.store.deleteDevice(id: "device-revoked", audit: Self.event("device-deleted"))
         try await self.store.createAccount(Self.account("added"), audit: Self.event("account-created"))
         _ = try await self.store.deleteClient("gone", audit: Self.event("client-deleted"))
-        _ = try await self.store.changeClient("changed") { settings in
-            settings.mayDeregister = false
-            settings.idTokenAlgorithm = .edDSA
+        _ = try await self.store.changeClient("changed") { client in
+            client.settings.mayDeregister = false
+            client.settings.idTokenAlgorithm = .edDSA
+            client.formerSecret = FormerSecret(digest: client.secretDigest, endsAt: Self.now)
+            client.secretDigest = Self.digest(7)
             return [
+                AuditEvent(.clientSecretRotated, at: Self.now, detail: "changed"),
                 AuditEvent(.clientMayNotDeregister, at: Self.now, detail: "changed"),
                 AuditEvent(.clientAlgorithmChanged, at: Self.now, detail: "changed EdDSA"),
             ]
@@ -757,6 +766,11 @@ private final class BackupPlace: Sendable {
         _ = try await self.store.setAccountEmail(
             AccountEmail(address: "mailed@post.example", isVerified: false), id: "mailed",
             audit: Self.emailChanged("mailed"))
+        _ = try await self.store.setAccountNames(
+            id: "used",
+            audit: [AuditEvent.Kind.accountRenamed, .accountDisplayNameChanged].map {
+                AuditEvent($0, at: Self.now, accountID: "used")
+            }, username: "renamed", displayName: "Renamed")
         try await self.store.setInventedAccounts(
             "{}", audit: AuditEvent(.inventedAccountsSet, at: Self.now, actor: "operator"))
         try await self.store.addClient(Self.client("new"), limit: 99, audit: Self.event("client-added"))

@@ -221,14 +221,59 @@ struct SQLiteDatabaseTests {
         await again.close()
     }
 
+    @Test(
+        "A key that was given another account, device or name in the file opens no more",
+        arguments: [
+            "account_id = 'id-mallory'", "device_id = 'device-mallory'", "key_id = X'07'", "aaid = 'C516#0009'",
+        ])
+    func aMovedKeyDoesNotOpen(change: String) async throws {
+        let store = try TemporaryStore()
+        for name in ["alice", "mallory"] {
+            try await store.database.createAccount(self.account(name), audit: self.event())
+            let keys = [
+                CredentialRecord(
+                    id: "key-\(name)", deviceID: "device-\(name)", accountID: "id-\(name)", aaid: "C516#0001",
+                    keyID: Array(name.utf8), publicKey: [1, 2, 3], keyFormat: 0x100, algorithm: 1, counter: 1,
+                    registrationCounter: 1, authenticatorVersion: 1, isActive: true, createdAt: self.now)
+            ]
+            var registration = CeremonyChange()
+            registration.registration = DeviceRegistration(
+                device: DeviceRecord(
+                    id: "device-\(name)", accountID: "id-\(name)", name: "Phone", isActive: true, createdAt: self.now),
+                credentials: keys)
+            _ = try await store.database.answer(
+                AnsweredChallenge(digest: Array(name.utf8), expiresAt: self.now), change: registration, at: self.now)
+        }
+        #expect(try await store.database.credentials(accountID: "id-alice").map(\.publicKey) == [[1, 2, 3]])
+        await store.database.close()
+        let raw = try DatabaseQueue(path: store.file)
+        try await raw.write { try $0.execute(sql: "UPDATE credential SET \(change) WHERE id = 'key-alice'") }
+        try raw.close()
+        let again = try SQLiteDatabase(folder: store.folder, key: store.key)
+        await #expect(throws: StoreError(.corrupt, "")) {
+            for account in ["id-alice", "id-mallory"] { _ = try await again.credentials(accountID: account) }
+        }
+        await again.close()
+    }
+
     @Test(arguments: [
         "UPDATE audit SET detail = 'forged' WHERE number = 2", "DELETE FROM audit WHERE number = 2",
         "UPDATE audit SET number = 9 WHERE number = 3", "UPDATE audit SET at = at + 1 WHERE number = 3",
+        "UPDATE audit SET address = NULL WHERE number = 2", "UPDATE audit SET address = X'00' WHERE number = 2",
     ])
     func aForgedTrailIsSeen(sql: String) async throws {
         let store = try TemporaryStore()
-        for kind in ["one", "two", "three"] { try await store.database.appendAudit(self.event(kind)) }
+        for kind in ["one", "two", "three"] {
+            var event = self.event(kind)
+            event.address = "192.0.2.1"
+            try await store.database.appendAudit(event)
+        }
+        #expect(
+            try await store.database.auditEntries(after: 0, limit: 9).map(\.event.address) == [
+                "192.0.2.1", "192.0.2.1", "192.0.2.1",
+            ])
         await store.database.close()
+        #expect(try Data(contentsOf: URL(filePath: store.file)).range(of: Data("192.0.2.1".utf8)) == nil)
         let raw = try DatabaseQueue(path: store.file)
         try await raw.write { try $0.execute(sql: sql) }
         try raw.close()

@@ -25,14 +25,8 @@ public struct AccountDirectory: Sendable {
     public func create(
         username: String, displayName: String?, email: AccountEmail? = nil, by operator: String
     ) async throws -> AccountRecord {
-        guard self.isName(username, limit: self.limits.usernameCharacters), !username.contains(" ") else {
-            throw CeremonyError(.invalidRequest, "a user name that is empty, too long or cannot be shown")
-        }
-        // From here on there is one spelling of it, which requests, phones and the audit trail have.
-        let username = username.precomposedStringWithCanonicalMapping
-        if let displayName, !self.isName(displayName, limit: self.limits.nameCharacters) {
-            throw CeremonyError(.invalidRequest, "a display name that is empty, too long or cannot be shown")
-        }
+        let username = try self.checked(username: username)
+        try self.check(displayName: displayName)
         try Self.check(email)
         let account = AccountRecord(
             id: self.random.identifier(), username: username, displayName: displayName, email: email,
@@ -41,6 +35,55 @@ public struct AccountDirectory: Sendable {
             try await self.store.createAccount(
                 account,
                 audit: AuditEvent(.accountCreated, at: account.createdAt, accountID: account.id, actor: `operator`))
+        } catch let error as StoreError where error.code == .conflict {
+            throw CeremonyError(.conflict, "the user name is taken")
+        }
+        return account
+    }
+
+    /// The one spelling of a user name, which requests, phones and the audit trail have.
+    private func checked(username: String) throws -> String {
+        guard self.isName(username, limit: self.limits.usernameCharacters), !username.contains(" ") else {
+            throw CeremonyError(.invalidRequest, "a user name that is empty, too long or cannot be shown")
+        }
+        return username.precomposedStringWithCanonicalMapping
+    }
+
+    private func check(displayName: String?) throws {
+        if let displayName, !self.isName(displayName, limit: self.limits.nameCharacters) {
+            throw CeremonyError(.invalidRequest, "a display name that is empty, too long or cannot be shown")
+        }
+    }
+
+    /// Calls a person by another user name, or shows another name; what is `nil` stays as it is, and an empty display name
+    /// is none. Keys, devices, sessions, and what services know the person by stay.
+    ///
+    /// Throws `notFound`, `invalidRequest` as ``create(username:displayName:email:by:)``, `conflict` where the user name is
+    /// taken.
+    public func rename(
+        _ name: String, username: String? = nil, displayName: String? = nil, by operator: String
+    ) async throws -> AccountRecord {
+        let before = try await self.account(username: name)
+        var account = before
+        if let username { account.username = try self.checked(username: username) }
+        if let displayName {
+            account.displayName = displayName.isEmpty ? nil : displayName
+            try self.check(displayName: account.displayName)
+        }
+        let now = self.time.now()
+        var events: [AuditEvent] = []
+        if !account.username.hasSameBytes(as: before.username) {
+            events.append(AuditEvent(.accountRenamed, at: now, accountID: account.id, actor: `operator`))
+        }
+        if account.displayName.map(ExactText.init) != before.displayName.map(ExactText.init) {
+            events.append(AuditEvent(.accountDisplayNameChanged, at: now, accountID: account.id, actor: `operator`))
+        }
+        guard !events.isEmpty else { return account }
+        do {
+            guard
+                try await self.store.setAccountNames(
+                    id: account.id, audit: events, username: account.username, displayName: account.displayName)
+            else { throw CeremonyError(.notFound) }
         } catch let error as StoreError where error.code == .conflict {
             throw CeremonyError(.conflict, "the user name is taken")
         }

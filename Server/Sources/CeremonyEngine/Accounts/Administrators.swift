@@ -35,14 +35,17 @@ public struct Administrators: Sendable {
 
     /// Exchanges the secret of the link for an administrator's token. Works once. Throws `notFound`; where `source` has sent
     /// too many wrong secrets, `tooManyRequests`.
-    public func redeem(secret: String, source: String) async throws -> String {
+    ///
+    /// `lifetime` is at most ``Limits/administratorTokenLifetime``, which it is by default; else `invalidRequest`.
+    public func redeem(secret: String, source: String, lifetime: Duration? = nil) async throws -> String {
+        let lifetime = try self.checked(lifetime ?? self.limits.administratorTokenLifetime)
         let now = self.time.now()
         // Counted before it is judged; a right one is given back.
         try CeremonyError.throwShortage(self.guesses.spend(source, at: now))
         let token = self.random.token()
         let administrator = AdministratorRecord(
             id: self.random.identifier(), tokenDigest: Sealing.digest(ofSecret: token), createdAt: now,
-            expiresAt: now + self.limits.administratorTokenLifetime)
+            expiresAt: now + lifetime)
         let isRedeemed = try await self.store.redeemAdministratorLink(
             digest: Sealing.digest(ofSecret: secret), at: now, administrator: administrator,
             audit: AuditEvent(.administratorAdded, at: now, detail: administrator.id))
@@ -68,13 +71,26 @@ public struct Administrators: Sendable {
         guard try await self.store.deleteAdministrator(id: id, audit: event) else { throw CeremonyError(.notFound) }
     }
 
-    /// A new token for an administrator; the one before is worth nothing from then on. Throws `notFound`.
-    public func rotate(id: String, by operator: String) async throws -> String {
+    private func checked(_ lifetime: Duration) throws -> Duration {
+        let most = self.limits.administratorTokenLifetime
+        guard (.seconds(1)...most).contains(lifetime) else {
+            throw CeremonyError(
+                .invalidRequest, "A token lives from a second to \(most.components.seconds) seconds.")
+        }
+        return lifetime
+    }
+
+    /// A new token for an administrator; the one before is worth nothing from then on. Without a `lifetime` it lives as
+    /// long as the one before was to. Throws `notFound`, and `invalidRequest` as ``redeem(secret:source:lifetime:)``.
+    public func rotate(id: String, by operator: String, lifetime: Duration? = nil) async throws -> String {
         let now = self.time.now()
+        let before = try await self.list().first { $0.id == id }.map { $0.expiresAt - $0.createdAt }
+        let lifetime = try self.checked(
+            lifetime ?? min(before ?? .seconds(1), self.limits.administratorTokenLifetime))
         let token = self.random.token()
         let administrator = AdministratorRecord(
             id: id, tokenDigest: Sealing.digest(ofSecret: token), createdAt: now,
-            expiresAt: now + self.limits.administratorTokenLifetime)
+            expiresAt: now + lifetime)
         let event = AuditEvent(.administratorTokenRotated, at: now, actor: `operator`, detail: id)
         guard try await self.store.replaceAdministrator(administrator, at: now, audit: event) else {
             throw CeremonyError(.notFound)

@@ -250,10 +250,11 @@ extension CeremonyEngine {
                 }
                 record.isConsumed = true
                 var change = CeremonyChange()
-                let detail = AuditEvent.signInDetail(
-                    service: client, methods: record.methods, address: record.detail.address)
+                let detail = AuditEvent.signInDetail(service: client, methods: record.methods)
                 change.audit = [
-                    AuditEvent(.signedIn, at: now, accountID: accountID, ceremonyID: record.id, detail: detail)
+                    AuditEvent(
+                        .signedIn, at: now, accountID: accountID, ceremonyID: record.id, detail: detail,
+                        address: record.detail.address)
                 ]
                 change.notices = [
                     NoticeRecord(

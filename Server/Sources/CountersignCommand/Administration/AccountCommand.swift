@@ -103,8 +103,12 @@ struct AccountCommand: AsyncParsableCommand {
 
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Give a person an e-mail address, or take it away.",
+            abstract: "Change a person's names or e-mail address; what is not named stays as it is.",
             discussion: """
+                Devices, sessions and what services know the person by stay. An app in which the person signs in by user \
+                name needs the new one:
+
+                  countersign admin account change alice --username alice.miller --display-name "Alice Miller"
                   countersign admin account change alice --email alice@example.org --email-verified
                   countersign admin account change alice --no-email
                 """
@@ -112,6 +116,15 @@ struct AccountCommand: AsyncParsableCommand {
 
         @Argument(help: "The person's name.")
         var username: String
+
+        @Option(name: .customLong("username"), help: "The name to sign in with from now on: 1 to 128 characters.")
+        var newUsername: String?
+
+        @Option(name: .long, help: "The name to show.")
+        var displayName: String?
+
+        @Flag(name: .long, help: "Take the name to show away.")
+        var noDisplayName = false
 
         @Option(name: .long, help: "An e-mail address, which services see that ask for the scope email.")
         var email: String?
@@ -125,23 +138,42 @@ struct AccountCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func validate() throws {
-            guard (self.email != nil) != self.noEmail else {
+            guard !self.names.members.isEmpty || self.email != nil || self.noEmail else {
+                throw ValidationError(
+                    "Name what to change: --username, --display-name, --no-display-name, --email or --no-email.")
+            }
+            guard self.email == nil || !self.noEmail else {
                 throw ValidationError("Name one: --email ADDRESS or --no-email.")
+            }
+            guard self.displayName == nil || !self.noDisplayName else {
+                throw ValidationError("Name one: --display-name NAME or --no-display-name.")
             }
             guard self.email != nil || !self.emailVerified else {
                 throw ValidationError("--email-verified needs --email.")
             }
         }
 
+        private var names: JSONObject {
+            var body: JSONObject = [:]
+            body["username"] = self.newUsername.map(JSON.string)
+            body["displayName"] = self.noDisplayName ? .string("") : self.displayName.map(JSON.string)
+            return body
+        }
+
         func run() async throws {
-            let path = "/accounts/\(self.username.pathSegment)/email"
-            let answer =
+            let path = "/accounts/\(self.username.pathSegment)"
+            let answer = try await self.options.withConnection { connection in
+                var answer = JSON.object([:])
                 if let email = self.email {
-                    try await self.options.call(
-                        "PUT", path, ["email": .string(email), "emailVerified": .bool(self.emailVerified)])
-                } else {
-                    try await self.options.call("DELETE", path)
+                    answer = try await connection.call(
+                        "PUT", path + "/email", ["email": .string(email), "emailVerified": .bool(self.emailVerified)])
+                } else if self.noEmail {
+                    answer = try await connection.call("DELETE", path + "/email")
                 }
+                // Last, as the person goes by the new name from then on.
+                if !self.names.members.isEmpty { answer = try await connection.call("PATCH", path, self.names) }
+                return answer
+            }
             try self.options.show(answer) { try AccountCommand.text($0) }
         }
     }

@@ -30,6 +30,12 @@ struct LoginCommand: AsyncParsableCommand {
             """
     )
 
+    @Option(name: .long, help: "How long the token is valid, as 90d or 12h: a year at most (default: a year).")
+    var lifetime: TimeSpan?
+
+    @Option(name: .long, help: "A certificate authority in PEM that the server's certificate comes from.")
+    var caFile: String?
+
     @Flag(name: .long, help: "Print one JSON object instead of text.")
     var json = false
 
@@ -40,8 +46,10 @@ struct LoginCommand: AsyncParsableCommand {
         }
         (parts.path, parts.fragment) = ("", nil)
         let server = try AdminConnection.server(at: parts.string ?? "", named: "the administrator link")
-        let connection = AdminConnection(place: .network(server, token: ""))
-        let answer = try await connection.call("POST", "/tokens", ["secret": .string(secret)])
+        let connection = AdminConnection(place: .network(server, token: ""), caFile: self.caFile)
+        var body: JSONObject = ["secret": .string(secret)]
+        body["lifetimeSeconds"] = self.lifetime.map { .integer($0.seconds) }
+        let answer = try await connection.call("POST", "/tokens", body)
         guard case .object(let object) = answer, let token = try object.string("token") else {
             throw CommandFailure(.failed, "the server's answer holds no token")
         }

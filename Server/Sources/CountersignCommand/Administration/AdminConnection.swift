@@ -5,6 +5,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import Synchronization
 import _Primitives
 
 /// Where an administration command finds its server.
@@ -18,6 +19,10 @@ struct AdminOptions: ParsableArguments {
 
     @Option(name: .long, help: "The key file that goes with --data, where no server runs.")
     var keyFile: String?
+
+    @Option(
+        name: .long, help: "A certificate authority in PEM that the certificate of COUNTERSIGN_ADMIN_URL comes from.")
+    var caFile: String?
 
     @Flag(name: .long, help: "Print one JSON object instead of text.")
     var json = false
@@ -36,7 +41,12 @@ struct AdminOptions: ParsableArguments {
                     remedy: "The one-time link that `countersign serve` prints gives a token.")
             }
             let server = try AdminConnection.server(at: address, named: "COUNTERSIGN_ADMIN_URL")
-            return try await body(AdminConnection(place: .network(server, token: token)))
+            return try await body(AdminConnection(place: .network(server, token: token), caFile: self.caFile))
+        }
+        guard self.caFile == nil else {
+            throw CommandFailure(
+                .usage, "--ca-file is for a server that COUNTERSIGN_ADMIN_URL names",
+                remedy: "On the server's own machine its socket is used, without TLS.")
         }
         let folder = DataFolder(path: self.data ?? DataFolder.defaultPath(environment))
         let keyFile = KeyFile(path: self.keyFile ?? DataFolder.defaultKeyPath(environment))
@@ -71,14 +81,35 @@ struct AdminConnection: Sendable {
     }
 
     let place: Place
+    /// A certificate authority beside those of the system, PEM.
+    var caFile: String?
+
+    /// By the authority's file, each for as long as the command lives.
+    private static let clients = Mutex<[String: HTTPClient]>([:])
 
     /// Sends no secret after a redirect, and tells at once where nobody listens.
-    private static let client: HTTPClient = {
-        var configuration = HTTPClient.Configuration(
-            redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5)))
-        configuration.connectionPool.retryConnectionEstablishment = false
-        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    }()
+    private func client() throws -> HTTPClient {
+        try Self.clients.withLock { clients in
+            if let client = clients[self.caFile ?? ""] { return client }
+            var configuration = HTTPClient.Configuration(
+                redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5)))
+            configuration.connectionPool.retryConnectionEstablishment = false
+            if let caFile = self.caFile {
+                guard let authority = try? NIOSSLCertificate.fromPEMFile(caFile), !authority.isEmpty else {
+                    throw CommandFailure(
+                        FileManager.default.fileExists(atPath: caFile) ? .usage : .notFound,
+                        "there is no certificate authority in \(caFile)",
+                        remedy: "--ca-file takes its certificate, PEM.")
+                }
+                var tls = TLSConfiguration.makeClientConfiguration()
+                tls.additionalTrustRoots = [.certificates(authority)]
+                configuration.tlsConfiguration = tls
+            }
+            let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+            clients[self.caFile ?? ""] = client
+            return client
+        }
+    }
 
     /// Reads the address of a server that secrets can be sent to. Throws a usage ``CommandFailure`` for any other, which
     /// is told by `name`, as it may hold a secret.
@@ -120,11 +151,14 @@ struct AdminConnection: Sendable {
         let response: HTTPClientResponse
         let bytes: ByteBuffer
         do {
-            response = try await Self.client.execute(request, timeout: .seconds(seconds))
+            response = try await self.client().execute(request, timeout: .seconds(seconds))
             bytes = try await response.body.collect(upTo: 1 << 20)
+        } catch let failure as CommandFailure {
+            throw failure
         } catch {
-            throw CommandFailure(
-                .unreachable, "the server does not answer (\(Self.cause(of: error)))", remedy: self.remedy)
+            throw self.tlsFailure(error)
+                ?? CommandFailure(
+                    .unreachable, "the server does not answer (\(Self.cause(of: error)))", remedy: self.remedy)
         }
         guard !(300..<400).contains(response.status.code) else {
             throw CommandFailure(
@@ -140,9 +174,37 @@ struct AdminConnection: Sendable {
     private static func cause(of error: any Error) -> String {
         switch error {
         case let error as HTTPClientError: error.shortDescription
-        case let error as NIOSSLError: "TLS: \(error)"
+        case is NIOSSLError, is NIOSSLExtraError: "TLS failed"
         default: "no connection"
         }
+    }
+
+    /// What a failure of TLS means, in words; `nil` for what is none.
+    private func tlsFailure(_ error: any Error) -> CommandFailure? {
+        guard case .network(let server, _) = self.place, error is NIOSSLError || error is NIOSSLExtraError else {
+            return nil
+        }
+        let reason = "\(error)"
+        if reason.contains("CERTIFICATE_VERIFY_FAILED") {
+            return CommandFailure(
+                .unreachable, "the certificate that \(server.text) shows is not one that this machine trusts",
+                remedy:
+                    "It has expired, or an authority has issued it that is not known here: --ca-file names that authority's certificate."
+            )
+        }
+        if (error as? NIOSSLExtraError) == .failedToValidateHostname {
+            return CommandFailure(
+                .unreachable, "the certificate that \(server.text) shows is for another name",
+                remedy: "COUNTERSIGN_ADMIN_URL takes a name that the certificate is for.")
+        }
+        if reason.contains("WRONG_VERSION_NUMBER") {
+            return CommandFailure(
+                .unreachable, "what answers at \(server.text) does not speak TLS",
+                remedy: "Is it the port of a server behind a proxy? COUNTERSIGN_ADMIN_URL takes the proxy's address.")
+        }
+        return CommandFailure(
+            .unreachable, "no TLS connection to \(server.text) comes about",
+            remedy: "Does it speak TLS 1.2 or later there? `openssl s_client -connect HOST:PORT` shows more.")
     }
 
     private var remedy: String {

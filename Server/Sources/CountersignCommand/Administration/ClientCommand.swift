@@ -129,8 +129,14 @@ struct ClientCommand: AsyncParsableCommand {
 
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change settings of a service; those that are not named stay as they are.",
+            abstract: "Change a service; what is not named stays as it is.",
             discussion: """
+                Addresses take the place of all that there were. A new secret takes the place of the present one, which is \
+                taken for another day (--overlap), so that the service can be told in its own time:
+
+                  countersign admin client change CLIENT-ID --redirect-uri https://bank.example/callback
+                  countersign admin client change CLIENT-ID --rotate-secret --overlap 2d --secret-file bank.secret
+
                 A service whose OpenID library sends no code_challenge, but a nonce that it checks:
 
                   countersign admin client change CLIENT-ID --pkce nonce
@@ -145,6 +151,35 @@ struct ClientCommand: AsyncParsableCommand {
         @Argument(help: "The client id.")
         var id: String
 
+        @Option(name: .long, help: "The name that people see on their phones.")
+        var name: String?
+
+        @Option(
+            name: [.customLong("redirect-uri"), .customLong("redirect")],
+            help: "An address that a sign-in may return to; compared letter by letter. Repeatable.")
+        var redirectURI: [String] = []
+
+        @Option(name: .long, help: "An address that a sign-out may return to. Repeatable.")
+        var postLogoutRedirectURI: [String] = []
+
+        @Flag(name: .long, help: "Let sign-outs return to no address of the service.")
+        var noPostLogoutRedirectURI = false
+
+        @Flag(name: .long, help: "Make a new secret, which is shown this once.")
+        var rotateSecret = false
+
+        @Option(
+            name: .long,
+            help:
+                "With --rotate-secret: how long the present one is taken too, as 2d or 12h, 30d at most; 0s for not at all (default: 1d)."
+        )
+        var overlap: TimeSpan?
+
+        @Option(
+            name: .long,
+            help: "With --rotate-secret: a new file of mode 0600 for the secret, which is not printed then.")
+        var secretFile: String?
+
         @Flag(
             name: .long, inversion: .prefixedNo,
             help: "Whether it may have the keys of people whom it knows deleted, for every service.")
@@ -155,18 +190,60 @@ struct ClientCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func validate() throws {
-            guard self.mayDeregister != nil || self.settings.isGiven else {
+            guard !self.change.members.isEmpty || self.rotateSecret else {
                 throw ValidationError(
-                    "Name what to change: --id-token-signed-response-alg, --pkce or --[no-]may-deregister.")
+                    """
+                    Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --rotate-secret, \
+                    --id-token-signed-response-alg, --pkce or --[no-]may-deregister.
+                    """)
+            }
+            guard self.rotateSecret || self.overlap == nil && self.secretFile == nil else {
+                throw ValidationError("--overlap and --secret-file go with --rotate-secret.")
+            }
+            guard !self.noPostLogoutRedirectURI || self.postLogoutRedirectURI.isEmpty else {
+                throw ValidationError("Name addresses, or --no-post-logout-redirect-uri.")
             }
         }
 
-        func run() async throws {
+        private var change: JSONObject {
             var body: JSONObject = [:]
+            body["name"] = self.name.map(JSON.string)
+            if !self.redirectURI.isEmpty { body["redirectUris"] = .array(self.redirectURI.map(JSON.string)) }
+            if self.noPostLogoutRedirectURI || !self.postLogoutRedirectURI.isEmpty {
+                body["postLogoutRedirectUris"] = .array(self.postLogoutRedirectURI.map(JSON.string))
+            }
             body["mayDeregister"] = self.mayDeregister.map(JSON.bool)
             self.settings.write(to: &body)
-            let answer = try await self.options.call("PATCH", "/clients/\(self.id.pathSegment)", body)
-            try self.options.show(answer) { try ClientCommand.text($0) }
+            return body
+        }
+
+        func run() async throws {
+            // The file first: a secret that can be kept nowhere would be lost.
+            let file = try self.secretFile.map { try SecretFile(path: $0) }
+            let path = "/clients/\(self.id.pathSegment)"
+            let answer = try await self.options.withConnection { connection in
+                var answer = JSON.object([:])
+                if !self.change.members.isEmpty { answer = try await connection.call("PATCH", path, self.change) }
+                if self.rotateSecret {
+                    let body = self.overlap.map { JSONObject([("overlapSeconds", .integer($0.seconds))]) }
+                    answer = try await connection.call("POST", path + "/secret", body)
+                }
+                return answer
+            }
+            guard case .object(var object) = answer else { return }
+            if let file {
+                try file.write(try object.requiredString("clientSecret"))
+                object["clientSecret"] = nil
+                object["clientSecretFile"] = .string(file.path)
+            }
+            try self.options.show(.object(object)) {
+                var lines = [try ClientCommand.text($0)]
+                if let secret = try $0.string("clientSecret") {
+                    lines.append("client secret   \(secret)   (shown this once)")
+                }
+                if let file = self.secretFile { lines.append("client secret   in \(file)") }
+                return lines.joined(separator: "\n")
+            }
         }
     }
 
@@ -179,7 +256,8 @@ struct ClientCommand: AsyncParsableCommand {
             "ID tokens       \(try client.requiredString("idTokenSignedResponseAlg"))",
             "PKCE            \(try client.requiredString("pkce"))",
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
-        ].joined(separator: "\n")
+            try client.string("formerSecretEndsAt").map { "former secret   taken until \($0)" },
+        ].compactMap(\.self).joined(separator: "\n")
     }
 
     struct Delete: AsyncParsableCommand {

@@ -59,12 +59,18 @@ struct TokenCommand: AsyncParsableCommand {
         @Option(name: .long, help: "A new file of mode 0600 for the token, which is not printed then.")
         var tokenFile: String?
 
+        @Option(
+            name: .long,
+            help: "How long the new one is valid, as 90d or 12h: a year at most (default: as long as the one before).")
+        var lifetime: TimeSpan?
+
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
             // The file first: a token that can be kept nowhere would lock its owner out.
             let file = try self.tokenFile.map { try SecretFile(path: $0) }
-            let answer = try await self.options.call("POST", "/tokens/\(self.id.pathSegment)/rotate")
+            let body = self.lifetime.map { JSONObject([("lifetimeSeconds", .integer($0.seconds))]) }
+            let answer = try await self.options.call("POST", "/tokens/\(self.id.pathSegment)/rotate", body)
             guard case .object(var object) = answer else { return }
             if let file {
                 try file.write(try object.requiredString("token"))

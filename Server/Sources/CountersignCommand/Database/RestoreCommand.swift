@@ -193,7 +193,7 @@ extension RestoreReport.Change {
             case .keyDeregistered: "key deregistered"
             case .clientDeleted: "client deleted"
             case .clientChanged: "client changed"
-            case .accountEmailChanged: "e-mail address of account changed"
+            case .accountChanged: "account changed"
             case .inventedAccountsSet: "document set"
             case .signingKeyAdded: "signing key of another algorithm made"
             case .signingKeyRotated: "signing key rotated"

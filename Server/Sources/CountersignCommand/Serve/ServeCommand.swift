@@ -31,13 +31,20 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "The address that people and services use, e.g. https://sign-in.example.com.")
     var issuer: String?
 
+    @Option(
+        name: .long,
+        help:
+            "The address that people were enrolled at before, where --issuer is meant to take its place: they must be enrolled anew."
+    )
+    var formerIssuer: String?
+
     @Option(name: .long, help: "The file of the key-encryption key, outside the data folder; made where missing.")
     var keyFile: String?
 
-    @Option(name: .long, help: "A certificate chain in PEM.")
+    @Option(name: .long, help: "A certificate chain in PEM, the server's own first; read again on SIGHUP.")
     var tlsCertificate: String?
 
-    @Option(name: .long, help: "The certificate's private key in PEM.")
+    @Option(name: .long, help: "The certificate's private key in PEM; read again on SIGHUP.")
     var tlsKey: String?
 
     @Option(
@@ -116,6 +123,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags["bind"] = self.bind
         flags["operationsBind"] = self.operationsBind
         flags["issuer"] = self.issuer
+        flags["formerIssuer"] = self.formerIssuer
         flags["keyFile"] = self.keyFile
         flags["tlsCertificate"] = self.tlsCertificate
         flags["tlsKey"] = self.tlsKey

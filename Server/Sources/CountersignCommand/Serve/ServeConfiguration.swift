@@ -39,6 +39,8 @@ struct ServeConfiguration: Sendable {
     var operationsBind: Endpoint
     /// The base address that people and services use, without a slash at its end.
     var issuer: String
+    /// The address that the data folder's people were enrolled at, where another one is meant to take its place.
+    var formerIssuer: String?
     /// How many connections the public listener may have; `nil` for what the process's limit leaves.
     var connections: Int?
     var trustedProxies: [String]
@@ -108,6 +110,7 @@ extension ServeConfiguration {
             bind: bind,
             operationsBind: try Self.endpoint(reader, "operationsBind", otherwise: "127.0.0.1:9090"),
             issuer: reader.string(forKey: "issuer", default: "\(scheme)://localhost:\(bind.port)"),
+            formerIssuer: reader.string(forKey: "formerIssuer"),
             connections: try Self.count(reader, "connections"),
             trustedProxies: Self.list(reader.string(forKey: "trustedProxies")),
             facets: Self.facets(Self.list(reader.string(forKey: "facets")), withoutTerminalPhone: noTerminalPhone),
@@ -235,8 +238,18 @@ extension ServeConfiguration {
 
     /// What is allowed, but is hardly meant.
     var warnings: [String] {
-        guard self.facets.isEmpty else { return [] }
-        return ["No app may answer: facets names none, and noTerminalPhone leaves the terminal phone out."]
+        var warnings: [String] = []
+        if self.facets.isEmpty {
+            warnings.append("No app may answer: facets names none, and noTerminalPhone leaves the terminal phone out.")
+        }
+        if self.issuer.hasPrefix("https://"), self.tlsCertificate == nil, self.trustedProxies.isEmpty {
+            warnings.append(
+                """
+                The issuer is https, but nothing ends TLS here, and no proxy is named: everybody would seem to come from \
+                one address, and share its budgets. Give --tls-certificate and --tls-key, or --trusted-proxies.
+                """)
+        }
+        return warnings
     }
 
     /// The merged configuration as YAML, with what could open something masked.
@@ -245,6 +258,7 @@ extension ServeConfiguration {
             "data: \(self.dataFolder)", "keyFile: \(self.keyFile)", "bind: \(self.bind)",
             "operationsBind: \(self.operationsBind)", "issuer: \(self.issuer)",
         ]
+        if let former = self.formerIssuer { lines.append("formerIssuer: \(former)") }
         if let count = self.connections { lines.append("connections: \(count)") }
         if !self.trustedProxies.isEmpty {
             lines.append("trustedProxies: \(self.trustedProxies.joined(separator: ","))")

@@ -34,20 +34,28 @@ struct ServerProcess {
         let opened = try OpenStore(
             folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
             limits: limits, measure: { metrics.stored($0) })
+        try await self.checkIssuer(folder, opened.database)
         let trace = try self.traceRecorder()
+        let identity = try self.tlsIdentity()
         let assembly = try await self.assembly(opened, metrics, trace, logger)
         let database = opened.database
         metrics.watch(waiting: { database.waiting })
         let listening = Listening(count: 3)
         let services: [any Service] = [
-            try self.application(
-                assembly.publicRouter(), at: self.configuration.bind, connections, opened.limits, listening, logger),
-            try self.application(
-                assembly.operationsRouter(
-                    isListening: { listening.isComplete }, assertWritable: { try await database.assertWritable() }),
-                at: self.configuration.operationsBind, nil, opened.limits, listening, logger),
+            NamedListener(
+                listener: try self.application(
+                    assembly.publicRouter(), at: self.configuration.bind, connections, identity, opened.limits,
+                    listening,
+                    logger), endpoint: self.configuration.bind, setting: "--bind"),
+            NamedListener(
+                listener: try self.application(
+                    assembly.operationsRouter(
+                        isListening: { listening.isComplete }, assertWritable: { try await database.assertWritable() }),
+                    at: self.configuration.operationsBind, nil, nil, opened.limits, listening, logger),
+                endpoint: self.configuration.operationsBind, setting: "--operations-bind"),
             LocalAdministration.socketApplication(assembly, folder: folder, logger) { listening.report() },
-            assembly.sweeper(logger: logger), RuleReloader(assembly: assembly, signals: reloads, logger: logger),
+            assembly.sweeper(logger: logger),
+            Reloader(assembly: assembly, identity: identity, signals: reloads, logger: logger),
             FirstStart(
                 issuer: self.configuration.issuer, folder: folder, administrators: assembly.administrators,
                 listening: listening, logger: logger),
@@ -59,11 +67,29 @@ struct ServerProcess {
         do { ending = .success(try await group.run()) } catch { ending = .failure(error) }
         unlink(folder.socketPath)
         await database.close()
-        do { try ending.get() } catch let error as IOError {
-            throw CommandFailure(
-                .failed, "the server cannot listen: \(error)",
-                remedy: "Is another server running there? --bind and --operations-bind choose other addresses.")
+        try ending.get()
+    }
+
+    /// Refuses another address than the people's phones were enrolled at, unless it is meant: their keys are bound to it.
+    private func checkIssuer(_ folder: DataFolder, _ database: SQLiteDatabase) async throws {
+        let issuer = self.configuration.issuer
+        guard let former = folder.issuer, former != issuer, former != self.configuration.formerIssuer,
+            try await database.hasDevices()
+        else { return }
+        await database.close()
+        throw CommandFailure(
+            .failed, "people are enrolled at \(former), and the issuer is \(issuer)",
+            remedy: """
+                Their phones' keys and the services' settings are bound to that address: go on with --issuer \(former). \
+                Where the change is meant, and everybody will be enrolled anew: --former-issuer \(former).
+                """)
+    }
+
+    private func tlsIdentity() throws -> TLSIdentity? {
+        guard let certificate = self.configuration.tlsCertificate, let key = self.configuration.tlsKey else {
+            return nil
         }
+        return try TLSIdentity(certificate: certificate, key: key)
     }
 
     private static func connections(
@@ -142,7 +168,7 @@ struct ServerProcess {
     /// The public listener has `connections`.
     private func application(
         _ router: Router<ServerContext>, at endpoint: ServeConfiguration.Endpoint, _ connections: OpenConnections?,
-        _ limits: Limits, _ listening: Listening, _ logger: Logger
+        _ identity: TLSIdentity?, _ limits: Limits, _ listening: Listening, _ logger: Logger
     ) throws -> any Service {
         let isPublic = connections != nil
         let proxies = try self.proxies()
@@ -151,9 +177,7 @@ struct ServerProcess {
             // Whose requests a proxy passes on is counted, not the proxy.
             return proxies.contains { $0.contains(address) } ? nil : AddressBlock.source(of: address)
         }
-        if isPublic, let certificate = self.configuration.tlsCertificate, let key = self.configuration.tlsKey {
-            builder = try .tls(builder, tlsConfiguration: self.tls(certificate, key))
-        }
+        if let identity { builder = try .tls(builder, tlsConfiguration: identity.configuration) }
         let message = isPublic ? "Countersign is ready at \(self.configuration.issuer), listening at \(endpoint)" : nil
         var quiet = logger
         quiet.logLevel = isPublic ? logger.logLevel : max(logger.logLevel, .notice)
@@ -167,31 +191,19 @@ struct ServerProcess {
                 listening.report()
             }, logger: quiet)
     }
-
-    private func tls(_ certificate: String, _ key: String) throws -> TLSConfiguration {
-        do {
-            var tls = TLSConfiguration.makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
-            tls.minimumTLSVersion = .tlsv12
-            return tls
-        } catch {
-            throw CommandFailure(
-                .failed, "the certificate or its key cannot be read: \(error)",
-                remedy: "--tls-certificate takes a PEM chain, --tls-key the PEM private key of its first certificate.")
-        }
-    }
 }
 
-/// Reads metadata and policies again whenever the process gets SIGHUP.
-private struct RuleReloader: Service {
+/// Reads metadata, policies, and certificate and key again whenever the process gets SIGHUP.
+private struct Reloader: Service {
     let assembly: ServerAssembly
+    let identity: TLSIdentity?
     let signals: UnixSignalsSequence
     let logger: Logger
 
     func run() async throws {
         for await _ in self.signals.cancelOnGracefulShutdown() {
-            // The log has said what was wrong.
+            // First the certificate: what follows says in the log that the reload is over, well or not.
+            self.identity?.reload(logger: self.logger)
             _ = try? self.assembly.reloadRules(logger: self.logger)
         }
     }

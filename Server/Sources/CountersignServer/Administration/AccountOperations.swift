@@ -43,6 +43,15 @@ struct AccountOperations: Sendable {
                 method: .get, path: "/accounts/{username}", id: "showAccount", summary: "Show a person.",
                 answer: Self.account, refusals: Self.notFound, handler: self.show),
             AdminOperation(
+                method: .patch, path: "/accounts/{username}", id: "renameAccount",
+                summary: "Call a person by another user name, or show another name; what is missing stays as it is.",
+                body: [
+                    .optional(
+                        "username", "1 to 128 characters, unique. Apps that sign in by user name need the new one."),
+                    .optional("displayName", "The name to show; empty for none."),
+                ], answer: Self.account,
+                refusals: Self.notFound + [(409, "There is an account of that name.")], handler: self.rename),
+            AdminOperation(
                 method: .put, path: "/accounts/{username}/email", id: "setEmail",
                 summary: "Give a person an e-mail address.",
                 body: [.required("email", "An address."), .optional("emailVerified", .boolean, Self.verified)],
@@ -109,6 +118,14 @@ struct AccountOperations: Sendable {
         guard let email = try Self.email(call.body) else { throw JSONError(.missing, "email") }
         return Self.json(
             try await self.directory.setEmail(email, username: self.account(call).username, by: call.actor))
+    }
+
+    @Sendable private func rename(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let (username, displayName) = (try call.body.string("username"), try call.body.string("displayName"))
+        guard username != nil || displayName != nil else { throw JSONError(.missing, "a name") }
+        return Self.json(
+            try await self.directory.rename(
+                self.account(call).username, username: username, displayName: displayName, by: call.actor))
     }
 
     @Sendable private func deleteEmail(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -109,7 +109,10 @@ struct AdminRoutes: Sendable {
         var parameters: [String: String] = [:]
         for name in operation.parameterNames { parameters[name] = try context.pathParameter(name) }
         var body: JSONObject = [:]
-        if !operation.body.isEmpty {
+        // Where nothing has to be said, there may be no body at all.
+        if operation.body.contains(where: \.isRequired)
+            || !operation.body.isEmpty && request.headers[.contentType] != nil
+        {
             body = try await request.jsonObject(limit: self.bodyLimit)
             for member in body.members where !operation.body.contains(where: { $0.name.hasSameBytes(as: member.name) })
             {

@@ -17,6 +17,7 @@ struct AuditOperations: Sendable {
         .optional("ceremony", "In which sign-in, transaction or enrolment."),
         .optional("actor", "Who did it; left out for the person's own device."),
         .optional("detail", "A code that says more."),
+        .optional("address", "The network address of the browser that was signed in."),
     ]
 
     var operations: [AdminOperation] {
@@ -53,6 +54,7 @@ struct AuditOperations: Sendable {
         object["ceremony"] = entry.event.ceremonyID.map(JSON.string)
         object["actor"] = entry.event.actor.map(JSON.string)
         object["detail"] = entry.event.detail.map(JSON.string)
+        object["address"] = entry.event.address.map(JSON.string)
         return .object(object)
     }
 

@@ -18,6 +18,7 @@ struct ClientOperations: Sendable {
         .required("idTokenSignedResponseAlg", "What its ID tokens are signed with."),
         .required("pkce", "What its authorization codes are bound to: required or nonce."),
         .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
+        .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
 
     private static let settings: [AdminOperation.Field] = [
@@ -52,9 +53,25 @@ struct ClientOperations: Sendable {
                 answer: Self.client, refusals: Self.notFound, handler: self.show),
             AdminOperation(
                 method: .patch, path: "/clients/{id}", id: "changeClient",
-                summary: "Change settings of a service; those that are missing stay as they are.",
-                body: Self.settings, answer: Self.client,
+                summary: "Change a service; what is missing stays as it is.",
+                body: [
+                    .optional("name", "1 to 128 characters."),
+                    .optional(
+                        "redirectUris", .strings,
+                        "All of them. Sign-ins that are under way to an address which is missing end."),
+                    .optional("postLogoutRedirectUris", .strings, "All of them."),
+                ] + Self.settings, answer: Self.client,
                 refusals: Self.notFound, handler: self.change),
+            AdminOperation(
+                method: .post, path: "/clients/{id}/secret", id: "rotateClientSecret",
+                summary: "Give a service a new secret; for a while the one before is taken too.",
+                body: [
+                    .optional(
+                        "overlapSeconds", .integer,
+                        "For how long the one before is taken too: 30 days at most, 0 for not at all. Default: a day.")
+                ],
+                answer: Self.client + [.required("clientSecret", "Shown this once.")],
+                refusals: Self.notFound, handler: self.rotateSecret),
             AdminOperation(
                 method: .delete, path: "/clients/{id}", id: "deleteClient",
                 summary: "Delete a service; its tokens end at once.", status: .noContent,
@@ -65,7 +82,7 @@ struct ClientOperations: Sendable {
     private static let notFound = [(status: 404, meaning: "There is no such client.")]
 
     private static func json(_ client: ClientRecord) -> JSONObject {
-        [
+        var object: JSONObject = [
             "clientId": .string(client.id), "name": .string(client.name),
             "redirectUris": .array(client.redirectURIs.map(JSON.string)),
             "postLogoutRedirectUris": .array(client.postLogoutRedirectURIs.map(JSON.string)),
@@ -73,11 +90,15 @@ struct ClientOperations: Sendable {
             "pkce": .string(client.settings.codeBinding.rawValue),
             "mayDeregister": .bool(client.settings.mayDeregister),
         ]
+        object["formerSecretEndsAt"] = client.formerSecret.map { .string($0.endsAt.description) }
+        return object
     }
 
     /// The settings that a body names.
     private static func change(_ body: JSONObject) throws -> ClientChange {
         ClientChange(
+            name: try body.string("name"), redirectURIs: try body.strings("redirectUris"),
+            postLogoutRedirectURIs: try body.strings("postLogoutRedirectUris"),
             idTokenAlgorithm: try body.string("idTokenSignedResponseAlg").map { name in
                 guard let algorithm = SignatureAlgorithm(rawValue: name) else {
                     throw Problem(
@@ -132,6 +153,21 @@ struct ClientOperations: Sendable {
                 throw Self.noClient
             }
             return Self.json(client)
+        } catch let error as OAuthError {
+            throw Problem(.badRequest, "invalid-client-metadata", error.message)
+        }
+    }
+
+    @Sendable private func rotateSecret(_ call: AdminOperation.Call) async throws -> JSONObject {
+        do {
+            let seconds = try call.body.integer("overlapSeconds", as: Int64.self)
+            let overlap = seconds.map { Duration.seconds($0) }
+            let id = call.parameters["id"] ?? ""
+            guard let rotated = try await self.provider.rotateSecret(ofClient: id, overlap: overlap, by: call.actor)
+            else { throw Self.noClient }
+            var object = Self.json(rotated.client)
+            object["clientSecret"] = .string(rotated.secret)
+            return object
         } catch let error as OAuthError {
             throw Problem(.badRequest, "invalid-client-metadata", error.message)
         }

@@ -14,6 +14,8 @@ struct TokenOperations: Sendable {
     ]
 
     private static let secret = AdminOperation.Field.required("token", "Shown this once.")
+    private static let lifetime = AdminOperation.Field.optional(
+        "lifetimeSeconds", .integer, "How long the token is valid: a year at most.")
     private static let notFound = [(status: 404, meaning: "There is no such token.")]
 
     var operations: [AdminOperation] {
@@ -21,7 +23,8 @@ struct TokenOperations: Sendable {
             AdminOperation(
                 method: .post, path: "/tokens", id: "createToken",
                 summary: "Exchange the secret of the one-time administrator link for a token.",
-                body: [.required("secret", "The part of the link after #.")], answer: [Self.secret], status: .created,
+                body: [.required("secret", "The part of the link after #."), Self.lifetime], answer: [Self.secret],
+                status: .created,
                 refusals: [
                     (404, "No such secret, or it has expired or been used."),
                     (429, "Too many wrong secrets from this address."),
@@ -36,13 +39,19 @@ struct TokenOperations: Sendable {
             AdminOperation(
                 method: .post, path: "/tokens/{id}/rotate", id: "rotateToken",
                 summary: "Put a new token in place of one, which is worth nothing from then on.",
-                answer: [Self.secret], refusals: Self.notFound, handler: self.rotate),
+                body: [Self.lifetime], answer: [Self.secret], refusals: Self.notFound, handler: self.rotate),
         ]
     }
 
     @Sendable private func create(_ call: AdminOperation.Call) async throws -> JSONObject {
         let secret = try call.body.requiredString("secret")
-        return ["token": .string(try await self.administrators.redeem(secret: secret, source: call.source))]
+        let token = try await self.administrators.redeem(
+            secret: secret, source: call.source, lifetime: Self.lifetime(call))
+        return ["token": .string(token)]
+    }
+
+    private static func lifetime(_ call: AdminOperation.Call) throws -> Duration? {
+        try call.body.integer("lifetimeSeconds", as: Int64.self).map { .seconds($0) }
     }
 
     @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
@@ -65,7 +74,8 @@ struct TokenOperations: Sendable {
     @Sendable private func rotate(_ call: AdminOperation.Call) async throws -> JSONObject {
         [
             "token": .string(
-                try await self.administrators.rotate(id: call.parameters["id"] ?? "", by: call.actor))
+                try await self.administrators.rotate(
+                    id: call.parameters["id"] ?? "", by: call.actor, lifetime: Self.lifetime(call)))
         ]
     }
 }

@@ -13,10 +13,12 @@ public final class PrometheusMetrics: MetricsFactory {
 
     private struct Family {
         let kind: Series.Kind
+        /// By our own words, the labels as they are written.
         var series: [String: Series] = [:]
     }
 
     private struct State {
+        /// By our own words, the names of metrics.
         var families: [String: Family] = [:]
         var help: [String: String] = [:]
         var collectors: [@Sendable () -> Void] = []
@@ -27,7 +29,7 @@ public final class PrometheusMetrics: MetricsFactory {
     /// Without any numbers.
     public init() {}
 
-    /// Says in a sentence each what names mean.
+    /// Says in a sentence each what names mean, which are our own words.
     public func describe(_ help: [String: String]) {
         self.state.withLock { $0.help.merge(help) { $1 } }
     }

@@ -160,10 +160,11 @@ extension OpenIDProvider {
             code: code, session: session, client: client.id, redirectURI: reply.redirectURI.text,
             scope: checked.scope.description, nonce: checked.nonce, challenge: checked.challenge?.digest, at: now)
         do {
-            let detail = AuditEvent.signInDetail(service: client.id, methods: session.amr, address: address)
+            let detail = AuditEvent.signInDetail(service: client.id, methods: session.amr)
             try await self.store.addGrant(
                 grant, usedAt: now,
-                audit: AuditEvent(.signedInBySession, at: now, accountID: session.account, detail: detail))
+                audit: AuditEvent(
+                    .signedInBySession, at: now, accountID: session.account, detail: detail, address: address))
         } catch let error as StoreError where error.code == .notFound {
             return nil  // The session ended meanwhile.
         }

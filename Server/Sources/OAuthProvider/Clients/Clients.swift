@@ -22,8 +22,14 @@ public struct AuthenticatedClient: Sendable, Equatable {
     public let mayDeregister: Bool
 }
 
-/// Settings of a client that an operator changes; what is `nil` stays as it is.
+/// What an operator changes of a client; what is `nil` stays as it is.
 public struct ClientChange: Sendable, Equatable {
+    /// What people see.
+    public var name: String?
+    /// Where a sign-in may lead to; all of them.
+    public var redirectURIs: [String]?
+    /// Where a sign-out may lead to; all of them.
+    public var postLogoutRedirectURIs: [String]?
     /// What ID tokens are signed with from now on.
     public var idTokenAlgorithm: SignatureAlgorithm?
     /// What codes are bound to.
@@ -33,9 +39,13 @@ public struct ClientChange: Sendable, Equatable {
 
     /// These changes and no others.
     public init(
+        name: String? = nil, redirectURIs: [String]? = nil, postLogoutRedirectURIs: [String]? = nil,
         idTokenAlgorithm: SignatureAlgorithm? = nil, codeBinding: ClientSettings.CodeBinding? = nil,
         mayDeregister: Bool? = nil
     ) {
+        self.name = name
+        self.redirectURIs = redirectURIs
+        self.postLogoutRedirectURIs = postLogoutRedirectURIs
         self.idTokenAlgorithm = idTokenAlgorithm
         self.codeBinding = codeBinding
         self.mayDeregister = mayDeregister
@@ -47,6 +57,22 @@ public struct ClientChange: Sendable, Equatable {
             idTokenAlgorithm: self.idTokenAlgorithm ?? settings.idTokenAlgorithm,
             codeBinding: self.codeBinding ?? settings.codeBinding,
             mayDeregister: self.mayDeregister ?? settings.mayDeregister)
+    }
+}
+
+extension ClientRecord {
+    /// What the audit trail says of a change; nothing where there is none.
+    fileprivate func events(after old: Self, at moment: Timestamp, by operator: String?) -> [AuditEvent] {
+        func event(_ kind: AuditEvent.Kind) -> AuditEvent {
+            AuditEvent(kind, at: moment, actor: `operator`, detail: self.id)
+        }
+        var events = self.settings.events(after: old.settings, client: self.id, at: moment, by: `operator`)
+        if !self.name.hasSameBytes(as: old.name) { events.append(event(.clientRenamed)) }
+        func addresses(_ client: Self) -> [[ExactText]] {
+            [client.redirectURIs, client.postLogoutRedirectURIs].map { $0.map(ExactText.init) }
+        }
+        if addresses(self) != addresses(old) { events.append(event(.clientAddressesChanged)) }
+        return events
     }
 }
 
@@ -87,16 +113,8 @@ extension OpenIDProvider {
         settings: ClientSettings = ClientSettings(),
         by operator: String? = nil
     ) async throws -> RegisteredClient {
-        guard (1...self.limits.nameCharacters).contains(name.count), name.first != " ", name.last != " ",
-            name.unicodeScalars.allSatisfy({ !Self.isUnfit($0.properties.generalCategory) })
-        else { throw OAuthError(.invalidRequest, "The name is empty, too long, or has characters that do not show.") }
-        guard !redirectURIs.isEmpty else { throw OAuthError(.invalidRequest, "A redirect address is needed.") }
-        for addresses in [redirectURIs, postLogoutRedirectURIs] {
-            guard addresses.count <= self.limits.oauth.addressesPerClient,
-                Set(addresses.map(ExactText.init)).count == addresses.count
-            else { throw OAuthError(.invalidRequest, "There are too many redirect addresses, or one twice.") }
-            for address in addresses { _ = try RedirectURI(address) }
-        }
+        try self.check(
+            ClientChange(name: name, redirectURIs: redirectURIs, postLogoutRedirectURIs: postLogoutRedirectURIs))
         try Self.check(settings.idTokenAlgorithm)
         try await self.provideSigningKey(settings.idTokenAlgorithm, by: `operator`)
         let secret = self.random.token(byteCount: 32)
@@ -108,6 +126,35 @@ extension OpenIDProvider {
             client, limit: self.limits.oauth.clients,
             audit: AuditEvent(.clientAdded, at: client.createdAt, actor: `operator`, detail: client.id))
         return RegisteredClient(client: client, secret: secret)
+    }
+
+    /// Holds what people will see and where browsers may be led against the rules. Throws `OAuthError` `invalid_request`
+    /// with a sentence for the administrator.
+    private func check(_ change: ClientChange) throws {
+        if let name = change.name {
+            guard (1...self.limits.nameCharacters).contains(name.count), name.first != " ", name.last != " ",
+                name.unicodeScalars.allSatisfy({ !Self.isUnfit($0.properties.generalCategory) })
+            else {
+                throw OAuthError(.invalidRequest, "The name is empty, too long, or has characters that do not show.")
+            }
+        }
+        guard change.redirectURIs?.isEmpty != true else {
+            throw OAuthError(.invalidRequest, "A redirect address is needed.")
+        }
+        for addresses in [change.redirectURIs ?? [], change.postLogoutRedirectURIs ?? []] {
+            guard addresses.count <= self.limits.oauth.addressesPerClient,
+                Set(addresses.map(ExactText.init)).count == addresses.count
+            else { throw OAuthError(.invalidRequest, "There are too many redirect addresses, or one twice.") }
+            for address in addresses {
+                guard !address.contains("*") else {
+                    throw OAuthError(
+                        .invalidRequest,
+                        "The address \(address.prefix(200)) has a wildcard. Addresses are compared letter by letter: "
+                            + "register each one that the service uses.")
+                }
+                _ = try RedirectURI(address)
+            }
+        }
     }
 
     private static func isUnfit(_ category: Unicode.GeneralCategory) -> Bool {
@@ -123,15 +170,17 @@ extension OpenIDProvider {
     /// The client of that identifier.
     public func client(_ id: String) async throws -> ClientRecord? { try await self.store.client(id) }
 
-    /// Changes a client's settings, those that are given. Answers with the client; `nil` where there is none.
+    /// Changes what is given of a client. Answers with the client; `nil` where there is none. Sign-ins that are under way to
+    /// an address which it has no more end.
     ///
     /// - Parameters:
     ///   - settings: What to change.
     ///   - operator: Who does it, for the audit trail.
-    /// - Throws: `OAuthError` `invalid_request` for an algorithm that no ID token is signed with.
+    /// - Throws: `OAuthError` `invalid_request`, with a sentence for the administrator, as ``registerClient`` does.
     public func changeClient(_ id: String, _ settings: ClientChange, by operator: String? = nil) async throws
         -> ClientRecord?
     {
+        try self.check(settings)
         if let algorithm = settings.idTokenAlgorithm {
             try Self.check(algorithm)
             guard try await self.store.client(id) != nil else { return nil }
@@ -140,9 +189,38 @@ extension OpenIDProvider {
         let now = self.time.now()
         return try await self.store.changeClient(id) { current in
             let before = current
-            current = settings.applied(to: before)
-            return current.events(after: before, client: id, at: now, by: `operator`)
+            current.settings = settings.applied(to: before.settings)
+            current.name = settings.name ?? before.name
+            current.redirectURIs = settings.redirectURIs ?? before.redirectURIs
+            current.postLogoutRedirectURIs = settings.postLogoutRedirectURIs ?? before.postLogoutRedirectURIs
+            return current.events(after: before, at: now, by: `operator`)
         }
+    }
+
+    /// Gives a client a new secret. The one before it works for `overlap` longer, so that the service can be told the new
+    /// one in its own time; one before that ends at once. Answers with the client and the secret; `nil` where there is no
+    /// such client.
+    ///
+    /// - Throws: `OAuthError` `invalid_request` for an overlap of more than ``Limits/clientSecretOverlap``, or less than
+    ///   nothing.
+    public func rotateSecret(ofClient id: String, overlap: Duration? = nil, by operator: String? = nil) async throws
+        -> RegisteredClient?
+    {
+        let most = self.limits.oauth.clientSecretOverlap
+        let overlap = overlap ?? min(.seconds(24 * 60 * 60), most)
+        guard (.zero...most).contains(overlap) else {
+            throw OAuthError(
+                .invalidRequest, "The former secret can go on for \(most.components.seconds) seconds at most.")
+        }
+        let secret = self.random.token(byteCount: 32)
+        let now = self.time.now()
+        let client = try await self.store.changeClient(id) { current in
+            current.formerSecret =
+                overlap > .zero ? FormerSecret(digest: current.secretDigest, endsAt: now + overlap) : nil
+            current.secretDigest = Sealing.digest(ofSecret: secret)
+            return [AuditEvent(.clientSecretRotated, at: now, actor: `operator`, detail: id)]
+        }
+        return client.map { RegisteredClient(client: $0, secret: secret) }
     }
 
     private static func check(_ algorithm: SignatureAlgorithm) throws {
@@ -176,11 +254,17 @@ extension OpenIDProvider {
     func authenticate(_ credentials: ClientCredentials) async throws -> ClientRecord {
         let client = try await self.store.client(credentials.clientID)
         let digest = credentials.secret.withBytes { Sealing.digest(ofSecret: $0) }
-        let expected = client?.secretDigest ?? [UInt8](repeating: 0, count: 32)
-        guard constantTimeEqual(digest, expected), let client else {
-            throw OAuthError(
-                .invalidClient, "The client did not authenticate.",
-                detail: client == nil ? "unknown client" : "wrong secret")
+        let none = [UInt8](repeating: 0, count: 32)
+        let former = client?.formerSecret
+        // Both are compared, whatever the first one said.
+        let isPresent = constantTimeEqual(digest, client?.secretDigest ?? none)
+        let isFormer = constantTimeEqual(digest, former?.digest ?? none)
+        let isFormerTaken = former.map { self.time.now() < $0.endsAt } ?? false
+        guard isPresent || isFormer && isFormerTaken, let client else {
+            let detail =
+                client == nil
+                ? "unknown client" : isFormer ? "a secret that was rotated, and has ended" : "wrong secret"
+            throw OAuthError(.invalidClient, "The client did not authenticate.", detail: detail)
         }
         return client
     }

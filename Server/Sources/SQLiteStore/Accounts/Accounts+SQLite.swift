@@ -55,6 +55,24 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// Public keys were sealed to their row alone: a row that somebody had given another account opened all the same.
+    static let boundKeys = Migration(name: "public keys bound to their accounts") { db, sealing in
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT id, public_key, account_id, device_id, aaid, key_id FROM credential")
+        for row in rows {
+            let id = try row.text(0)
+            let key = try sealing.open(try row.bytes(1), purpose: .publicKey, row: id)
+            let place = Sealing.place(
+                ofKey: id, account: try row.text(2), device: try row.text(3), aaid: try row.text(4),
+                keyID: try row.bytes(5))
+            try db.execute(
+                sql: "UPDATE credential SET public_key = ? WHERE id = ?",
+                arguments: [try sealing.seal(key, purpose: .boundPublicKey, row: place).blob, id])
+        }
+    }
+}
+
 extension SealingPurpose {
     static let attestation = SealingPurpose("attestation")
     static let usernameCode = SealingPurpose("user name code")
@@ -62,7 +80,16 @@ extension SealingPurpose {
     static let displayName = SealingPurpose("display name")
     static let email = SealingPurpose("e-mail address")
     static let deviceName = SealingPurpose("device name")
+    /// As it was before ``boundPublicKey``.
     static let publicKey = SealingPurpose("public key")
+    static let boundPublicKey = SealingPurpose("public key of an account")
+}
+
+extension SQLiteDatabase {
+    /// Whether anybody has a device, or is about to.
+    public func hasDevices() async throws -> Bool {
+        try await self.read { db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM device)") ?? false }
+    }
 }
 
 extension SQLiteDatabase: AccountStore {
@@ -114,6 +141,30 @@ extension SQLiteDatabase: AccountStore {
                 try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE account = ?").execute(arguments: [id])
             }
             try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func setAccountNames(
+        id: String, audit: [AuditEvent], username: String, displayName: String?
+    ) async throws -> Bool {
+        try await self.step { [sealing] db in
+            guard let account = try db.account(id: id, sealing) else { return false }
+            // What stays is not sealed anew: a restore takes another value without an entry for somebody else's doing.
+            if !account.username.hasSameBytes(as: username) {
+                try db.cachedStatement(sql: "UPDATE account SET username_code = ?, username = ? WHERE id = ?")
+                    .execute(arguments: [
+                        sealing.usernameCode(username).blob,
+                        try sealing.seal(username, purpose: .username, row: id).blob, id,
+                    ])
+            }
+            if account.displayName.map(ExactText.init) != displayName.map(ExactText.init) {
+                try db.cachedStatement(sql: "UPDATE account SET display_name = ? WHERE id = ?")
+                    .execute(arguments: [
+                        try displayName.map { try sealing.seal($0, purpose: .displayName, row: id).blob }, id,
+                    ])
+            }
+            for event in audit { try db.appendAudit(event, sealing) }
             return true
         }
     }
@@ -196,6 +247,11 @@ extension Sealing {
         self.code(username.precomposedStringWithCanonicalMapping, purpose: .usernameCode)
     }
 
+    /// What a public key is bound to: its row, and whose it is there. None of the parts has a space in it.
+    static func place(ofKey id: String, account: String, device: String, aaid: String, keyID: [UInt8]) -> String {
+        "\(id) \(account) \(device) \(aaid) \(Base64URL.encode(keyID))"
+    }
+
     /// An account's e-mail address as it is kept.
     func email(_ email: AccountEmail?, account: String) throws -> Data? {
         try email.map { try self.seal($0.address, purpose: .email, row: account).blob }
@@ -226,10 +282,12 @@ extension CredentialRecord {
         """
 
     init(_ row: Row, _ sealing: Sealing) throws {
-        let id = try row.text(0)
+        let (id, device, account) = (try row.text(0), try row.text(1), try row.text(2))
+        let (aaid, keyID) = (try row.text(3), try row.bytes(4))
+        let place = Sealing.place(ofKey: id, account: account, device: device, aaid: aaid, keyID: keyID)
         self.init(
-            id: id, deviceID: try row.text(1), accountID: try row.text(2), aaid: try row.text(3),
-            keyID: try row.bytes(4), publicKey: try sealing.open(try row.bytes(5), purpose: .publicKey, row: id),
+            id: id, deviceID: device, accountID: account, aaid: aaid, keyID: keyID,
+            publicKey: try sealing.open(try row.bytes(5), purpose: .boundPublicKey, row: place),
             keyFormat: try row.integer(6), algorithm: try row.integer(7), counter: try row.integer(8),
             registrationCounter: try row.integer(9), authenticatorVersion: try row.integer(10),
             attestation: try row.optionalBytes(14).map { try sealing.open($0, purpose: .attestation, row: id) } ?? [],
@@ -329,7 +387,9 @@ extension Database {
 
     private func insert(_ credentials: [CredentialRecord], _ sealing: Sealing) throws {
         for key in credentials {
-            let publicKey = try sealing.seal(key.publicKey, purpose: .publicKey, row: key.id)
+            let place = Sealing.place(
+                ofKey: key.id, account: key.accountID, device: key.deviceID, aaid: key.aaid, keyID: key.keyID)
+            let publicKey = try sealing.seal(key.publicKey, purpose: .boundPublicKey, row: place)
             let attestation =
                 key.attestation.isEmpty
                 ? nil : try sealing.seal(key.attestation, purpose: .attestation, row: key.id).blob

@@ -19,6 +19,11 @@ extension Migration {
                 """)
     }
 
+    /// From where somebody was signed in. Entries from before have none.
+    static let auditAddresses = Migration(name: "addresses in the audit trail") { db, _ in
+        try db.execute(sql: "ALTER TABLE audit ADD COLUMN address BLOB")
+    }
+
     static let noticeRetention = Migration(name: "notice-retention") { db, _ in
         try db.execute(sql: "CREATE INDEX notice_by_time ON notice (at)")
     }
@@ -26,6 +31,7 @@ extension Migration {
 
 extension SealingPurpose {
     static let auditChain = SealingPurpose("audit chain")
+    static let auditAddress = SealingPurpose("audit address")
     static let noticeSubject = SealingPurpose("notice subject")
 }
 
@@ -44,14 +50,16 @@ extension SQLiteDatabase: AuditStore, NoticeStore {
     }
 
     public func auditEntries(after: Int64, limit: Int) async throws -> [AuditEntry] {
-        try await self.read { db in try db.auditRows(after: after, limit: limit).map(\.entry) }
+        try await self.read { [sealing] db in try db.auditRows(after: after, limit: limit, sealing).map(\.entry) }
     }
 
     public func verifyAudit() async throws -> AuditVerdict {
         var check = AuditCheck(sealing: self.sealing)
         while true {
             let start = check.number
-            let rows = try await self.read { db in try db.auditRows(after: start, limit: AuditCheck.page) }
+            let rows = try await self.read { [sealing] db in
+                try db.auditRows(after: start, limit: AuditCheck.page, sealing)
+            }
             if let verdict = check.verdict(on: rows) { return verdict }
         }
     }
@@ -107,7 +115,10 @@ extension Sealing {
         bytes.reserveCapacity(256)
         withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: event.at.milliseconds.bigEndian) { bytes.append(contentsOf: $0) }
-        for field in [event.kind.rawValue, event.accountID, event.ceremonyID, event.actor, event.detail] {
+        var fields = [event.kind.rawValue, event.accountID, event.ceremonyID, event.actor, event.detail]
+        // A sixth field only where there is one: entries from before there were addresses keep their codes.
+        if let address = event.address { fields.append(address) }
+        for field in fields {
             guard let field else {
                 bytes.append(0)
                 continue
@@ -127,10 +138,11 @@ extension Database {
             self.cachedStatement(sql: "SELECT number, code FROM audit ORDER BY number DESC LIMIT 1"))
         let number = try last.map { try $0.integer(0, as: Int64.self) } ?? 0
         let code = sealing.auditCode(event, number: number + 1, after: try last?.bytes(1) ?? [])
-        try self.cachedStatement(sql: "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)").execute(
+        try self.cachedStatement(sql: "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(
             arguments: [
                 number + 1, event.kind.rawValue, event.at.milliseconds, event.accountID, event.ceremonyID, event.actor,
                 event.detail, code.blob,
+                try event.address.map { try sealing.seal($0, purpose: .auditAddress, row: "\(number + 1)").blob },
             ])
     }
 
@@ -147,25 +159,36 @@ extension Database {
     func verifyAudit(_ sealing: Sealing, of schema: String = "main") throws -> AuditVerdict {
         var check = AuditCheck(sealing: sealing)
         while true {
-            let rows = try self.auditRows(after: check.number, limit: AuditCheck.page, of: schema)
+            let rows = try self.auditRows(after: check.number, limit: AuditCheck.page, sealing, of: schema)
             if let verdict = check.verdict(on: rows) { return verdict }
         }
     }
 
-    fileprivate func auditRows(after: Int64, limit: Int, of schema: String = "main") throws -> [(
-        entry: AuditEntry, code: [UInt8]
-    )] {
+    fileprivate func auditRows(
+        after: Int64, limit: Int, _ sealing: Sealing, of schema: String = "main"
+    ) throws -> [(entry: AuditEntry, code: [UInt8])] {
+        // A database that is being replaced, or a backup, may be from before there were addresses.
+        let hasAddress = try Bool.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT EXISTS (SELECT 1 FROM pragma_table_info('audit', '\(schema)') WHERE name = 'address')"))
+        let address = hasAddress == true ? "address" : "NULL"
         let rows = try Row.fetchAll(
             self.cachedStatement(
                 sql: """
-                    SELECT number, kind, at, account_id, ceremony_id, actor, detail, code FROM \(schema).audit
+                    SELECT number, kind, at, account_id, ceremony_id, actor, detail, code, \(address)
+                    FROM \(schema).audit
                     WHERE number > ? ORDER BY number LIMIT ?
                     """), arguments: [after, limit])
         return try rows.map { row in
+            let number = try row.integer(0, as: Int64.self)
             let event = AuditEvent(
                 AuditEvent.Kind(rawValue: try row.text(1)), at: try row.moment(2), accountID: try row.optionalText(3),
-                ceremonyID: try row.optionalText(4), actor: try row.optionalText(5), detail: try row.optionalText(6))
-            return (AuditEntry(number: try row.integer(0), event: event), try row.bytes(7))
+                ceremonyID: try row.optionalText(4), actor: try row.optionalText(5), detail: try row.optionalText(6),
+                // One that does not open was changed: it is none that the entry's code is over, as verification says.
+                address: try row.optionalBytes(8).map {
+                    (try? sealing.openText($0, purpose: .auditAddress, row: "\(number)")) ?? "?"
+                })
+            return (AuditEntry(number: number, event: event), try row.bytes(7))
         }
     }
 }

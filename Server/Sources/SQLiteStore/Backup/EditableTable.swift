@@ -26,14 +26,24 @@ struct EditableTable: Sendable {
         name: "oauth_client", title: "name",
         editable: [
             ("id_token_algorithm", [.clientAlgorithmChanged]), ("code_binding", [.clientPKCEChanged]),
-            ("may_deregister", [.clientMayDeregister, .clientMayNotDeregister]),
+            ("may_deregister", [.clientMayDeregister, .clientMayNotDeregister]), ("name", [.clientRenamed]),
+            ("redirect_uris", [.clientAddressesChanged]), ("post_logout_redirect_uris", [.clientAddressesChanged]),
+            ("secret_digest", [.clientSecretRotated]), ("former_secret_digest", [.clientSecretRotated]),
+            ("former_secret_until", [.clientSecretRotated]),
         ], passedOver: [],
         isAbout: "(entry.detail = theirs.id OR substr(entry.detail, 1, length(theirs.id) + 1) = theirs.id || ' ')")
+
+    /// The column of which no two rows have the same.
+    private static let uniqueColumn = "username_code"
 
     /// An operation that changes more of an account adds its columns here.
     static let accounts = EditableTable(
         name: "account", title: "username",
-        editable: [("email", [.accountEmailChanged]), ("email_verified", [.accountEmailChanged])],
+        editable: [
+            ("email", [.accountEmailChanged]), ("email_verified", [.accountEmailChanged]),
+            ("username", [.accountRenamed]), (Self.uniqueColumn, [.accountRenamed]),
+            ("display_name", [.accountDisplayNameChanged]),
+        ],
         passedOver: ["is_locked"], isAbout: "entry.account_id = theirs.id")
 
     /// The rows of both databases that differ by somebody's doing: identifier and title.
@@ -58,11 +68,15 @@ struct EditableTable: Sendable {
 
     /// The statements that take over what the server has changed.
     func carryOver(_ db: Database) throws -> [String] {
-        try self.carriedColumns(db).map { column, entries in
-            """
-            UPDATE main.\(self.name) AS ours SET \(column) = theirs.\(column) FROM replaced.\(self.name) AS theirs
-            WHERE theirs.id = ours.id AND ours.\(column) IS NOT theirs.\(column) AND \(self.told(entries))
-            """
+        try self.carriedColumns(db).flatMap { column, entries in
+            func update(_ value: String) -> String {
+                """
+                UPDATE OR IGNORE main.\(self.name) AS ours SET \(column) = \(value) FROM replaced.\(self.name) AS theirs
+                WHERE theirs.id = ours.id AND ours.\(column) IS NOT theirs.\(column) AND \(self.told(entries))
+                """
+            }
+            // Of two rows the one may have what was the other's: first neither has it.
+            return (column == Self.uniqueColumn ? [update("randomblob(32)")] : []) + [update("theirs.\(column)")]
         }
     }
 

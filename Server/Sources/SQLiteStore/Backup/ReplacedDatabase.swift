@@ -142,7 +142,7 @@ struct ReplacedDatabase {
             return (try? self.sealing.openText(try row.bytes(column), purpose: purpose, row: id)) ?? id
         }
         switch kind {
-        case .accountDeleted, .accountLocked, .accountAdded, .accountUnlocked, .accountEmailChanged,
+        case .accountDeleted, .accountLocked, .accountAdded, .accountUnlocked, .accountChanged,
             .accountChangedOutside:
             return try open(1, .username, of: 0)
         case .deviceRevoked, .deviceAdded, .keyDeregistered, .keyAdded:
@@ -238,7 +238,7 @@ struct ReplacedDatabase {
                 .clientChanged, query: { try EditableTable.clients.changed(by: .server, $0) },
                 { try EditableTable.clients.carryOver($0) }),
             Step(
-                .accountEmailChanged, query: { try EditableTable.accounts.changed(by: .server, $0) },
+                .accountChanged, query: { try EditableTable.accounts.changed(by: .server, $0) },
                 { try EditableTable.accounts.carryOver($0) }),
             Step(
                 .inventedAccountsSet, query: { try Self.inventedAccounts(wereSet: true, $0) },

@@ -10,7 +10,7 @@ public struct RestoreReport: Sendable, Equatable {
             case keyDeregistered = "key-deregistered"
             case clientDeleted = "client-deleted"
             case clientChanged = "client-changed"
-            case accountEmailChanged = "account-email-changed"
+            case accountChanged = "account-changed"
             case inventedAccountsSet = "invented-accounts-set"
             case signingKeyAdded = "signing-key-added"
             case signingKeyRotated = "signing-key-rotated"
@@ -27,7 +27,7 @@ public struct RestoreReport: Sendable, Equatable {
             public var treatment: Treatment {
                 switch self {
                 case .accountDeleted, .accountLocked, .deviceRevoked, .keyDeregistered, .clientDeleted, .clientChanged,
-                    .accountEmailChanged, .inventedAccountsSet, .signingKeyAdded, .signingKeyRotated:
+                    .accountChanged, .inventedAccountsSet, .signingKeyAdded, .signingKeyRotated:
                     .carriedOver
                 case .accountAdded, .accountUnlocked, .deviceAdded, .keyAdded, .clientAdded: .lost
                 case .clientChangedOutside, .accountChangedOutside, .inventedAccountsChangedOutside: .refused

@@ -9,12 +9,13 @@ extension SQLiteDatabase: ClientStore {
         try await self.step { [sealing] db in
             let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM oauth_client")) ?? 0
             guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }
-            try db.cachedStatement(sql: "INSERT INTO oauth_client VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(
+            try db.cachedStatement(sql: "INSERT INTO oauth_client VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(
                 arguments: [
                     client.id, client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
                     client.secretDigest.blob, client.createdAt.milliseconds,
                     client.settings.mayDeregister, client.settings.idTokenAlgorithm.rawValue,
-                    client.settings.codeBinding.rawValue,
+                    client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
+                    client.formerSecret?.endsAt.milliseconds,
                 ])
             try db.appendAudit(audit, sealing)
         }
@@ -34,19 +35,29 @@ extension SQLiteDatabase: ClientStore {
     }
 
     public func changeClient(
-        _ id: String, change: @escaping @Sendable (inout ClientSettings) -> [AuditEvent]
+        _ id: String, change: @escaping @Sendable (inout ClientRecord) -> [AuditEvent]
     ) async throws -> ClientRecord? {
         try await self.step { [sealing] db in
             guard var client = try Self.client(id, db) else { return nil }
-            let events = change(&client.settings)
+            let events = change(&client)
             try db.cachedStatement(
                 sql: """
-                    UPDATE oauth_client SET may_deregister = ?, id_token_algorithm = ?, code_binding = ? WHERE id = ?
+                    UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
+                        secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
+                        former_secret_digest = ?, former_secret_until = ? WHERE id = ?
                     """
             ).execute(arguments: [
-                client.settings.mayDeregister, client.settings.idTokenAlgorithm.rawValue,
-                client.settings.codeBinding.rawValue, id,
+                client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
+                client.secretDigest.blob, client.settings.mayDeregister, client.settings.idTokenAlgorithm.rawValue,
+                client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
+                client.formerSecret?.endsAt.milliseconds, id,
             ])
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM oauth_request WHERE client = ?1
+                    AND redirect_uri NOT IN (SELECT value FROM json_each((SELECT redirect_uris FROM oauth_client WHERE id = ?1)))
+                    """
+            ).execute(arguments: [id])
             for event in events { try db.appendAudit(event, sealing) }
             return client
         }
@@ -78,7 +89,13 @@ extension SQLiteDatabase: ClientStore {
             postLogoutRedirectURIs: try Self.addresses(row.text(3)), secretDigest: try row.bytes(4),
             createdAt: try row.moment(5),
             settings: ClientSettings(
-                idTokenAlgorithm: try row.algorithm(7), codeBinding: binding, mayDeregister: try row.integer(6) != 0))
+                idTokenAlgorithm: try row.algorithm(7), codeBinding: binding, mayDeregister: try row.integer(6) != 0),
+            formerSecret: try row.optionalBytes(9).map { digest in
+                guard let endsAt = try row.optionalMoment(10) else {
+                    throw StoreError(.corrupt, "a client's former secret")
+                }
+                return FormerSecret(digest: digest, endsAt: endsAt)
+            })
     }
 
     private static func text(_ addresses: [String]) -> String { JSON.array(addresses.map(JSON.string)).text }

@@ -47,6 +47,15 @@ extension Migration {
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN may_deregister INTEGER NOT NULL DEFAULT 0")
     }
 
+    /// The secret that a client had before its present one, and until when that is taken too.
+    static let clientSecrets = Migration(name: "former secrets of clients") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN former_secret_digest BLOB;
+                ALTER TABLE oauth_client ADD COLUMN former_secret_until INTEGER;
+                """)
+    }
+
     /// What ordinary OpenID libraries ask for. Clients that are there already go on as they did: they verify ES256, and
     /// send a challenge. An empty challenge is none.
     static let relyingParties = Migration(name: "relying-parties") { db, _ in

@@ -199,6 +199,10 @@ public protocol AccountStore: DeregistrationStore {
     /// Must take effect at once: an authentication that becomes durable after this fails.
     func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool
 
+    /// Calls an account by other names. `false` where there is no such account. Throws `conflict` where the user name is
+    /// another account's.
+    func setAccountNames(id: String, audit: [AuditEvent], username: String, displayName: String?) async throws -> Bool
+
     /// Gives an account an e-mail address, or none. `false` where there is no such account.
     func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool
 

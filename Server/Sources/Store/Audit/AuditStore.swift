@@ -2,8 +2,8 @@ public import _Primitives
 
 /// Something that happened and that an auditor may ask about.
 ///
-/// It names things by their identifiers and codes only: no name, text or secret, and the address of a browser only where
-/// somebody was signed in from it.
+/// It names things by their identifiers and codes only: no name, text or secret. What it has of a person is the address of
+/// a browser that somebody was signed in from, which is sealed at rest.
 public struct AuditEvent: Sendable, Equatable {
     /// What happened. The set grows; a stored name keeps its meaning.
     public struct Kind: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -24,12 +24,15 @@ public struct AuditEvent: Sendable, Equatable {
     public var actor: String?
     /// A code that says more: a status code, a device's identifier.
     public var detail: String?
+    /// The network address of the browser that was signed in. Sealed at rest.
+    public var address: String?
 
     /// Describes an event.
     public init(
         _ kind: Kind, at: Timestamp, accountID: String? = nil, ceremonyID: String? = nil, actor: String? = nil,
-        detail: String? = nil
+        detail: String? = nil, address: String? = nil
     ) {
+        self.address = address
         self.kind = kind
         self.at = at
         self.accountID = accountID
@@ -45,6 +48,16 @@ extension AuditEvent.Kind {
 
     /// An account has another e-mail address, or none, or another word on whether it is the person's.
     public static let accountEmailChanged = Self(rawValue: "account-email-changed")
+    /// An account has another user name.
+    public static let accountRenamed = Self(rawValue: "account-renamed")
+    /// An account has another name to show, or none.
+    public static let accountDisplayNameChanged = Self(rawValue: "account-display-name-changed")
+    /// A client has another name; the detail is its identifier.
+    public static let clientRenamed = Self(rawValue: "client-renamed")
+    /// A client has other redirect addresses; the detail is its identifier.
+    public static let clientAddressesChanged = Self(rawValue: "client-addresses-changed")
+    /// A client has a new secret; the detail is its identifier.
+    public static let clientSecretRotated = Self(rawValue: "client-secret-rotated")
     /// What invented accounts look like was set.
     public static let inventedAccountsSet = Self(rawValue: "invented-accounts-set")
     /// Keys of an account were deleted.
@@ -60,14 +73,11 @@ extension AuditEvent.Kind {
 }
 
 extension AuditEvent {
-    /// What a sign-in's event says more: the service, by its client's identifier; how the person was authenticated, in the
-    /// words of RFC 8176; the browser's address.
-    public static func signInDetail(service: String?, methods: [String], address: String?) -> String {
-        let fields = [
-            service.map { "service=\($0)" }, methods.isEmpty ? nil : "methods=\(methods.joined(separator: ","))",
-            address.map { "address=\($0)" },
-        ]
-        return fields.compactMap(\.self).joined(separator: " ")
+    /// What a sign-in's event says more: the service, by its client's identifier, and how the person was authenticated, in
+    /// the words of RFC 8176.
+    public static func signInDetail(service: String?, methods: [String]) -> String {
+        [service.map { "service=\($0)" }, methods.isEmpty ? nil : "methods=\(methods.joined(separator: ","))"]
+            .compactMap(\.self).joined(separator: " ")
     }
 }
 

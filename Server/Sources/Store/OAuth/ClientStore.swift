@@ -31,18 +31,34 @@ public struct ClientSettings: Sendable, Equatable {
     }
 }
 
+/// A client's secret that another has taken the place of.
+public struct FormerSecret: Sendable, Equatable {
+    /// SHA-256 of it. 32 bytes.
+    public let digest: [UInt8]
+    /// From then on it is worth nothing.
+    public let endsAt: Timestamp
+
+    /// A secret that works until then.
+    public init(digest: [UInt8], endsAt: Timestamp) {
+        self.digest = digest
+        self.endsAt = endsAt
+    }
+}
+
 /// A relying party that the administrator has registered (RFC 6749, section 2).
 public struct ClientRecord: Sendable, Equatable {
     /// The public identifier (`client_id`): 128 random bits as base64url.
     public let id: String
     /// What people see.
-    public let name: String
+    public var name: String
     /// Where a sign-in may lead to; compared letter by letter.
-    public let redirectURIs: [String]
+    public var redirectURIs: [String]
     /// Where a sign-out may lead to; compared letter by letter.
-    public let postLogoutRedirectURIs: [String]
+    public var postLogoutRedirectURIs: [String]
     /// SHA-256 of the secret, which has 256 random bits. 32 bytes.
-    public let secretDigest: [UInt8]
+    public var secretDigest: [UInt8]
+    /// The secret before it, for as long as that is taken too.
+    public var formerSecret: FormerSecret?
     /// When it was registered.
     public let createdAt: Timestamp
     /// What the operator has decided about it.
@@ -51,8 +67,9 @@ public struct ClientRecord: Sendable, Equatable {
     /// A record of these values.
     public init(
         id: String, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], secretDigest: [UInt8],
-        createdAt: Timestamp, settings: ClientSettings
+        createdAt: Timestamp, settings: ClientSettings, formerSecret: FormerSecret? = nil
     ) {
+        self.formerSecret = formerSecret
         self.id = id
         self.name = name
         self.redirectURIs = redirectURIs
@@ -77,11 +94,11 @@ public protocol ClientStore: Sendable {
     /// All clients, the oldest first. There are never more than the limit of ``addClient(_:limit:audit:)``.
     func clients() async throws -> [ClientRecord]
 
-    /// Changes a client's settings together with the audit events that `change` answers, and answers with the client as it
-    /// is then; `nil` where there is none.
+    /// Changes a client together with the audit events that `change` answers, and answers with the client as it is then;
+    /// `nil` where there is none. Open authorization requests that would lead to an address which it has no more go.
     ///
     /// Must be one step: no other change comes between what `change` is given and what it makes of it.
-    func changeClient(_ id: String, change: @escaping @Sendable (inout ClientSettings) -> [AuditEvent]) async throws
+    func changeClient(_ id: String, change: @escaping @Sendable (inout ClientRecord) -> [AuditEvent]) async throws
         -> ClientRecord?
 
     /// Deletes a client together with its open authorization requests, its grants and the subjects it knows, with the audit

@@ -13,6 +13,8 @@ extension Limits {
         public var retiredKeyRetention: Duration = .seconds(24 * 60 * 60)
         /// How old an ID token may be that names a person as a hint at sign-in and sign-out.
         public var hintLifetime: Duration = .seconds(24 * 60 * 60)
+        /// How long a client's former secret can be taken beside its present one, at most.
+        public var clientSecretOverlap: Duration = .seconds(30 * 24 * 60 * 60)
         /// Bytes of an encoded query or form.
         public var parameterBytes = 8192
         /// Characters of `state`.

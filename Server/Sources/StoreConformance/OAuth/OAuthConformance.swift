@@ -127,8 +127,8 @@ public enum OAuthConformance {
                 expected.settings = settings
                 let changed = try await store.changeClient("one") { current in
                     // Whoever changes is given what is there.
-                    guard current == before else { return [] }
-                    current = settings
+                    guard current.settings == before else { return [] }
+                    current.settings = settings
                     return [Self.event, Self.event]
                 }
                 try expect(changed == expected, "the client as it is now")
@@ -139,6 +139,17 @@ public enum OAuthConformance {
             let never = try await store.changeClient("never") { _ in [Self.event] }
             try expect(never == nil, "no client")
             try expect(try await Self.trail(store).count == 8, "and no event")
+            let former = FormerSecret(digest: Self.bytes(9), endsAt: Self.start + .seconds(60))
+            let renamed = try await store.changeClient("one") { current in
+                current.name = "Another name"
+                current.redirectURIs = ["https://one.example/new"]
+                current.postLogoutRedirectURIs = []
+                current.secretDigest = Self.bytes(8)
+                current.formerSecret = former
+                return []
+            }
+            try expect(renamed?.formerSecret == former, "the client as it is now")
+            try expect(try await store.client("one") == renamed, "every part of it is kept")
             var three = Self.client("three")
             three.settings = ClientSettings(mayDeregister: true)
             try await store.addClient(three, limit: 3, audit: Self.event)

@@ -186,7 +186,7 @@ struct AdministrationTests {
             #expect(changed.response.status == .ok && changed.object["mayDeregister"] == .bool(true))
             let shown = try await client.send(.get, path)
             #expect(shown.object == changed.object && shown.object["name"] == .string("Bank"))
-            for body: JSONObject in [[:], ["mayDeregister": .string("no")], ["name": .string("Bank")]] {
+            for body: JSONObject in [[:], ["mayDeregister": .string("no")], ["clientId": .string("Bank")]] {
                 #expect(try await client.send(.patch, path, body).response.status == .badRequest)
             }
             #expect(try await client.send(.get, path).object == shown.object)
@@ -325,6 +325,43 @@ struct AdminAuthorizationTests {
         #expect(record.createdAt == server.clock.now())
         let last = try #require(try await server.database.auditEntries(after: 0, limit: 99).last?.event)
         #expect(last.kind.rawValue == "administrator-token-rotated" && last.detail == id && last.actor == "socket")
+    }
+
+    @Test("a token lives as long as was asked for, a year at most, and a rotated one as long as the one before was to")
+    func lifetime() async throws {
+        let server = try await ServerFixture()
+        let secret = try #require(try await server.assembly.administrators.makeLinkIfNone())
+        try await server.withPublicClient { client in
+            let lifetimes: [Int64] = [0, -1, 365 * 86_400 + 1]
+            for seconds in lifetimes {
+                let refused = try await client.send(
+                    .post, "/admin/v1/tokens", ["secret": .string(secret), "lifetimeSeconds": .integer(seconds)])
+                #expect(refused.response.status == .badRequest)
+            }
+            let made = try await client.send(
+                .post, "/admin/v1/tokens", ["secret": .string(secret), "lifetimeSeconds": .integer(7200)])
+            #expect(made.response.status == .created)
+            var authorization: HTTPFields = [.authorization: "Bearer \(try made.object.requiredString("token"))"]
+            let record = try #require(try await server.assembly.administrators.list().first)
+            #expect(record.expiresAt == server.clock.now() + .seconds(7200))
+
+            server.clock.advance(by: .seconds(7199))
+            let path = "/admin/v1/tokens/\(record.id)/rotate"
+            let rotated = try await client.send(.post, path, headers: authorization)
+            let token = try rotated.object.requiredString("token")
+            authorization[.authorization] = "Bearer \(token)"
+            #expect(
+                try await server.assembly.administrators.list().first?.expiresAt == server.clock.now() + .seconds(7200))
+            server.clock.advance(by: .seconds(7199))
+            let shorter = try await client.send(
+                .post, path, ["lifetimeSeconds": .integer(60)], headers: authorization)
+            authorization[.authorization] = "Bearer \(try shorter.object.requiredString("token"))"
+            server.clock.advance(by: .seconds(59))
+            #expect(try await client.send(.get, "/admin/v1/tokens", headers: authorization).response.status == .ok)
+            server.clock.advance(by: .seconds(1))
+            let over = try await client.send(.get, "/admin/v1/tokens", headers: authorization)
+            #expect(over.response.status == .unauthorized)
+        }
     }
 
     @Test("guesses at the link's secret are limited for each source")
@@ -479,7 +516,7 @@ struct AdminDocumentTests {
             let document = try await client.send(.get, "/admin/v1/openapi.json").object
             #expect(document["openapi"] == .string("3.1.0"))
             let paths = try document.requiredObject("paths")
-            #expect(paths.members.count == 22)
+            #expect(paths.members.count == 23)
             for (path, item) in paths.members {
                 guard case .object(let item) = item else { continue }
                 let known = Set(item.members.map { $0.name.uppercased() })

@@ -1,0 +1,80 @@
+import Logging
+import NIOCore
+import NIOSSL
+import Synchronization
+
+/// The certificate that the public listener shows, and its key: as they were in their files at the start, and again
+/// whenever they are to be read.
+///
+/// A connection keeps what it began with; a new one gets what is newest.
+final class TLSIdentity: Sendable {
+    private struct Pair {
+        let chain: [NIOSSLCertificateSource]
+        let key: NIOSSLPrivateKeySource
+    }
+
+    private let certificate: String
+    private let key: String
+    private let current: Mutex<Pair>
+
+    /// Reads both files. Throws ``CommandFailure``, which says what is wrong with which.
+    init(certificate: String, key: String) throws {
+        self.certificate = certificate
+        self.key = key
+        self.current = Mutex(try Self.read(certificate, key))
+    }
+
+    /// Reads both files again. Where they cannot be used, what was there stays; either way the log says so.
+    func reload(logger: Logger) {
+        do {
+            let newest = try Self.read(self.certificate, self.key)
+            self.current.withLock { $0 = newest }
+            logger.notice("Certificate and key were read again, for new connections")
+        } catch {
+            let reason = (error as? CommandFailure)?.problem ?? "\(error)"
+            logger.error("Certificate and key stay as they were", metadata: ["reason": "\(reason)"])
+        }
+    }
+
+    /// What a listener is configured with.
+    var configuration: TLSConfiguration {
+        var tls = self.current.withLock { Self.configuration($0) }
+        tls.minimumTLSVersion = .tlsv12
+        tls.sslContextCallback = { _, promise in
+            let newest = self.current.withLock { $0 }
+            var override = NIOSSLContextConfigurationOverride.noChanges
+            override.certificateChain = newest.chain
+            override.privateKey = newest.key
+            promise.succeed(override)
+        }
+        return tls
+    }
+
+    private static func configuration(_ pair: Pair) -> TLSConfiguration {
+        .makeServerConfiguration(certificateChain: pair.chain, privateKey: pair.key)
+    }
+
+    private static func read(_ certificate: String, _ key: String) throws -> Pair {
+        func failure(_ problem: String, _ remedy: String) -> CommandFailure {
+            CommandFailure(.failed, problem, remedy: remedy)
+        }
+        guard let chain = try? NIOSSLCertificate.fromPEMFile(certificate), !chain.isEmpty else {
+            throw failure(
+                "there is no certificate in \(certificate), or it cannot be read",
+                "--tls-certificate takes a PEM chain.")
+        }
+        guard let privateKey = try? NIOSSLPrivateKey(file: key, format: .pem) else {
+            throw failure(
+                "there is no private key in \(key), or it cannot be read",
+                "--tls-key takes the PEM private key of the chain's first certificate, without a passphrase.")
+        }
+        let pair = Pair(chain: chain.map { .certificate($0) }, key: .privateKey(privateKey))
+        // Each can be read; together they are of no use where they do not belong together.
+        guard (try? NIOSSLContext(configuration: Self.configuration(pair))) != nil else {
+            throw failure(
+                "the key in \(key) is not that of the first certificate in \(certificate)",
+                "The server's own certificate comes first in its chain, and --tls-key is the key that it was made for.")
+        }
+        return pair
+    }
+}

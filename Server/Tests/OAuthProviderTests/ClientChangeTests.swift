@@ -1,0 +1,123 @@
+import Foundation
+import OAuth
+import OAuthProvider
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@Suite("RFC 6749, section 2: what an operator changes of a client")
+struct ClientChangeTests {
+    private func isTaken(_ secret: String, _ f: ProviderFixture) async throws -> Bool {
+        let credentials = Data("\(f.bank.client.id):\(secret)".utf8).base64EncodedString()
+        do {
+            _ = try await f.provider.authenticate(header: "Basic \(credentials)")
+            return true
+        } catch let error as OAuthError {
+            #expect(error == OAuthError(.invalidClient))
+            return false
+        }
+    }
+
+    @Test("A rotated secret works beside the new one until its time is over, and not a moment longer")
+    func overlap() async throws {
+        try await ProviderFixture.run { f in
+            let id = f.bank.client.id
+            let second = try #require(try await f.provider.rotateSecret(ofClient: id, overlap: .seconds(60), by: "op"))
+            #expect(try await self.isTaken(f.bank.secret, f))
+            #expect(try await self.isTaken(second.secret, f))
+            f.clock.advance(.milliseconds(59_999))
+            #expect(try await self.isTaken(f.bank.secret, f))
+            f.clock.advance(.milliseconds(1))
+            #expect(try await !self.isTaken(f.bank.secret, f))
+            #expect(try await self.isTaken(second.secret, f))
+            let last = try #require(try await f.store.auditEntries(after: 0, limit: 99).last?.event)
+            #expect(last.kind.rawValue == "client-secret-rotated" && last.detail == id && last.actor == "op")
+        }
+    }
+
+    @Test("A second rotation ends the first secret at once; one without overlap ends the present one")
+    func twice() async throws {
+        try await ProviderFixture.run { f in
+            let id = f.bank.client.id
+            let second = try #require(try await f.provider.rotateSecret(ofClient: id))
+            let third = try #require(try await f.provider.rotateSecret(ofClient: id))
+            #expect(try await !self.isTaken(f.bank.secret, f))
+            #expect(try await self.isTaken(second.secret, f))
+            let fourth = try #require(try await f.provider.rotateSecret(ofClient: id, overlap: .zero))
+            #expect(try await !self.isTaken(second.secret, f))
+            #expect(try await !self.isTaken(third.secret, f))
+            #expect(try await self.isTaken(fourth.secret, f))
+            #expect(try await f.provider.rotateSecret(ofClient: "none") == nil)
+            for overlap in [Duration.seconds(-1), .seconds(30 * 86_400 + 1)] {
+                await #expect(throws: OAuthError(.invalidRequest)) {
+                    try await f.provider.rotateSecret(ofClient: id, overlap: overlap)
+                }
+            }
+            #expect(try await self.isTaken(fourth.secret, f))
+        }
+    }
+
+    @Test("Sign-ins lead to a client's present addresses alone, also those that were under way")
+    func addresses() async throws {
+        try await ProviderFixture.run { f in
+            let request = try await f.begin()
+            f.authenticate(request)
+            let other = "https://bank.example/other"
+            let changed = try await f.provider.changeClient(
+                f.bank.client.id, ClientChange(name: "Lantern Street Bank", redirectURIs: [other]), by: "op")
+            #expect(changed?.redirectURIs == [other] && changed?.name == "Lantern Street Bank")
+            #expect(changed?.postLogoutRedirectURIs == f.bank.client.postLogoutRedirectURIs)
+            guard case .page = try await f.provider.complete(request: request, browser: f.browser, session: nil) else {
+                Issue.record("somebody was led to an address that is not registered any more")
+                return
+            }
+            for (address, isTaken) in [(ProviderFixture.address, false), (other, true)] {
+                let answer = try await f.provider.authorize(
+                    f.query(["redirect_uri": address]), browser: f.browser, session: nil, source: "a")
+                if case .signIn = answer { #expect(isTaken) } else { #expect(!isTaken) }
+            }
+            let kinds = try await f.store.auditEntries(after: 0, limit: 99).suffix(2).map(\.event.kind.rawValue)
+            #expect(kinds == ["client-renamed", "client-addresses-changed"])
+        }
+    }
+
+    @Test("A sign-in that is under way to an address which stays goes on")
+    func kept() async throws {
+        try await ProviderFixture.run { f in
+            let request = try await f.begin()
+            f.authenticate(request)
+            _ = try await f.provider.changeClient(
+                f.bank.client.id,
+                ClientChange(redirectURIs: ["https://bank.example/other", ProviderFixture.address]))
+            guard case .signedIn = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            else {
+                Issue.record("not signed in")
+                return
+            }
+        }
+    }
+
+    @Test(
+        "A wildcard is told by its address, at registration and at a change",
+        arguments: [
+            "https://*.bank.example/callback", "https://bank.example/*",
+        ])
+    func wildcard(address: String) async throws {
+        try await ProviderFixture.run { f in
+            for attempt in 0...1 {
+                do {
+                    if attempt == 0 {
+                        _ = try await f.provider.registerClient(name: "Shop", redirectURIs: [address])
+                    } else {
+                        _ = try await f.provider.changeClient(
+                            f.bank.client.id, ClientChange(postLogoutRedirectURIs: [address]))
+                    }
+                    Issue.record("taken")
+                } catch let error as OAuthError {
+                    #expect(error.message?.contains("\(address) has a wildcard") == true)
+                }
+            }
+        }
+    }
+}
