@@ -123,8 +123,8 @@ struct IDTokenAlgorithmTests {
     )
     func missingKey() async throws {
         try await ProviderFixture.run { f in
-            _ = try await f.store.changeClient(f.bank.client.id) { settings in
-                settings.idTokenAlgorithm = .edDSA
+            _ = try await f.store.changeClient(f.bank.client.id) { client in
+                client.settings.idTokenAlgorithm = .edDSA
                 return []
             }
             let shop = f.bank

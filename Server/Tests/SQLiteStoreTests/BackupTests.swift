@@ -562,8 +562,8 @@ private final class End: Sendable {
 private final class BackupPlace: Sendable {
     static let now = Timestamp(seconds: 1_800_000_000)
     static let differences = [
-        "account-added added added", "account-deleted deleted deleted", "account-changed mailed mailed",
-        "account-changed used used",
+        "account-added added added", "account-changed mailed mailed", "account-changed used used",
+        "account-deleted deleted deleted",
         "account-locked locked locked",
         "account-unlocked unlocked unlocked", "client-added new New", "client-changed changed Changed",
         "client-deleted gone Gone", "device-added device-new Phone new of renamed",

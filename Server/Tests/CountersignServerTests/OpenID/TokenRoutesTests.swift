@@ -78,8 +78,8 @@ struct TokenRoutesTests {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
             let party = try await server.relyingParty()
-            _ = try await server.database.changeClient(party.id) { settings in
-                settings.idTokenAlgorithm = .edDSA
+            _ = try await server.database.changeClient(party.id) { client in
+                client.settings.idTokenAlgorithm = .edDSA
                 return []
             }
             let (response, object) = try await party.exchange("x", client)
