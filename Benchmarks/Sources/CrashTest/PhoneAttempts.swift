@@ -49,7 +49,8 @@ struct PhoneAttempts {
     private func guess(home: String) throws -> PhoneRun {
         var browser = try self.server.connect()
         let code = try self.relyingParty.beginSignIn(on: &browser).typedCode
-        return try self.start(["scan", code, "--approve", "--new-browser", "--pin-stdin"], home: home, input: "000000\n")
+        return try self.start(
+            ["scan", code, "--approve", "--new-browser", "--pin-stdin"], home: home, input: "000000\n")
     }
 
     private func enrol(_ username: String, home: String) throws {

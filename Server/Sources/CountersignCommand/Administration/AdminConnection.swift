@@ -85,12 +85,13 @@ struct AdminConnection: Sendable {
     var caFile: String?
 
     /// By the authority's file, each for as long as the command lives.
-    private static let clients = Mutex<[String: HTTPClient]>([:])
+    private static let clients = Mutex<[ExactText: HTTPClient]>([:])
 
     /// Sends no secret after a redirect, and tells at once where nobody listens.
     private func client() throws -> HTTPClient {
-        try Self.clients.withLock { clients in
-            if let client = clients[self.caFile ?? ""] { return client }
+        let key = ExactText(self.caFile ?? "")
+        return try Self.clients.withLock { clients in
+            if let client = clients[key] { return client }
             var configuration = HTTPClient.Configuration(
                 redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5)))
             configuration.connectionPool.retryConnectionEstablishment = false
@@ -106,7 +107,7 @@ struct AdminConnection: Sendable {
                 configuration.tlsConfiguration = tls
             }
             let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-            clients[self.caFile ?? ""] = client
+            clients[key] = client
             return client
         }
     }
