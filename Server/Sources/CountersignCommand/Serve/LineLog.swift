@@ -50,8 +50,8 @@ struct LineLog: LogHandler {
 
     private func text(_ event: LogEvent, _ fields: [(name: String, value: String)]) -> String {
         let fields = fields.map { " \($0.name)=\(Self.isPlain($0.value) ? $0.value : JSON.string($0.value).text)" }
-        return DisplayText.line(
-            "\(self.time.now()) \(event.level.rawValue) \(event.message)\(fields.joined())", maximumLength: .max)
+        let line = "\(self.time.now()) \(event.level.rawValue) \(event.message)\(fields.joined())"
+        return Self.isHarmless(line) ? line : DisplayText.line(line, maximumLength: .max)
     }
 
     /// The event's own members come first; a field of one of their names is not written over them.
@@ -61,7 +61,14 @@ struct LineLog: LogHandler {
             "message": .string(event.message.description),
         ]
         for field in fields where object[field.name] == nil { object[field.name] = .string(field.value) }
-        return DisplayText.json(JSON.object(object).text)
+        let line = JSON.object(object).text
+        return Self.isHarmless(line) ? line : DisplayText.json(line)
+    }
+
+    /// Whether a line has nothing but what prints in ASCII, as nearly every one: there is a line for each request, and
+    /// looking at each letter as Unicode does costs a tenth of it.
+    private static func isHarmless(_ line: String) -> Bool {
+        line.utf8.allSatisfy { (0x20...0x7E).contains($0) }
     }
 
     /// Whether a value can stand in a line of text as it is.

@@ -89,11 +89,17 @@ public final class PrometheusMetrics: MetricsFactory {
     }
 
     private static func labels(_ dimensions: [(String, String)]) -> String {
-        dimensions.map { "\($0.0)=\"\(self.escaped($0.1).replacing("\"", with: "\\\""))\"" }.joined(separator: ",")
+        dimensions.map { "\($0.0)=\"\(self.escaped($0.1, inQuotes: true))\"" }.joined(separator: ",")
     }
 
-    private static func escaped(_ text: String) -> String {
-        text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
+    /// Looks at the bytes first: nearly no text needs it, and every request writes labels.
+    private static func escaped(_ text: String, inQuotes: Bool = false) -> String {
+        let needsIt = text.utf8.contains { letter in
+            letter == UInt8(ascii: "\\") || letter == UInt8(ascii: "\n") || letter == UInt8(ascii: "\"")
+        }
+        guard needsIt else { return text }
+        let escaped = text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
+        return inQuotes ? escaped.replacing("\"", with: "\\\"") : escaped
     }
 }
 

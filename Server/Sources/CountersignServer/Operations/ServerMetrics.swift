@@ -19,10 +19,17 @@ public struct ServerMetrics: Sendable {
 
     /// Where the numbers are kept.
     public let registry: PrometheusMetrics
+    /// Made once: every step and every read is measured.
+    private let stepTimer: Timer
+    private let readTimer: Timer
 
     /// Counts from zero.
     public init(_ registry: PrometheusMetrics = PrometheusMetrics()) {
         self.registry = registry
+        func timer(_ work: StoreMeasurement.Work) -> Timer {
+            Timer(label: "countersign_store_seconds", dimensions: [("work", work.rawValue)], factory: registry)
+        }
+        (self.stepTimer, self.readTimer) = (timer(.step), timer(.read))
         registry.describe([
             "countersign_requests_total": "Requests, by the path that is mounted, the method and the status.",
             "countersign_request_seconds": "From a request's head to its answer's head, by the path that is mounted.",
@@ -55,11 +62,13 @@ public struct ServerMetrics: Sendable {
 
     /// Keeps what the store took for a step or a read.
     public func stored(_ measurement: StoreMeasurement) {
-        let dimensions = [("work", measurement.work.rawValue)]
-        Timer(label: "countersign_store_seconds", dimensions: dimensions, factory: self.registry)
-            .recordNanoseconds(measurement.duration.nanoseconds)
+        let timer = measurement.work == .step ? self.stepTimer : self.readTimer
+        timer.recordNanoseconds(measurement.duration.nanoseconds)
         guard measurement.isFailed else { return }
-        Counter(label: "countersign_store_failures_total", dimensions: dimensions, factory: self.registry).increment()
+        Counter(
+            label: "countersign_store_failures_total", dimensions: [("work", measurement.work.rawValue)],
+            factory: self.registry
+        ).increment()
     }
 
     /// Asks how much waits for the store whenever the numbers are read.
