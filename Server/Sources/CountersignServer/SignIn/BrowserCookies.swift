@@ -59,10 +59,13 @@ struct BrowserCookies: Sendable {
 
     /// The cookie's value; none where there are several of the name, because one may be another site's doing.
     private func value(_ name: String, of request: Request) -> String? {
-        let pairs = request.headers[values: .cookie].flatMap { $0.splitBytes(at: ";") }
-        let values = pairs.compactMap { pair -> Substring? in
-            let pair = Substring(pair.utf8.drop { $0 == UInt8(ascii: " ") })
-            return pair.hasBytes(atStart: "\(name)=") ? Substring(pair.utf8.dropFirst(name.utf8.count + 1)) : nil
+        // Sixteen thousand semicolons are a header of an allowed size: what is done for each of them is little.
+        let start = Array("\(name)=".utf8)
+        let values = request.headers[values: .cookie].flatMap { header in
+            header.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair -> Substring? in
+                let pair = pair.drop { $0 == UInt8(ascii: " ") }
+                return pair.starts(with: start) ? Substring(pair.dropFirst(start.count)) : nil
+            }
         }
         return values.count == 1 ? String(values[0]) : nil
     }
