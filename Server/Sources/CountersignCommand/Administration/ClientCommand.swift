@@ -74,11 +74,7 @@ struct ClientCommand: AsyncParsableCommand {
             let file = try self.secretFile.map { try SecretFile(path: $0) }
             let answer = try await self.options.call("POST", "/clients", body)
             guard case .object(var object) = answer else { return }
-            if let file {
-                try file.write(try object.requiredString("clientSecret"))
-                object["clientSecret"] = nil
-                object["clientSecretFile"] = .string(file.path)
-            }
+            try file?.takeClientSecret(from: &object)
             try self.options.show(.object(object)) {
                 var lines = ["client id      \(try $0.requiredString("clientId"))"]
                 if let secret = try $0.string("clientSecret") {
@@ -231,11 +227,7 @@ struct ClientCommand: AsyncParsableCommand {
                 return answer
             }
             guard case .object(var object) = answer else { return }
-            if let file {
-                try file.write(try object.requiredString("clientSecret"))
-                object["clientSecret"] = nil
-                object["clientSecretFile"] = .string(file.path)
-            }
+            try file?.takeClientSecret(from: &object)
             try self.options.show(.object(object)) {
                 var lines = [try ClientCommand.text($0)]
                 if let secret = try $0.string("clientSecret") {
@@ -300,4 +292,13 @@ final class SecretFile {
 
     /// Where no secret came, nothing is left behind.
     deinit { if !self.isWritten { unlink(self.path) } }
+}
+
+extension SecretFile {
+    /// Writes a new client secret here, and leaves in the answer only where it is.
+    fileprivate func takeClientSecret(from answer: inout JSONObject) throws {
+        try self.write(try answer.requiredString("clientSecret"))
+        answer["clientSecret"] = nil
+        answer["clientSecretFile"] = .string(self.path)
+    }
 }
