@@ -13,6 +13,7 @@ public final class SQLiteDatabase: Sendable {
     /// What reads and writes sealed values.
     public let sealing: Sealing
     let limits: Limits
+    let handedOutTokens: HandedOutTokens
     private let pool: DatabasePool
     private let folderLock: FolderLock
     private let path: String
@@ -45,6 +46,7 @@ public final class SQLiteDatabase: Sendable {
     ) throws {
         self.limits = limits
         self.measure = measure
+        self.handedOutTokens = HandedOutTokens(capacity: limits.handedOutTokens)
         self.folderLock = try FolderLock(folder: folder)
         // A restore that was interrupted after its last check is finished: the folder holds one whole store or another.
         try RestoredFile.finish(in: folder)

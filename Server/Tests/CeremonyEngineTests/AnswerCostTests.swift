@@ -216,6 +216,10 @@ struct CodeCostTests {
         let unknown = CeremonyError(isPast ? .tooManyRequests : .tokenUnknown)
         try await redeem(used)
         await #expect(throws: CeremonyError(.tokenUnknown)) { try await redeem("AAAAA-AAAAA") }
+        // What this process handed out comes to the writer once, however it is shown (decision 17).
+        await #expect(throws: unknown) {
+            try await server.engine.redeem(token: codes.typedCode, operation: .registration, source: "a")
+        }
         let writer = try await BusyWriter(server)
         for wrong in ["AAAAA-AAAAA", "no token of ours at all"] {
             await #expect(throws: unknown) { try await redeem(wrong) }

@@ -3,6 +3,13 @@ import Store
 import StoreConformance
 import Testing
 
+extension Limits {
+    fileprivate init(handedOutTokens: Int) {
+        self.init()
+        self.handedOutTokens = handedOutTokens
+    }
+}
+
 @Suite("SQLite store: the rules of every store")
 struct ConformanceTests {
     @Test("accounts, devices, keys, trail and notices", arguments: AccountConformance.checks)
@@ -14,18 +21,23 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
-    @Test("ceremonies", arguments: CeremonyConformance.checks)
+    /// A token that this process wrote goes to the writer at once, and one that it does not remember by a reader.
+    private static let memories = [Limits().handedOutTokens, 3, 0]
+
+    @Test("ceremonies", arguments: CeremonyConformance.checks, memories)
     func keepsTheRuleOfCeremonies(
-        check: ConformanceCheck<any AccountStore & CeremonyStore & AuditStore & NoticeStore>
+        check: ConformanceCheck<any AccountStore & CeremonyStore & AuditStore & NoticeStore>, handedOutTokens: Int
     ) async throws {
-        let store = try TemporaryStore()
+        let store = try TemporaryStore(limits: Limits(handedOutTokens: handedOutTokens))
         try await check.run(store.database)
         withExtendedLifetime(store) {}
     }
 
-    @Test("what goes with keys, devices and accounts", arguments: DeregistrationConformance.checks)
-    func keepsTheRuleOfDeregistration(check: ConformanceCheck<DeregistrationConformance.Subject>) async throws {
-        let store = try TemporaryStore()
+    @Test("what goes with keys, devices and accounts", arguments: DeregistrationConformance.checks, memories)
+    func keepsTheRuleOfDeregistration(
+        check: ConformanceCheck<DeregistrationConformance.Subject>, handedOutTokens: Int
+    ) async throws {
+        let store = try TemporaryStore(limits: Limits(handedOutTokens: handedOutTokens))
         try await check.run(store.database)
         withExtendedLifetime(store) {}
     }

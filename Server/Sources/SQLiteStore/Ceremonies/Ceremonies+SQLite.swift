@@ -24,6 +24,7 @@ extension SQLiteDatabase: CeremonyStore {
             try db.insert(tokens, ceremonyID: ceremony.id)
             if let audit { try db.appendAudit(audit, sealing) }
         }
+        self.handedOutTokens.insert(tokens.map(\.digest))
     }
 
     public func ceremony(ofToken digest: [UInt8]) async throws -> OfferedCeremony? {
@@ -34,30 +35,26 @@ extension SQLiteDatabase: CeremonyStore {
         tokenDigest: [UInt8], screen: @escaping @Sendable (OfferedCeremony) throws -> RedeemedCeremony?,
         judge: @escaping @Sendable (inout CeremonyRecord, DispatchTokenRecord) throws -> CeremonyChange
     ) async throws -> RedeemedCeremony? {
-        try await self.step(screenedBy: { [sealing] db -> Screening<CeremonyDetail, RedeemedCeremony?> in
-            guard let offered = try db.offeredCeremony(ofToken: tokenDigest, sealing) else { return .answered(nil) }
-            return try screen(offered).map { .answered($0) } ?? .step(offered.ceremony.detail)
-        }) { [sealing] db, detail in
-            // What is sealed never changes: the reader has opened it.
-            guard let (found, token) = try db.ceremony(ofToken: tokenDigest, sealing, detail: detail) else {
-                return nil
-            }
+        let redeem: @Sendable (Database, CeremonyRecord, DispatchTokenRecord) throws -> RedeemedCeremony = {
+            [sealing] db, found, token in
             var ceremony = found
             let change = try judge(&ceremony, token)
             try db.update(ceremony)
             try db.apply(change, to: ceremony, at: ceremony.changedAt, sealing)
-            guard let accountID = ceremony.accountID else {
-                return RedeemedCeremony(ceremony: ceremony, account: nil, credentials: [])
+            return try db.redeemed(ceremony, sealing)
+        }
+        guard !self.handedOutTokens.remove(tokenDigest) else {
+            return try await self.step { [sealing] db in
+                guard let offered = try db.offeredCeremony(ofToken: tokenDigest, sealing) else { return nil }
+                return try screen(offered) ?? redeem(db, offered.ceremony, offered.token)
             }
-            guard ceremony.kind != .deregistration else {
-                return RedeemedCeremony(
-                    ceremony: ceremony, account: nil, credentials: [],
-                    deregistered: try db.deregistered(ceremonyID: ceremony.id))
-            }
-            return RedeemedCeremony(
-                ceremony: ceremony,
-                account: ceremony.kind == .registration ? try db.account(id: accountID, sealing) : nil,
-                credentials: try db.credentials(accountID: accountID, sealing).filter(\.isActive))
+        }
+        return try await self.step(screenedBy: { [sealing] db -> Screening<CeremonyDetail, RedeemedCeremony?> in
+            guard let offered = try db.offeredCeremony(ofToken: tokenDigest, sealing) else { return .answered(nil) }
+            return try screen(offered).map { .answered($0) } ?? .step(offered.ceremony.detail)
+        }) { [sealing] db, detail in
+            // What is sealed never changes: the reader has opened it.
+            try db.ceremony(ofToken: tokenDigest, sealing, detail: detail).map { try redeem(db, $0, $1) }
         }
     }
 
@@ -161,6 +158,22 @@ extension Database {
         return OfferedCeremony(
             ceremony: ceremony, token: token,
             deregistered: ceremony.kind == .deregistration ? try self.deregistered(ceremonyID: ceremony.id) : [])
+    }
+
+    /// What the answer to a token that was just redeemed is made of.
+    fileprivate func redeemed(_ ceremony: CeremonyRecord, _ sealing: Sealing) throws -> RedeemedCeremony {
+        guard let accountID = ceremony.accountID else {
+            return RedeemedCeremony(ceremony: ceremony, account: nil, credentials: [])
+        }
+        guard ceremony.kind != .deregistration else {
+            return RedeemedCeremony(
+                ceremony: ceremony, account: nil, credentials: [],
+                deregistered: try self.deregistered(ceremonyID: ceremony.id))
+        }
+        return RedeemedCeremony(
+            ceremony: ceremony,
+            account: ceremony.kind == .registration ? try self.account(id: accountID, sealing) : nil,
+            credentials: try self.credentials(accountID: accountID, sealing).filter(\.isActive))
     }
 
     /// Lets an enrolment's device authenticate, in the place of the keys that it replaces.
