@@ -105,13 +105,6 @@ public struct Version: Hashable, Comparable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { "\(self.major).\(self.minor)" }
-
-    init(_ members: MemberReader) throws(UAFError) {
-        self.init(
-            major: try members.requiredInteger("major"), minor: try members.requiredInteger("minor"))
-    }
-
-    var json: JSON { .object(["major": .integer(Int64(self.major)), "minor": .integer(Int64(self.minor))]) }
 }
 
 /// The server's random value that an answer must carry: base64url of 8 to 64 bytes (§1).

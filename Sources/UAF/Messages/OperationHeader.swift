@@ -50,6 +50,16 @@ public struct OperationHeader: Hashable, Sendable {
     }
 }
 
+/// The dictionary Version (§2.1).
+extension Version {
+    init(_ members: MemberReader) throws(UAFError) {
+        self.init(
+            major: try members.requiredInteger("major"), minor: try members.requiredInteger("minor"))
+    }
+
+    var json: JSON { .object(["major": .integer(Int64(self.major)), "minor": .integer(Int64(self.minor))]) }
+}
+
 /// Something that the standard leaves open (Extension, §2.1).
 public struct Extension: Hashable, Sendable {
     /// `id`: 1 to 32 characters.
