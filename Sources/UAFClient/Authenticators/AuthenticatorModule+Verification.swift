@@ -269,3 +269,14 @@ extension Platform {
         }
     }
 }
+
+extension UserVerificationError {
+    /// The authenticator's status for it.
+    fileprivate var status: CommandStatus {
+        switch self {
+        case .cancelled: .userCancelled
+        case .notResponsive: .userNotResponsive
+        default: .accessDenied
+        }
+    }
+}

@@ -69,7 +69,7 @@ public struct MessageClient: Sendable {
                     transaction: try self.rendering(of: request.transaction),
                     registered: await self.module.registrations(appID: header.appID).map(\.name)))
         case .deregistration(let request):
-            return .deregistration(PreparedDeregistration(client: self, request: request, appID: header.appID))
+            return .deregistration(PreparedDeregistration(module: self.module, request: request, appID: header.appID))
         }
     }
 

@@ -2,7 +2,7 @@ public import UAF
 
 /// A deregistration request that can be carried out (§9.4). The server gets no answer to it.
 public struct PreparedDeregistration: Sendable {
-    let client: MessageClient
+    let module: AuthenticatorModule
     /// The server's message.
     public let request: DeregistrationRequest
     /// The AppID whose keys it is about.
@@ -11,7 +11,7 @@ public struct PreparedDeregistration: Sendable {
     /// The keys of this device that the message names, for the app's own lists. Nobody else is to hear of them.
     public var keys: [KeyName] {
         get async {
-            await self.client.module.registrations(appID: self.appID).map(\.name).filter(self.isAbout)
+            await self.module.registrations(appID: self.appID).map(\.name).filter(self.isAbout)
         }
     }
 
@@ -27,7 +27,7 @@ public struct PreparedDeregistration: Sendable {
     /// Throws ``StorageError``: the message can then be carried out again.
     public func execute() async throws {
         for entry in self.request.authenticators {
-            try await self.client.module.deregister(appID: self.appID, aaid: entry.aaid, keyID: entry.keyID)
+            try await self.module.deregister(appID: self.appID, aaid: entry.aaid, keyID: entry.keyID)
         }
     }
 }

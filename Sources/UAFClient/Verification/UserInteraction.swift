@@ -73,13 +73,4 @@ public struct UserVerificationError: Error, Hashable, Sendable, CustomStringConv
     /// The app has no screen for this authenticator.
     public static let unavailable = Self(base: .unavailable)
     public var description: String { self.base.rawValue }
-
-    /// The authenticator's status for it.
-    var status: CommandStatus {
-        switch self.base {
-        case .cancelled: .userCancelled
-        case .notResponsive: .userNotResponsive
-        case .unavailable: .accessDenied
-        }
-    }
 }
