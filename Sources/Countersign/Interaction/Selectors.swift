@@ -1,5 +1,4 @@
 public import UAF
-import UAFClient
 import _Primitives
 
 #if canImport(FoundationEssentials)
@@ -7,12 +6,6 @@ import _Primitives
 #else
     public import Foundation
 #endif
-
-/// What the content of a transaction is (UAF Protocol 1.1, dictionary Transaction).
-public typealias TransactionContentType = UAF.Transaction.ContentType
-
-/// A kind of PNG pictures, by what their files say of themselves (UAF, DisplayPNGCharacteristicsDescriptor).
-public typealias PictureDisplay = UAF.DisplayPNGCharacteristics
 
 /// Chooses the account of an out-of-band authentication: called when the server did not name one, or several fit.
 ///
@@ -233,37 +226,4 @@ public struct RequesterVerificationHandler: Sendable {
     public func approve() { self.reply.give(()) }
     /// It is not, or the person gives up: the operation ends with `userCanceled`, and the server hears of it.
     public func cancel() { self.reply.cancel() }
-}
-
-/// Who started an operation and from where, for the person to compare. Every text is one line without control or
-/// format characters; the origin's host is in ASCII.
-public struct Requester: Hashable, Sendable {
-    /// The service's name.
-    public let service: String?
-    /// The service's web origin.
-    public let origin: String?
-    /// The browser's network address.
-    public let address: String?
-    /// The browser and its system, in words.
-    public let browser: String?
-    /// An opaque name of the browser, the same for the same browser.
-    public let browserId: String?
-    /// Whether the account, or each account in question, has not confirmed anything from that browser before.
-    public let isNewBrowser: Bool
-    /// How the token came: `link`, `link-png-qr-code`, `png-qr-code` or `typed`.
-    public let channel: String?
-
-    /// A requester, for an app's own tests too.
-    public init(
-        service: String?, origin: String? = nil, address: String? = nil, browser: String? = nil,
-        browserId: String? = nil, isNewBrowser: Bool = false, channel: String? = nil
-    ) {
-        self.service = service
-        self.origin = origin
-        self.address = address
-        self.browser = browser
-        self.browserId = browserId
-        self.isNewBrowser = isNewBrowser
-        self.channel = channel
-    }
 }

@@ -291,33 +291,6 @@ struct AuthenticationRun: Sendable {
 }
 
 extension ClientCore {
-    /// The device's authenticators, those in `aaids` first and in their order.
-    func descriptors(preferring aaids: [Aaid]) async -> [AuthenticatorDescriptor] {
-        let all = await self.descriptors()
-        let preferred = aaids.reduce(into: [Aaid]()) { if !$0.contains($1) { $0.append($1) } }
-        return preferred.compactMap { aaid in all.first { $0.aaid == aaid } }
-            + all.filter { !preferred.contains($0.aaid) }
-    }
-
-    /// Who asks, fit to be shown. A browser is new where none of the accounts has confirmed anything from it.
-    func requester(of request: ReturnUAFRequest, for records: [AccountRecord]) async -> Requester? {
-        guard let requester = request.requester else { return nil }
-        var isNew = false
-        if let browser = requester.browserID {
-            isNew = true
-            for record in records where await self.register.isApproved(browser: browser, by: record.username) {
-                isNew = false
-            }
-        }
-        return Requester(
-            service: requester.service.map { DisplayText.line($0) },
-            origin: requester.origin.map { DisplayText.origin($0) },
-            address: requester.address.map { DisplayText.line($0) },
-            browser: requester.browser.map { DisplayText.line($0) }, browserId: requester.browserID,
-            isNewBrowser: isNew,
-            channel: request.dispatchChannel.map { DisplayText.line($0) })
-    }
-
     /// The app's screens for one operation, as the authenticators see them.
     func interaction(_ username: Username, _ screens: Screens, showing transaction: Transaction? = nil) async
         -> AppInteraction

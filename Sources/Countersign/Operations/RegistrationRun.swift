@@ -178,7 +178,8 @@ struct RegistrationRun: Sendable {
             let confirmed = await self.core.confirmedKeys(of: await self.core.register.record(of: username))
             let gone = try await self.core.register.add(
                 answer.keys, to: username, baseUrl: self.core.configuration.baseUrl, appID: appID,
-                deviceName: self.screens.deviceInformation?.name, confirmed: confirmed, proof: proof)
+                deviceName: self.screens.deviceInformation?.name, confirmed: confirmed,
+                enrolment: proof?.enrolment(of: answer.keys))
             // The account is there: what the storage fails at now is done at the next start, or by the first answer.
             for key in gone {
                 try? await self.core.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)

@@ -112,12 +112,3 @@ struct DispatchedDeregistration: Sendable {
         _ = try? await deregistration.carryOut(answer, token: noted.token)
     }
 }
-
-/// A token of a deregistration that has left, or was about to, and whose answer is not carried out yet.
-struct PendingDeregistration: Equatable, Sendable {
-    /// The token: a secret.
-    let token: String
-    let redeemUrl: URL
-    /// The server of the accounts.
-    let baseUrl: URL
-}

@@ -39,6 +39,15 @@ struct AccountRecord: Equatable {
     var account: Account { Account(username: self.username, server: Account.Server(baseUrl: self.baseUrl)) }
 }
 
+/// A token of a deregistration that has left, or was about to, and whose answer is not carried out yet.
+struct PendingDeregistration: Equatable, Sendable {
+    /// The token: a secret.
+    let token: String
+    let redeemUrl: URL
+    /// The server of the accounts.
+    let baseUrl: URL
+}
+
 /// The accounts of the device and its name, one value in the secure storage that is replaced as a whole.
 actor AccountRegister: CustomReflectable {
     private static let name = "accounts"
@@ -80,11 +89,11 @@ actor AccountRegister: CustomReflectable {
     /// Adds keys that the server has taken, and with them what a later enrolment proves itself by. They replace nothing
     /// yet: see ``settle(_:of:)``. The first registration names the device.
     ///
-    /// Keys without a proof join the devices of the `confirmed` keys. Returns keys that go to make room: those of the
-    /// oldest enrolment that was never confirmed, where there are too many.
+    /// Keys that no enrolment out of band made join the devices of the `confirmed` keys. Returns keys that go to make
+    /// room: those of the oldest enrolment that was never confirmed, where there are too many.
     func add(
         _ keys: [KeyName], to username: Username, baseUrl: URL, appID: String, deviceName: String?,
-        confirmed: Set<KeyName> = [], proof: EnrolmentProof? = nil
+        confirmed: Set<KeyName> = [], enrolment: AccountRecord.Enrolment? = nil
     ) throws -> [KeyName] {
         var content = self.content
         if content.deviceName == nil { content.deviceName = deviceName }
@@ -96,10 +105,9 @@ actor AccountRegister: CustomReflectable {
         content.accounts[index].keys += keys
         content.accounts[index].appID = appID
         var gone: [KeyName] = []
-        if let proof {
+        if let enrolment {
             gone = content.accounts[index].makeRoomForEnrolment(keeping: confirmed)
-            content.accounts[index].enrolments.append(
-                AccountRecord.Enrolment(secret: proof.secret, keys: keys, replaced: proof.replaced))
+            content.accounts[index].enrolments.append(enrolment)
         } else {
             for enrolment in content.accounts[index].enrolments.indices
             where !confirmed.isDisjoint(with: content.accounts[index].enrolments[enrolment].keys) {

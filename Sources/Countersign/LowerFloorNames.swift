@@ -2,7 +2,8 @@ public import Ceremony
 public import UAF
 public import UAFClient
 
-// Types of the floors below that an app meets: under these names they need no import of their own.
+// Types of the floors below that an app meets, under the names that it meets them by: an app imports this module and no
+// other. Each stands in two modules therefore, and is one type in both.
 
 /// What a QR code or a link tells a phone: a token, and where to redeem it. Made by ``OutOfBandPayloadDecode``.
 ///
@@ -18,6 +19,12 @@ public typealias OutOfBandPayloadError = Ceremony.OutOfBandPayloadError
 ///
 /// A screen gets its bytes as ``TransactionConfirmationContext/transactionConfirmationData``.
 public typealias Transaction = UAF.Transaction
+
+/// What the content of a transaction is (UAF Protocol 1.1, dictionary Transaction).
+public typealias TransactionContentType = UAF.Transaction.ContentType
+
+/// A kind of PNG pictures, by what their files say of themselves (UAF, DisplayPNGCharacteristicsDescriptor).
+public typealias PictureDisplay = UAF.DisplayPNGCharacteristics
 
 /// What the device underneath can do, for ``MobileAuthenticationClientInitializer/platform(_:)``.
 ///

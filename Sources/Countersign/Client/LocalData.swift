@@ -2,6 +2,12 @@ import UAF
 public import UAFClient
 import _Primitives
 
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// What is on this device, without asking the server.
 public struct LocalData: Sendable {
     let core: ClientCore
@@ -85,4 +91,51 @@ public struct LocalData: Sendable {
             throw DeleteAuthenticatorError(.storageError, "\(error)")
         }
     }
+}
+
+/// Why an authenticator could not be deleted. Two are equal when their codes are.
+public struct DeleteAuthenticatorError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What the app should do.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        fileprivate enum Base: String { case invalidAaid, unknownUsername, storageError }
+        fileprivate let base: Base
+        /// The account is not registered with that authenticator. Refresh what is shown.
+        public static let invalidAaid = Self(base: .invalidAaid)
+        /// There is no such account. Refresh what is shown.
+        public static let unknownUsername = Self(base: .unknownUsername)
+        /// The device's storage failed. Transient; nothing or everything was deleted.
+        public static let storageError = Self(base: .storageError)
+        public var description: String { self.base.rawValue }
+    }
+
+    /// What happened.
+    public let code: Code
+    /// What the app does about it.
+    public var recovery: OperationError.Recovery { self.code == .storageError ? .tryAgain : .nothing }
+    /// For the log.
+    public let reason: String
+
+    /// An error of that code; `reason` goes to the log alone.
+    public init(_ code: Code, _ reason: String = "") {
+        self.code = code
+        self.reason = reason
+    }
+
+    public var description: String { "DeleteAuthenticatorError.\(self.code): \(self.reason)" }
+    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
+}
+
+extension DeleteAuthenticatorError: LocalizedError {
+    /// What happened, in English and fit to be shown.
+    public var errorDescription: String? {
+        switch self.code.base {
+        case .invalidAaid: "The account has no such authenticator on this device."
+        case .unknownUsername: "This device has no account of that name."
+        case .storageError: "This device's storage failed."
+        }
+    }
+
+    /// What a person does about it, in English and fit to be shown.
+    public var recoverySuggestion: String? { self.recovery.suggestion }
 }

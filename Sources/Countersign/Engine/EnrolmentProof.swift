@@ -32,6 +32,11 @@ struct EnrolmentProof: Sendable {
         self.replaced = (record?.keys ?? []).filter { models.contains($0.aaid) || spent.contains($0) }
     }
 
+    /// What is kept of the enrolment that made those keys.
+    func enrolment(of keys: [KeyName]) -> AccountRecord.Enrolment {
+        AccountRecord.Enrolment(secret: self.secret, keys: keys, replaced: self.replaced)
+    }
+
     /// Adds what the server is told.
     func add(to context: inout JSONObject) {
         context["deviceSecret"] = .string(self.secret)

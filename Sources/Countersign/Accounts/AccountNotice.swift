@@ -1,0 +1,61 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Something that the server tells a person's devices.
+public struct AccountNotice: Hashable, Sendable, Identifiable {
+    /// What has happened. A struct, because a newer server may tell of more.
+    public struct Kind: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The server's word for it.
+        public let rawValue: String
+        /// A kind by the server's word.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// Somebody signed in with this account; the subject is the service.
+        public static let signedIn = Self(rawValue: "signed-in")
+        /// A device was added to the account; the subject is its name.
+        public static let deviceAdded = Self(rawValue: "device-added")
+        /// A device has another authenticator to answer with; the subject is the device's name.
+        public static let authenticatorAdded = Self(rawValue: "authenticator-added")
+        /// A service had authenticators of the account deleted; the subject is the service.
+        public static let authenticatorsRemoved = Self(rawValue: "authenticators-removed")
+        /// The server's word.
+        public var description: String { self.rawValue }
+    }
+
+    /// The server's name for it.
+    public let id: String
+    /// What has happened. Fit to be shown, as ``subject`` is.
+    public let kind: Kind
+    /// When.
+    public let date: Date
+    /// To what, or of what. One line.
+    public let subject: String
+}
+
+/// A browser that is signed in to a person's account.
+public struct BrowserSession: Hashable, Sendable, Identifiable {
+    /// A service that the browser was signed in to.
+    public struct Service: Hashable, Sendable {
+        /// The service's name. One line, fit to be shown.
+        public let name: String
+        /// Scheme, host and port, fit to be compared by a person.
+        public let origin: String
+    }
+
+    /// What ``SessionRevocation/sessionId(_:)`` takes.
+    public let id: String
+    /// The services that it was signed in to, the last one first; the server may leave older ones out.
+    public let services: [Service]
+    /// The browser and its system in words, at the sign-in. One line, fit to be shown.
+    public let browser: String?
+    /// The browser's network address at the sign-in. One line, fit to be shown.
+    public let address: String?
+    /// When the person authenticated.
+    public let authenticatedAt: Date
+    /// When the session last signed the person in somewhere.
+    public let usedAt: Date
+    /// When it ends by itself, at the latest.
+    public let expiresAt: Date
+}

@@ -1,0 +1,141 @@
+import Ceremony
+import UAF
+import UAFClient
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What all operations of a client share.
+///
+/// Every public value of the SDK that holds secrets holds them through this one, which shows no reflection anything.
+struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
+    var description: String { "ClientCore" }
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+
+    let configuration: Configuration
+    let platform: Platform
+    let channel: SecureChannel
+    let module: AuthenticatorModule
+    let register: AccountRegister
+    let facetID: FacetID
+    private let facetLists: FacetListCache
+    private let traceRecorder: TraceRecorder?
+
+    init(
+        configuration: Configuration, platform: Platform, transport: any Transport, pinHardening: PinHardening,
+        pictureDisplays: [DisplayPNGCharacteristics], traceRecorder: TraceRecorder?
+    ) async throws {
+        let facetID = try FacetID(configuration.facetId)
+        let register = try AccountRegister(storage: platform.storage)
+        let module = try AuthenticatorModule(
+            platform: platform,
+            configuration: AuthenticatorModule.Configuration(
+                callerID: facetID, pinHardening: pinHardening, pictureDisplays: pictureDisplays))
+        // Keys of a registration that was cut off before the server's answer belong to nobody.
+        try await module.deleteAll(except: Set(register.records.flatMap(\.keys)))
+        self.configuration = configuration
+        self.platform = platform
+        self.channel = SecureChannel(transport: transport)
+        self.module = module
+        self.register = register
+        self.facetID = facetID
+        self.facetLists = FacetListCache(clock: platform.clock)
+        self.traceRecorder = traceRecorder
+    }
+
+    /// What is told of one operation, and what its requests carry.
+    func newRecording() -> Recording { Recording(recorder: self.traceRecorder, random: self.platform.random) }
+
+    /// The UAF client, for one operation.
+    func messages(_ recording: Recording) -> MessageClient {
+        MessageClient(
+            module: self.module, facetID: self.facetID, cache: self.facetLists,
+            fetchFacets: self.facetListFetch(recording))
+    }
+
+    /// How a facet list is fetched.
+    func facetListFetch(_ recording: Recording) -> FacetAuthorization.Fetch {
+        { [channel, configuration] url in
+            let response = try await channel.send(
+                TransportRequest(
+                    method: "GET", url: url, headers: [("Accept", "application/fido.trusted-apps+json")], body: [],
+                    timeout: .seconds(configuration.networkTimeoutInSeconds)), recording)
+            return FacetListAnswer(
+                status: response.status, contentType: response.header("Content-Type"),
+                location: response.header("Location"),
+                redirectAuthorized: response.header("FIDO-AppID-Redirect-Authorized"),
+                cacheControl: response.header("Cache-Control"), age: response.header("Age"), body: response.body)
+        }
+    }
+
+    var patience: Patience {
+        Patience(
+            clock: self.platform.clock, limit: .seconds(self.configuration.userInteractionTimeoutInSeconds))
+    }
+
+    /// The device's authenticators as the app sees them.
+    func descriptors() async -> [AuthenticatorDescriptor] {
+        let records = await self.register.records
+        return await self.module.authenticators.map { status in
+            let aaid = status.model.aaid
+            let accounts = records.filter { $0.keys.contains { $0.aaid == aaid } }.map(\.account)
+            return AuthenticatorDescriptor(
+                aaid: aaid.text, kind: AuthenticatorDescriptor.Kind(status.model.factor),
+                registration: AuthenticatorDescriptor.RegistrationInfo(registeredAccounts: accounts),
+                isUserEnrolled: status.isUserEnrolled, isSupportedByHardware: status.isSupportedByHardware)
+        }
+    }
+
+    /// Lets keys that the server answers to take the place of the account's earlier ones of their models.
+    func settle(_ keys: [KeyName], of username: Username, _ appID: String) async throws {
+        for key in try await self.register.settle(keys, of: username) {
+            try await self.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)
+        }
+    }
+
+    /// Forgets keys that a server has deleted, and with them the token that they were deleted by.
+    func forget(_ keys: [(record: AccountRecord, keys: [KeyName])], endingDeregistrationBy token: String) async throws {
+        for (appID, key) in try await self.register.remove(keys, endingDeregistrationBy: token) {
+            try await self.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)
+        }
+    }
+
+    /// Forgets keys of an account, the account's entry first: what is left of the keys goes at the next start.
+    func forget(_ keys: [KeyName], of record: AccountRecord) async throws {
+        for key in try await self.register.remove(keys, from: record.username) {
+            try await self.module.deregister(appID: record.appID, aaid: key.aaid, keyID: key.keyID)
+        }
+    }
+}
+
+extension ClientCore {
+    /// The device's authenticators, those in `aaids` first and in their order.
+    func descriptors(preferring aaids: [Aaid]) async -> [AuthenticatorDescriptor] {
+        let all = await self.descriptors()
+        let preferred = aaids.reduce(into: [Aaid]()) { if !$0.contains($1) { $0.append($1) } }
+        return preferred.compactMap { aaid in all.first { $0.aaid == aaid } }
+            + all.filter { !preferred.contains($0.aaid) }
+    }
+
+    /// Who asks, fit to be shown. A browser is new where none of the accounts has confirmed anything from it.
+    func requester(of request: ReturnUAFRequest, for records: [AccountRecord]) async -> Requester? {
+        guard let requester = request.requester else { return nil }
+        var isNew = false
+        if let browser = requester.browserID {
+            isNew = true
+            for record in records where await self.register.isApproved(browser: browser, by: record.username) {
+                isNew = false
+            }
+        }
+        return Requester(
+            service: requester.service.map { DisplayText.line($0) },
+            origin: requester.origin.map { DisplayText.origin($0) },
+            address: requester.address.map { DisplayText.line($0) },
+            browser: requester.browser.map { DisplayText.line($0) }, browserId: requester.browserID,
+            isNewBrowser: isNew,
+            channel: request.dispatchChannel.map { DisplayText.line($0) })
+    }
+}

@@ -1,0 +1,47 @@
+import UAF
+import UAFClient
+import _Primitives
+
+extension OperationError {
+    /// An error after a signed answer has left, or a server has judged it. Where nobody knows whether the server has
+    /// carried it out, the recovery says so: to repeat it could be to pay twice.
+    init(lost error: any Error) {
+        let known =
+            error is CancellationError
+            ? OperationError(.networkError, "the transport gave up") : OperationError(translating: error)
+        let isJudged =
+            known.serverStatusCode != nil || [400..<408, 409..<500].contains { $0.contains(known.httpStatus ?? 0) }
+        let isUnknown = known.code == .networkError || known == .fido(.protocolError)
+        guard isUnknown, !isJudged else {
+            self = known
+            return
+        }
+        self.init(
+            known.code, fidoErrorCode: known.fidoErrorCode, httpStatus: known.httpStatus, recovery: .checkOutcome,
+            known.reason)
+    }
+
+    /// The one place where errors of the layers below become the SDK's.
+    init(translating error: any Error) {
+        switch error {
+        case let error as OperationError: self = error
+        case let error as OperationFailure:
+            self = .fido(
+                FidoErrorCode(rawValue: error.code.rawValue),
+                recovery: error.isLockOfOperatingSystem ? .unlockDevice : nil, error.reason)
+        case is CancellationError: self = .fido(.userCanceled, "the task was cancelled")
+        case let error as UserVerificationError:
+            switch error {
+            case .cancelled: self = .fido(.userCanceled, "the person gave up")
+            case .notResponsive: self = .fido(.userNotResponsive, "no answer in time")
+            default: self = .fido(.authenticatorAccessDenied, "\(error)")
+            }
+        case let error as TransportError where error.code == .insecure: self = .fido(.insecureTransport, error.reason)
+        case let error as TransportError: self.init(.networkError, "\(error)")
+        case let error as StorageError: self.init(.storageError, "\(error)")
+        case let error as UAFError: self = .fido(.protocolError, "\(error)")
+        case let error as JSONError: self = .fido(.protocolError, "\(error)")
+        default: self.init(.unknown, "\(type(of: error))")
+        }
+    }
+}
