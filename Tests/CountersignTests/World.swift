@@ -19,7 +19,8 @@ struct World: Sendable {
 
     init(
         traceRecorder: TraceRecorder? = nil, pictureDisplays: [DisplayPNGCharacteristics] = [],
-        configuration change: (inout Configuration) -> Void = { _ in }
+        configuration change: (inout Configuration) -> Void = { _ in },
+        through transport: (VirtualServer) -> any Transport = { $0 }
     ) async throws {
         let address = URL(string: "https://id.example.com")!
         self.server = VirtualServer(baseUrl: address)
@@ -27,7 +28,7 @@ struct World: Sendable {
         configuration.facetId = "linux:program:test"
         change(&configuration)
         self.phone = try await VirtualPhone(
-            configuration: configuration, transport: self.server, pictureDisplays: pictureDisplays,
+            configuration: configuration, transport: transport(self.server), pictureDisplays: pictureDisplays,
             traceRecorder: traceRecorder)
     }
 

@@ -1,16 +1,35 @@
 import Foundation
+import Synchronization
 
-/// The id under which the messages of one sign-in or transfer are recorded (W3C Trace Context).
-struct TraceID: Sendable {
-    let hex: String
+/// One sign-in or transfer, as its messages are recorded: an id, and where in it the bank stands (W3C Trace Context).
+final class TracedRun: Sendable {
+    private struct State {
+        /// The last event that the bank has written.
+        var written: String?
+        /// The last one that the provider has told of, and that none of the bank's has followed yet.
+        var heard: String?
+    }
 
-    init() { self.hex = Self.randomHex(16) }
+    let id = randomHexadecimal(16)
+    private let state = Mutex(State())
 
-    /// The header that carries the id to the provider.
-    var traceparent: String { "00-\(self.hex)-\(Self.randomHex(8))-01" }
+    /// The header of a request to the provider: the run, and the event that the request is sent because of.
+    var traceparent: String { "00-\(self.id)-\(self.state.withLock { $0.written } ?? randomHexadecimal(8))-01" }
 
-    private static func randomHex(_ count: Int) -> String {
-        (0..<count).map { _ in String(format: "%02x", UInt8.random(in: 0...255)) }.joined()
+    /// Takes from an answer's `traceresponse`, which has the form of a `traceparent`, which event of the provider it was.
+    func hear(_ header: String?) {
+        guard let fields = header?.split(separator: "-"), fields.count == 4, fields[1] == self.id,
+            fields[2].wholeMatch(of: /[0-9a-f]{16}/) != nil
+        else { return }
+        self.state.withLock { $0.heard = String(fields[2]) }
+    }
+
+    /// The next event is written: what had been heard is its cause.
+    fileprivate func write(_ event: String) -> String? {
+        self.state.withLock { state in
+            defer { state = State(written: event) }
+            return state.heard
+        }
     }
 }
 
@@ -28,6 +47,8 @@ actor TraceFile {
     }
 
     private let file: FileHandle
+    private let recorder = randomHexadecimal(4)
+    private var sequence: UInt32 = 0
 
     /// Opens or makes the file, for its owner's eyes alone.
     init(path: String) throws {
@@ -41,9 +62,20 @@ actor TraceFile {
         try self.file.seekToEnd()
     }
 
-    func record(_ step: Step, _ trace: TraceID, now: Date = Date()) {
+    /// Writes a step. The bank counts its steps, so that two of one millisecond keep their order.
+    func record(_ step: Step, _ run: TracedRun, now: Date = Date()) {
+        self.sequence &+= 1
         let time = now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-        let line = #"{"time":"\#(time)","trace":"\#(trace.hex)","event":"\#(step.rawValue)"}"#
+        let cause = run.write(self.recorder + String(format: "%08x", self.sequence))
+        let line =
+            #"{"time":"\#(time)","trace":"\#(run.id)","recorder":"\#(self.recorder)","sequence":\#(self.sequence),"#
+            + #""event":"\#(step.rawValue)"\#(cause.map { #","cause":"\#($0)""# } ?? "")}"#
         try? self.file.write(contentsOf: Data("\(line)\n".utf8))
     }
+}
+
+/// That many random bytes, not all zero, in lower-case hexadecimal digits.
+private func randomHexadecimal(_ count: Int) -> String {
+    let bytes = [UInt8.random(in: 1...255)] + (1..<count).map { _ in UInt8.random(in: 0...255) }
+    return bytes.map { String(format: "%02x", $0) }.joined()
 }

@@ -19,6 +19,9 @@ struct TraceCommand: ParsableCommand {
                 administrator, browser, relyingParty, server and phone.
 
                   countersign trace draw server.ndjson phone.ndjson --label relyingParty="Demo Bank" > run.mmd
+
+                Each line has the id of its trace: one operation of a phone, one sign-in at a browser, one call of a \
+                service. --trace draws one of them alone, or several.
                 """
         )
 
@@ -28,7 +31,16 @@ struct TraceCommand: ParsableCommand {
         @Option(name: .customLong("label"), help: "A participant's name in the picture, as participant=name.")
         var labels: [String] = []
 
+        @Option(name: .customLong("trace"), help: "The id of a trace: only its events are drawn.")
+        var traces: [String] = []
+
         func run() throws {
+            let traces = try self.traces.map { text in
+                guard let trace = TraceID(text) else {
+                    throw CommandFailure(.usage, "--trace takes 32 lower-case hexadecimal digits, not \(text)")
+                }
+                return trace
+            }
             var names: [String: String] = [:]
             for label in self.labels {
                 let parts = label.split(separator: "=", maxSplits: 1).map(String.init)
@@ -44,9 +56,14 @@ struct TraceCommand: ParsableCommand {
                 return String(decoding: data, as: UTF8.self)
             }
             do {
-                Terminal.standardOutput(try SequenceDiagram(files: texts).mermaid(labels: names), terminator: "")
+                let diagram = try SequenceDiagram(files: texts, traces: Set(traces))
+                Terminal.standardOutput(try diagram.mermaid(labels: names), terminator: "")
             } catch {
-                throw CommandFailure(error.code == .unknownParticipant ? .usage : .failed, error.reason)
+                switch error.code {
+                case .unknownParticipant: throw CommandFailure(.usage, error.reason)
+                case .unknownTrace: throw CommandFailure(.notFound, error.reason)
+                default: throw CommandFailure(.failed, error.reason)
+                }
             }
         }
     }

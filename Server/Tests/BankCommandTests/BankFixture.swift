@@ -45,7 +45,9 @@ struct BankFixture: Sendable {
     }
 
     /// Runs a test against a bank whose provider is at a loopback address.
-    static func run(_ test: @escaping @Sendable (BankFixture) async throws -> Void) async throws {
+    static func run(
+        trace: TraceFile? = nil, _ test: @escaping @Sendable (BankFixture) async throws -> Void
+    ) async throws {
         let provider = LyingProvider()
         try await Application(router: provider.router()).test(.live) { server in
             let issuer = "http://localhost:\(try #require(server.port))"
@@ -58,7 +60,7 @@ struct BankFixture: Sendable {
             let follower = Follower(settlement: settlement, begun: begun, pause: .zero)
             let bank = Bank(
                 origin: "http://127.0.0.1:8081", provider: openID, confirmations: confirmations,
-                sessions: SessionTable(), ledger: ledger, settlement: settlement, trace: nil, begun: continuation)
+                sessions: SessionTable(), ledger: ledger, settlement: settlement, trace: trace, begun: continuation)
             let router = Router()
             bank.addRoutes(to: router)
             do {

@@ -38,6 +38,9 @@ final class LyingProvider: Sendable {
         var dispatched: [String: String] = [:]
         var authorizations: Set<String> = []
         var nonce = ""
+        /// The last `traceparent` at the token endpoint, and the `traceresponse` of its answer.
+        var traceparent: String?
+        var traceresponse: String?
     }
 
     let state = Mutex(State())
@@ -88,6 +91,7 @@ final class LyingProvider: Sendable {
             let state = self.state.withLock { state in
                 state.tokenForm = form
                 state.authorizations.insert(request.headers[.authorization] ?? "")
+                state.traceparent = HTTPField.Name("traceparent").flatMap { request.headers[$0] }
                 return state
             }
             guard state.tokenStatus == 200 else { return Response(status: .init(code: state.tokenStatus)) }
@@ -95,8 +99,14 @@ final class LyingProvider: Sendable {
             let claims: [String: Any] = [
                 "iss": issuer, "sub": "s-1", "aud": "bank", "iat": now, "exp": now + 300, "nonce": state.nonce,
             ]
-            return Self.json(
+            var answer = Self.json(
                 ["access_token": "access", "id_token": try self.signed(claims, state.idToken, type: "JWT")])
+            if let name = HTTPField.Name("traceresponse"), let run = state.traceparent?.split(separator: "-"),
+                run.count == 4
+            {
+                answer.headers[name] = state.traceresponse?.replacing("RUN", with: run[1])
+            }
+            return answer
         }
         router.get("/userinfo") { request, _ in
             guard request.headers[.authorization] == "Bearer access" else { return Response(status: .unauthorized) }

@@ -82,7 +82,7 @@ struct TransferTests {
     private func transfer(_ id: String, amount: String = "120") throws -> Transfer {
         Transfer(
             id: id, subject: "s-1", order: try self.order(amount: amount),
-            pending: .init(sessionID: "session", link: "", qrCode: Data()), trace: TraceID(), created: Date())
+            pending: .init(sessionID: "session", link: "", qrCode: Data()), run: TracedRun(), created: Date())
     }
 
     @Test("A transfer is booked once, however often its page is loaded")

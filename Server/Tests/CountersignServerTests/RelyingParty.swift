@@ -82,7 +82,7 @@ extension ServerFixture {
     /// A phone that is enrolled for a new account, and confirmed.
     func enrolledPhone(
         _ client: any TestClientProtocol, username: String = "alice", policy: String? = nil,
-        sensor: ScriptedSensor = ScriptedSensor()
+        sensor: ScriptedSensor = ScriptedSensor(), trace: TraceRecorder? = nil
     ) async throws -> VirtualPhone {
         _ = try await self.assembly.directory.create(username: username, displayName: "Alice Example", by: "test")
         let activation = try await self.assembly.ceremonies.createActivation(
@@ -91,7 +91,7 @@ extension ServerFixture {
         configuration.facetId = "linux:program:countersign-phone"
         let phone = try await VirtualPhone(
             configuration: configuration,
-            transport: RouterTransport(client: client), clock: self.clock, sensor: sensor)
+            transport: RouterTransport(client: client), clock: self.clock, sensor: sensor, traceRecorder: trace)
         let result = try await phone.enroll(try OutOfBandPayload(link: activation.link))
         let number = try #require(result.confirmation?.number)
         _ = try await self.assembly.ceremonies.confirmActivation(id: activation.id, number: number, by: "test")

@@ -2,42 +2,28 @@ import _Primitives
 
 /// A recorded run as a Mermaid sequence diagram.
 public struct SequenceDiagram: Sendable {
-    private struct Entry {
-        let time: String
-        let event: TraceEvent
-        /// The line's place among all files' lines.
-        let order: Int
-    }
-
     /// The run's events, in order.
     public let events: [TraceEvent]
 
-    /// Merges recorded files, given as their whole text, by time; events of the same millisecond stand in the order of a
-    /// run. Throws ``TraceError/Code/malformedLine``.
-    public init(files: [String]) throws(TraceError) {
-        var entries: [Entry] = []
+    /// Merges recorded files, given as their whole text, in the order in which things happened: causes before what they
+    /// led to, each recorder's events as it counted them, and the rest by time. Of all events, or of `traces` alone.
+    ///
+    /// Throws ``TraceError``: `malformedLine`, `contradictory`, and `unknownTrace` where a trace has no event.
+    public init(files: [String], traces: Set<TraceID> = []) throws(TraceError) {
+        var recorded: [RecordedEvent] = []
         for text in files {
             for line in text.split(separator: "\n") {
-                entries.append(try Self.entry(of: String(line), order: entries.count))
+                do { recorded.append(try RecordedEvent(line: String(line))) } catch {
+                    throw TraceError(.malformedLine, "line \(recorded.count + 1) is not a trace event")
+                }
             }
         }
-        entries.sort { left, right in
-            (left.time, left.event.rank, left.order) < (right.time, right.event.rank, right.order)
+        if let unknown = traces.subtracting(recorded.map(\.trace)).map(\.text).min() {
+            throw TraceError(.unknownTrace, "no event is of the trace \(unknown)")
         }
-        self.events = entries.map(\.event)
-    }
-
-    private static func entry(of line: String, order: Int) throws(TraceError) -> Entry {
-        do {
-            guard case .object(let object) = try JSON(parsing: line) else { throw JSONError(.wrongType, "no object") }
-            let time = try object.requiredString("time")
-            guard let event = TraceEvent(rawValue: try object.requiredString("event")),
-                time.utf8.count == "2026-01-01T00:00:00.000Z".utf8.count
-            else { throw JSONError(.wrongType, "no event") }
-            return Entry(time: time, event: event, order: order)
-        } catch {
-            throw TraceError(.malformedLine, "line \(order + 1) is not a trace event")
-        }
+        // What the others tell of the order counts also where they are not drawn.
+        self.events = try RecordedRun(recorded).events.filter { traces.isEmpty || traces.contains($0.trace) }
+            .map(\.event)
     }
 
     /// The diagram's text. `labels`, the caller's own words, replaces names, e.g. `relyingParty` by `Demo Bank`.

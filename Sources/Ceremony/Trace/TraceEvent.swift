@@ -1,6 +1,6 @@
 /// Who takes part in a recorded run.
 public enum TraceParticipant: String, CaseIterable, Sendable {
-    /// Who hands out enrolment links.
+    /// Whoever hands out enrolment links.
     case administrator
     case browser
     /// The service that a person signs in to.
@@ -11,8 +11,7 @@ public enum TraceParticipant: String, CaseIterable, Sendable {
 
 /// An arrow of a recorded run: what happened, and between whom. It never carries anything of the request itself.
 ///
-/// The part that acts emits it, from the message that it handled. The cases stand in the order of a whole run, which
-/// also orders events of the same millisecond.
+/// The part that acts emits it, from the message that it handled. The cases stand in the order of a whole run.
 public enum TraceEvent: String, CaseIterable, Sendable {
     case activationCreated = "activation-created"
     case signInWanted = "sign-in-wanted"
@@ -85,6 +84,9 @@ public enum TraceEvent: String, CaseIterable, Sendable {
         }
     }
 
-    /// The event's place in a run, for events of the same millisecond.
+    /// The event's place in a run, for events of which neither their recorders nor their times tell which was first.
     var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+
+    /// Whether a program gets the message, which answers at once; a person at a page or a phone may think.
+    var isToProgram: Bool { [.server, .relyingParty].contains(self.participants.to) }
 }

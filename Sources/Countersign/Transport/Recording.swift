@@ -1,22 +1,46 @@
 import Ceremony
+import Foundation
 import _Primitives
 
 /// One operation as a trace tells it: the id that all its requests carry, and where its events go.
-struct Recording: Sendable {
-    private let id: TraceID
+// Safe to share: every access to `written` and `heard` is within `lock`.
+final class Recording: @unchecked Sendable {
+    private let trace: TraceID
     private let random: RandomSource
     private let recorder: TraceRecorder?
+    private let lock = NSLock()
+    /// The last event of this operation.
+    private var written: TraceEventID?
+    /// The last event that the server has told of, and that nothing here has followed yet.
+    private var heard: TraceEventID?
 
     /// A new id. Without a recorder nothing is written; the requests carry the id all the same.
     init(recorder: TraceRecorder?, random: RandomSource) {
-        self.id = TraceID(random: random)
+        self.trace = TraceID(random: random)
         self.random = random
         self.recorder = recorder
     }
 
     /// Writes an event: called by the code that has just done it, or does it with its next statement.
-    func note(_ event: TraceEvent) { self.recorder?.record(event, trace: self.id) }
+    func note(_ event: TraceEvent) {
+        guard let recorder else { return }
+        self.lock.withLock {
+            self.written = recorder.record(event, in: TraceContext(trace: self.trace, cause: self.heard))
+            self.heard = nil
+        }
+    }
 
-    /// What joins a request to this operation (W3C Trace Context, section 3.2).
-    var header: (name: String, value: String) { ("traceparent", self.id.traceparent(random: self.random)) }
+    /// What joins a request to this operation and to its last event (W3C Trace Context, section 3.2).
+    var header: (name: String, value: String) {
+        let context = TraceContext(trace: self.trace, cause: self.lock.withLock { self.written })
+        return ("traceparent", context.header(random: self.random))
+    }
+
+    /// Takes from an answer which event of the server it was, so that what follows here is known to come after it.
+    func hear(_ response: TransportResponse) {
+        guard let context = response.header("traceresponse").flatMap(TraceContext.init(header:)),
+            context.trace == self.trace
+        else { return }
+        self.lock.withLock { self.heard = context.cause }
+    }
 }

@@ -151,10 +151,11 @@ struct SecureChannel: Sendable {
         guard Self.isSecure(request.url) else {
             throw TransportError(.insecure, "the address is neither https nor loopback")
         }
+        if let event { recording.note(event) }
         var request = request
         request.headers.append(recording.header)
-        if let event { recording.note(event) }
         let response = try await self.transport.send(request)
+        recording.hear(response)
         guard response.body.count <= request.maximumResponseLength else {
             throw TransportError(.tooLarge, "\(response.body.count) bytes")
         }

@@ -63,7 +63,7 @@ struct RecordingTests {
     }
 
     @Test(
-        "Who gives up is not verified, and the report that there is no answer is none",
+        "Nobody is verified by giving up, and the report that there is no answer is none",
         arguments: [VirtualPerson.Question.authenticator, .pin])
     func cancelled(at question: VirtualPerson.Question) async throws {
         let recorded = try await Recorded()
@@ -106,7 +106,7 @@ struct RecordingTests {
         _ = await operationError { _ = try await recorded.world.phone.authenticate(payload) }
         let requests = await server.requests.dropFirst(before)
         let traces = requests.map { request in
-            request.headers.filter { $0.name == "traceparent" }.map { TraceID(traceparent: $0.value)?.text }
+            request.headers.filter { $0.name == "traceparent" }.map { TraceContext(header: $0.value)?.trace.text }
         }
         let text = try recorded.text
         #expect(try recorded.events() == [.tokenRedeemed])
@@ -115,6 +115,27 @@ struct RecordingTests {
         #expect(Set(traces).count == 1)
         #expect(traces[0].count == 1)
         #expect(text.contains("\"trace\":\"\(try #require(traces[0][0]))\""))
+    }
+
+    @Test(
+        "Requests name the event that they are sent because of, and events the answer that they follow",
+        arguments: [-7_200_000, 0, 7_200_000])
+    func causes(skew: Int64) async throws {
+        let paths = ["server", "phone"].map {
+            NSTemporaryDirectory() + "\($0)-" + RandomSource.system.token(byteCount: 8)
+        }
+        defer { for path in paths { try? FileManager.default.removeItem(atPath: path) } }
+        let servers = try TraceRecorder(
+            path: paths[0], time: TimeSource { TimeSource.system.now() + .milliseconds(skew) })
+        let world = try await World(
+            traceRecorder: try TraceRecorder(path: paths[1]),
+            through: { RecordingServer(server: $0, recorder: servers) })
+        try await world.enroll()
+        let texts = try paths.map { try String(contentsOfFile: $0, encoding: .utf8) }
+        #expect(
+            try SequenceDiagram(files: texts.reversed()).events == [
+                .tokenRedeemed, .requestAnswered, .personVerified, .registrationSent, .confirmationNumberShown,
+            ])
     }
 
     @Test("W3C Trace Context: each operation has an id of its own, with and without a recorder")
@@ -129,9 +150,25 @@ struct RecordingTests {
             try? await world.phone.client.operations.accountActivity.username("alice").authorizationProvider(provider)
             .execute()
         let traces = await world.server.requests.map { request in
-            request.headers.first { $0.name == "traceparent" }.flatMap { TraceID(traceparent: $0.value) }
+            request.headers.first { $0.name == "traceparent" }.flatMap { TraceContext(header: $0.value)?.trace }
         }
         #expect(traces.allSatisfy { $0 != nil })
         #expect(Set(traces).count == 4)
+    }
+}
+
+/// A server that records what it answers, and names it in its answers.
+private struct RecordingServer: Transport {
+    let server: VirtualServer
+    let recorder: TraceRecorder
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        let header = request.headers.first { $0.name == "traceparent" }?.value
+        let context = try #require(header.flatMap(TraceContext.init(header:)))
+        let isRedemption = request.url.path().contains("redeem")
+        var response = try await self.server.send(request)
+        let event = self.recorder.record(isRedemption ? .requestAnswered : .confirmationNumberShown, in: context)
+        response.headers.append(("TraceResponse", TraceContext(trace: context.trace, cause: event).header()))
+        return response
     }
 }

@@ -38,7 +38,7 @@ actor Settlement {
         if let known = await self.ledger.transfer(transfer.id, of: transfer.subject), known.outcome != nil {
             return .ended(known)
         }
-        let progress = try await self.confirmations.progress(of: transfer.pending.sessionID, trace: transfer.trace)
+        let progress = try await self.confirmations.progress(of: transfer.pending.sessionID, run: transfer.run)
         let refusal: Transfer.Refusal?
         switch progress {
         case .waiting, .onPhone: return .open(progress)
@@ -69,7 +69,7 @@ actor Settlement {
     }
 }
 
-/// Follows every transfer to its end, whether or not anybody looks at its page: who has confirmed may close the browser,
+/// Follows every transfer to its end, whether or not anybody looks at its page: a person who has confirmed may close the browser,
 /// and the provider's statement is good for minutes only.
 struct Follower: Service {
     let settlement: Settlement

@@ -147,7 +147,7 @@ struct Transfer: Sendable {
     let subject: String
     let order: TransferOrder
     let pending: Confirmations.Pending
-    let trace: TraceID
+    let run: TracedRun
     let created: Date
     var outcome: Outcome?
     var isReceiptShown = false

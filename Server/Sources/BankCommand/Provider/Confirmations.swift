@@ -31,7 +31,7 @@ struct Confirmations: Sendable {
     ///
     /// The provider answers with the bytes that will be signed. They must be those that the bank makes of its own
     /// fields: a bank that would accept another text here would act on something that nobody was shown.
-    func begin(subject: String, order: TransferOrder, trace: TraceID) async throws -> Pending {
+    func begin(subject: String, order: TransferOrder, run: TracedRun) async throws -> Pending {
         struct Context: Encodable {
             struct Payment: Encodable {
                 let amount: String
@@ -65,7 +65,7 @@ struct Confirmations: Sendable {
         let answer = try await self.calls.post(
             "\(self.calls.issuer)/token/dispatch/authentication",
             json: Dispatch(getUafRequest: .init(context: String(decoding: context, as: UTF8.self))),
-            traceparent: trace.traceparent
+            run: run
         ).decoded(as: Answer.self)
         guard answer.dispatchResult == "dispatched", let session = answer.sessionId, let link = answer.link,
             let picture = answer.qrCodeSvg
@@ -100,9 +100,9 @@ struct Confirmations: Sendable {
     }
 
     /// How far the confirmation is now.
-    func progress(of sessionID: String, trace: TraceID) async throws -> Progress {
+    func progress(of sessionID: String, run: TracedRun) async throws -> Progress {
         try await self.calls.ask(
-            "\(self.calls.issuer)/status", json: ["sessionId": sessionID], traceparent: trace.traceparent
+            "\(self.calls.issuer)/status", json: ["sessionId": sessionID], run: run
         ).decoded(as: Status.self).progress
     }
 

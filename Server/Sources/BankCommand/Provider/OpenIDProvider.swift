@@ -26,7 +26,7 @@ actor OpenIDProvider {
         let state: String
         let nonce: String
         let verifier: String
-        let trace: TraceID
+        let run: TracedRun
     }
 
     /// The parameters of the redirect back to the bank.
@@ -66,10 +66,10 @@ actor OpenIDProvider {
     }
 
     /// Begins a sign-in: what to remember, and where to send the browser.
-    func begin(_ trace: TraceID) async throws -> (attempt: Attempt, location: String) {
+    func begin(_ run: TracedRun) async throws -> (attempt: Attempt, location: String) {
         let metadata = try await self.discover()
         let attempt = Attempt(
-            state: Base64.random(), nonce: Base64.random(), verifier: Base64.random(), trace: trace)
+            state: Base64.random(), nonce: Base64.random(), verifier: Base64.random(), run: run)
         let query = Form.encode([
             ("response_type", "code"), ("client_id", self.calls.clientID), ("redirect_uri", self.redirectURI),
             ("scope", "openid profile"), ("state", attempt.state), ("nonce", attempt.nonce),
@@ -104,7 +104,7 @@ actor OpenIDProvider {
                 ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", self.redirectURI),
                 ("code_verifier", attempt.verifier),
             ],
-            traceparent: attempt.trace.traceparent
+            run: attempt.run
         ).decoded(as: TokenAnswer.self)
         let claims = try await self.verifiedClaims(IDTokenClaims.self, of: try UnverifiedToken(tokens.idToken))
         try claims.validate(

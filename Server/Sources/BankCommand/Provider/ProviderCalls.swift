@@ -83,52 +83,52 @@ struct ProviderCalls: Sendable {
     }
 
     /// A POST of a form with the client's credentials (RFC 6749, section 4.1.3).
-    func post(_ url: String, form: [(String, String)], traceparent: String?) async throws -> Answer {
+    func post(_ url: String, form: [(String, String)], run: TracedRun?) async throws -> Answer {
         try await self.post(
             url, contentType: "application/x-www-form-urlencoded", body: Data(Form.encode(form).utf8),
-            traceparent: traceparent)
+            run: run)
     }
 
     /// A POST of JSON with the client's credentials.
-    func post(_ url: String, json: some Encodable, traceparent: String?) async throws -> Answer {
+    func post(_ url: String, json: some Encodable, run: TracedRun?) async throws -> Answer {
         try await self.post(
-            url, contentType: "application/json", body: try JSONEncoder().encode(json), traceparent: traceparent)
+            url, contentType: "application/json", body: try JSONEncoder().encode(json), run: run)
     }
 
     /// The same where the POST is a question and changes nothing.
-    func ask(_ url: String, json: some Encodable, traceparent: String?) async throws -> Answer {
+    func ask(_ url: String, json: some Encodable, run: TracedRun?) async throws -> Answer {
         try await self.ask(
-            self.request(
-                url, contentType: "application/json", body: try JSONEncoder().encode(json), traceparent: traceparent))
+            self.request(url, contentType: "application/json", body: try JSONEncoder().encode(json), run: run), run)
     }
 
-    private func post(_ url: String, contentType: String, body: Data, traceparent: String?) async throws -> Answer {
-        try await self.execute(
-            self.request(url, contentType: contentType, body: body, traceparent: traceparent))
+    private func post(_ url: String, contentType: String, body: Data, run: TracedRun?) async throws -> Answer {
+        try await self.execute(self.request(url, contentType: contentType, body: body, run: run), run)
     }
 
-    private func request(_ url: String, contentType: String, body: Data, traceparent: String?) -> HTTPClientRequest {
+    private func request(_ url: String, contentType: String, body: Data, run: TracedRun?) -> HTTPClientRequest {
         var request = HTTPClientRequest(url: url)
         request.method = .POST
         request.headers.add(name: "Accept", value: "application/json")
         request.headers.add(name: "Content-Type", value: contentType)
         request.headers.add(name: "Authorization", value: self.authorization)
-        if let traceparent { request.headers.add(name: "traceparent", value: traceparent) }
+        if let run { request.headers.add(name: "traceparent", value: run.traceparent) }
         request.body = .bytes(body)
         return request
     }
 
     /// Asks what changes nothing, and once more where the connection broke: a kept one may be closed by its other end
     /// at the moment that it is used (RFC 9112, section 9.5). What changes something is never sent twice.
-    private func ask(_ request: HTTPClientRequest) async throws -> Answer {
-        do { return try await self.execute(request) } catch let error as ProviderError where error.kind == .broken {
-            return try await self.execute(request)
+    private func ask(_ request: HTTPClientRequest, _ run: TracedRun? = nil) async throws -> Answer {
+        do { return try await self.execute(request, run) } catch let error as ProviderError where error.kind == .broken
+        {
+            return try await self.execute(request, run)
         }
     }
 
-    private func execute(_ request: HTTPClientRequest) async throws -> Answer {
+    private func execute(_ request: HTTPClientRequest, _ run: TracedRun?) async throws -> Answer {
         do {
             let response = try await self.client.execute(request, timeout: .seconds(20))
+            run?.hear(response.headers.first(name: "traceresponse"))
             let body = try await response.body.collect(upTo: Self.maximumAnswer)
             return Answer(status: Int(response.status.code), body: Data(body.readableBytesView))
         } catch {

@@ -109,5 +109,5 @@ struct Bank: Sendable {
             body: .init(byteBuffer: ByteBuffer(string: text)))
     }
 
-    func record(_ step: TraceFile.Step, _ trace: TraceID) async { await self.trace?.record(step, trace) }
+    func record(_ step: TraceFile.Step, _ run: TracedRun) async { await self.trace?.record(step, run) }
 }

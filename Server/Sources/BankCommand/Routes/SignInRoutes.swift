@@ -22,9 +22,9 @@ extension Bank {
         let session = await self.session(request)
         guard try await self.form(NoFields.self, request, session) != nil else { return self.forgedForm }
         do {
-            let (attempt, location) = try await self.provider.begin(TraceID())
+            let (attempt, location) = try await self.provider.begin(TracedRun())
             await self.sessions.begin(attempt, in: session.id)
-            await self.record(.signInWanted, attempt.trace)
+            await self.record(.signInWanted, attempt.run)
             return self.redirect(location, session: session)
         } catch {
             return self.failure(error, title: "Signing in is not possible now", context: context)
@@ -45,10 +45,10 @@ extension Bank {
             code: query["code"].map(String.init), state: query["state"].map(String.init),
             issuer: query["iss"].map(String.init), error: query["error"].map(String.init))
         do {
-            if callback.code != nil { await self.record(.codeExchanged, attempt.trace) }
+            if callback.code != nil { await self.record(.codeExchanged, attempt.run) }
             let person = try await self.provider.finish(attempt, callback)
             let signedIn = await self.sessions.signIn(person, replacing: session.id)
-            await self.record(.signedIn, attempt.trace)
+            await self.record(.signedIn, attempt.run)
             return self.redirect("/accounts", session: signedIn)
         } catch {
             let isDenied = callback.error == "access_denied" && callback.state?.isSame(as: attempt.state) == true

@@ -52,14 +52,14 @@ extension Bank {
 
     /// Has the phone asked about an order for which there is a place.
     private func send(_ order: TransferOrder, of person: OpenIDProvider.Person) async throws -> Transfer {
-        let trace = TraceID()
-        await self.record(.transferWanted, trace)
-        await self.record(.transactionDispatched, trace)
+        let run = TracedRun()
+        await self.record(.transferWanted, run)
+        await self.record(.transactionDispatched, run)
         do {
-            let pending = try await self.confirmations.begin(subject: person.subject, order: order, trace: trace)
-            await self.record(.transactionCodeShown, trace)
+            let pending = try await self.confirmations.begin(subject: person.subject, order: order, run: run)
+            await self.record(.transactionCodeShown, run)
             let transfer = Transfer(
-                id: Base64.random(16), subject: person.subject, order: order, pending: pending, trace: trace,
+                id: Base64.random(16), subject: person.subject, order: order, pending: pending, run: run,
                 created: Date())
             await self.ledger.add(transfer)
             return transfer
@@ -113,7 +113,7 @@ extension Bank {
             switch current.outcome {
             case .booked(let date):
                 if await self.ledger.isFirstReceipt(of: current.id) {
-                    await self.record(.receiptShown, current.trace)
+                    await self.record(.receiptShown, current.run)
                 }
                 return self.page(pages.receipt(bookedAt: date))
             case .refused(let refusal): return self.page(pages.refused(refusal))

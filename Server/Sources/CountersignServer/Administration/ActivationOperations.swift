@@ -72,7 +72,7 @@ struct ActivationOperations: Sendable {
         } catch let error as CeremonyError where error.code == .invalidRequest {
             throw Problem(.unprocessableContent, "unknown-policy", "There is no policy of that name.")
         }
-        self.trace?.record(.activationCreated, trace: TraceID())
+        self.trace?.record(.activationCreated, in: TraceContext())
         return [
             "id": .string(activation.id), "link": .string(activation.link),
             "qrCodeSvg": .string(try QRCode(text: activation.qrContent).svg(label: "QR code that enrols a phone")),
@@ -88,7 +88,7 @@ struct ActivationOperations: Sendable {
         let digits = try call.body.requiredString("number").filter { $0 != " " }
         let view = try await self.ceremonies.confirmActivation(
             id: call.parameters["id"] ?? "", number: digits, by: call.actor)
-        self.trace?.record(.activationConfirmed, trace: TraceID())
+        self.trace?.record(.activationConfirmed, in: TraceContext())
         return Self.json(view)
     }
 }

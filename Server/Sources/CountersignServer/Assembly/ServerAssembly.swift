@@ -198,6 +198,7 @@ public struct ServerAssembly: Sendable {
         let router = ServerRouter()
         router.add(middleware: AccessLogMiddleware(metrics: metrics))
         router.add(middleware: SecurityHeadersMiddleware(isSecure: self.configuration.isSecure))
+        if self.trace != nil { router.add(middleware: TraceResponseMiddleware()) }
         router.add(middleware: ErrorMiddleware())
         router.add(middleware: RequestRulesMiddleware())
         router.add(middleware: RequestBoundsMiddleware())

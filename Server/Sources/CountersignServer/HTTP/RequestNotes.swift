@@ -1,3 +1,4 @@
+import Ceremony
 import Crypto
 import Hummingbird
 import OAuthProvider
@@ -27,11 +28,12 @@ struct RequestRefusal: Sendable, Equatable {
     }
 }
 
-/// What is found out on a request's way that belongs into its one line in the log.
+/// What is found out on a request's way that belongs into its one line in the log, and into its answer's header.
 final class RequestNotes: Sendable {
     private struct State {
         var client: String?
         var refusal: RequestRefusal?
+        var recorded: TraceContext?
     }
 
     private let state = Mutex(State())
@@ -43,6 +45,12 @@ final class RequestNotes: Sendable {
     func note(_ refusal: RequestRefusal) {
         self.state.withLock { state in if state.refusal == nil { state.refusal = refusal } }
     }
+
+    /// An event of a run was recorded for the request.
+    func note(_ recorded: TraceContext) { self.state.withLock { $0.recorded = recorded } }
+
+    /// The last event that was recorded for the request.
+    var recorded: TraceContext? { self.state.withLock { $0.recorded } }
 
     /// The refusal, with the client that was noted where it names none.
     var refusal: RequestRefusal? {

@@ -49,7 +49,7 @@ struct AuthorizationRoutes: Sendable {
         ) { context.notes.note(RequestRefusal($0)) }
         switch answer {
         case .signIn(let id):
-            self.trace?.record(.authorizationRequested, trace: request.trace)
+            self.trace?.record(.authorizationRequested, in: TraceContext(ofSignIn: id), context)
             return .seeOther("/sign-in?request=\(id)", headers: HTTPFields([self.cookies.set(browser)]))
         case .redirect(let location):
             // Nobody was asked: the browser has a session.

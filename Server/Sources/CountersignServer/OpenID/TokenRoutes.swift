@@ -38,7 +38,7 @@ struct TokenRoutes: Sendable {
         try await self.answer(context) {
             let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
             let answer = try await self.provider.token(header: Self.authorization(of: request), body: form)
-            if answer.status == 200 { self.trace?.record(.tokensIssued, trace: request.trace) }
+            if answer.status == 200 { self.trace?.record(.tokensIssued, in: request.trace, context) }
             return answer
         }
     }

@@ -85,7 +85,7 @@ struct DispatchRoutes: Sendable {
         let body = try await request.jsonObject(limit: self.limits.bodyBytes)
         let status = try await self.ceremonies.status(
             sessionID: try body.requiredString("sessionId"), clientID: client.id)
-        return .json(try self.document(of: status, client, request))
+        return .json(try self.document(of: status, client, request, context))
     }
 
     @Sendable private func events(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -95,13 +95,13 @@ struct DispatchRoutes: Sendable {
         return .serverSentEvents(
             name: "status", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat
         ) {
-            try self.document(of: $0, client, request)
+            try self.document(of: $0, client, request, context)
         }
     }
 
-    private func document(of status: CeremonyStatus, _ client: AuthenticatedClient, _ request: Request) throws
-        -> JSONObject
-    {
+    private func document(
+        of status: CeremonyStatus, _ client: AuthenticatedClient, _ request: Request, _ context: ServerContext
+    ) throws -> JSONObject {
         var document: JSONObject = [
             "status": .string(status.state.rawValue), "timestamp": .string(status.timestamp.description),
         ]
@@ -118,7 +118,7 @@ struct DispatchRoutes: Sendable {
         }
         if let confirmation = status.confirmation {
             document["result"] = .string(try self.signed(confirmation, for: client))
-            self.trace?.record(.resultSigned, trace: request.trace)
+            self.trace?.record(.resultSigned, in: request.trace, context)
         }
         return document
     }

@@ -28,17 +28,10 @@ struct RedeemRoutes: Sendable {
         let body = try await request.jsonObject(limit: self.limits.bodyBytes)
         let answer = try await self.ceremonies.redeem(
             token: try body.requiredString("token"), operation: operation, source: context.source)
-        self.trace?.record(.requestAnswered, trace: request.trace)
+        self.trace?.record(.requestAnswered, in: request.trace, context)
         return Response(
             status: .ok,
             headers: [.contentType: MediaType.uaf.headerValue, .cacheControl: "no-store"],
             body: .init(byteBuffer: ByteBuffer(bytes: answer.serialized)))
-    }
-}
-
-extension Request {
-    /// The run that this request belongs to (W3C Trace Context), or one of its own.
-    var trace: TraceID {
-        HTTPField.Name("traceparent").flatMap { self.headers[$0] }.flatMap(TraceID.init(traceparent:)) ?? TraceID()
     }
 }

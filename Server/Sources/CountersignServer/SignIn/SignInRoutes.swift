@@ -69,7 +69,7 @@ struct SignInRoutes: Sendable {
                 qrContent: codes.qrContent, sameDeviceLink: codes.link, typedCode: codes.typedCode,
                 secondsLeft: Int((codes.expiresAt - self.time.now()).components.seconds))
         }
-        if codes != nil { self.trace?.record(.codeShown, trace: request.trace) }
+        if codes != nil { self.trace?.record(.codeShown, in: TraceContext(ofSignIn: id)) }
         return .page(
             try self.answers.pages.html(
                 SignInPage(
@@ -85,11 +85,10 @@ struct SignInRoutes: Sendable {
             _ = try await self.completed(id, request)
         }
         let events = try await self.ceremonies.signInEvents(reference: id, browser: browser.cookieValue)
-        let trace = request.trace
         return .serverSentEvents(
             name: "state", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat
         ) { state in
-            if state == .approved { self.trace?.record(.approvalAnnounced, trace: trace) }
+            if state == .approved { self.trace?.record(.approvalAnnounced, in: TraceContext(ofSignIn: id)) }
             return ["state": .string(state.rawValue)]
         }
     }
@@ -104,8 +103,9 @@ struct SignInRoutes: Sendable {
         switch answer {
         case .signedIn(let redirect, let session):
             self.metrics.signedIn(by: .phone)
-            self.trace?.record(.signInCompleted, trace: request.trace)
-            self.trace?.record(.authorizationCodeSent, trace: request.trace)
+            let run = TraceContext(ofSignIn: id)
+            self.trace?.record(.signInCompleted, in: run)
+            self.trace?.record(.authorizationCodeSent, in: run)
             return .seeOther(redirect, headers: HTTPFields([self.cookies.set(session)]))
         case .redirect(let location): return .seeOther(location)
         case .page: return try await self.completed(id, request)
@@ -118,7 +118,7 @@ struct SignInRoutes: Sendable {
         let code = try Self.query("code", of: request)
         let browser = self.cookies.browser(of: request)?.cookieValue
         let id = try await self.ceremonies.continueSignIn(code: code, browser: browser)
-        self.trace?.record(.continuationOpened, trace: request.trace)
+        self.trace?.record(.continuationOpened, in: TraceContext(ofSignIn: id))
         return Self.completion(id)
     }
 

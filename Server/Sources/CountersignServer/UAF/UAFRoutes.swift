@@ -110,7 +110,7 @@ struct UAFRoutes: Sendable {
         }
         let answer = try await self.ceremonies.answerRegistration(message, source: context.source)
         self.note(answer.statusCode, context)
-        if answer.confirmation != nil { self.trace?.record(.confirmationNumberShown, trace: request.trace) }
+        if answer.confirmation != nil { self.trace?.record(.confirmationNumberShown, in: request.trace, context) }
         return Self.message(answer.serialized)
     }
 
@@ -125,7 +125,7 @@ struct UAFRoutes: Sendable {
         var response = answer.response
         self.note(response.statusCode, context)
         if response.statusCode == .ok {
-            self.trace?.record(.authenticationAccepted, trace: request.trace)
+            self.trace?.record(.authenticationAccepted, in: request.trace, context)
             if let device = answer.authenticated {
                 self.metrics.signedIn(by: .app)
                 let token = try self.provider.deviceToken(

@@ -11,7 +11,7 @@ struct LedgerTests {
         Transfer(
             id: id, subject: subject,
             order: try TransferOrder(amount: "1", payee: "Jo", iban: "DE89370400440532013000", reference: ""),
-            pending: Confirmations.Pending(sessionID: id, link: "", qrCode: Data()), trace: TraceID(), created: moment)
+            pending: Confirmations.Pending(sessionID: id, link: "", qrCode: Data()), run: TracedRun(), created: moment)
     }
 
     @Test("A customer has so many transfers open and no more; each end makes room, and so does the time")

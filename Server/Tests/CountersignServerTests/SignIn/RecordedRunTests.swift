@@ -32,4 +32,56 @@ struct RecordedRunTests {
                 "authorization-code-sent", "tokens-issued",
             ])
     }
+
+    @Test(
+        "Phone and server name each other's events: a run is drawn in its order, whatever their clocks say",
+        arguments: [-7_200_000, 0, 7_200_000])
+    func signInIsDrawnInOrder(skew: Int64) async throws {
+        let paths = ["server", "phone"].map {
+            FileManager.default.temporaryDirectory.path + "/\($0)-\(RandomSource.system.token())"
+        }
+        defer { for path in paths { try? FileManager.default.removeItem(atPath: path) } }
+        let clock = FakeClock()
+        let server = try await ServerFixture(trace: try TraceRecorder(path: paths[0], time: clock.timeSource))
+        let phones = try TraceRecorder(
+            path: paths[1], time: TimeSource { clock.timeSource.now() + .milliseconds(skew) })
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client, trace: phones)
+            clock.advance(by: .seconds(10))
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, try await server.relyingParty())
+            clock.advance(by: .seconds(10))
+            _ = try await phone.authenticate(try server.typedPayload(page))
+            clock.advance(by: .seconds(10))
+            _ = try await browser.get("/sign-in/complete?request=\(request)")
+        }
+        let texts = try paths.map { try String(contentsOfFile: $0, encoding: .utf8) }
+        #expect(
+            try SequenceDiagram(files: texts.reversed()).events == [
+                .tokenRedeemed, .requestAnswered, .personVerified, .registrationSent, .confirmationNumberShown,
+                .authorizationRequested, .codeShown,
+                .tokenRedeemed, .requestAnswered, .personVerified, .authenticationSent, .authenticationAccepted,
+                .signInCompleted, .authorizationCodeSent,
+            ])
+        // A browser's requests have no header, and are one run all the same.
+        let sessions = try texts[0].matches(of: /"trace":"([0-9a-f]{32})"[^\n]*"authorization-(?:requested|code-sent)"/)
+            .map { try #require(TraceID($0.1)) }
+        #expect(sessions.count == 2)
+        #expect(
+            try SequenceDiagram(files: texts, traces: Set(sessions)).events == [
+                .authorizationRequested, .codeShown, .signInCompleted, .authorizationCodeSent,
+            ])
+        #expect(Set(sessions).count == 1)
+    }
+
+    @Test("Without a recorder answers name no event")
+    func answersNameNothing() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let browser = TestBrowser(client)
+            let answer = try await browser.get(try await server.relyingParty().authorizeAddress())
+            #expect(answer.status == .seeOther)
+            #expect(HTTPField.Name("traceresponse").map { answer.headers[$0] == nil } ?? false)
+        }
+    }
 }

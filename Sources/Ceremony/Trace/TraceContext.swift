@@ -1,0 +1,106 @@
+public import _Primitives
+
+/// The id that joins the events of one run over several processes (W3C Trace Context, section 3.2.2.3).
+public struct TraceID: Hashable, Sendable {
+    /// 32 lower-case hexadecimal digits, not all zero.
+    public let text: String
+
+    /// A new id.
+    public init(random: RandomSource = .system) {
+        var bytes = random.bytes(16)
+        if bytes.allSatisfy({ $0 == 0 }) { bytes[15] = 1 }
+        self.text = Hexadecimal.text(bytes)
+    }
+
+    /// The id of that text; `nil` where it is not one.
+    public init?(_ text: some StringProtocol) {
+        guard text.utf8.count == 32, text.utf8.allSatisfy(Hexadecimal.isDigit),
+            text.utf8.contains(where: { $0 != UInt8(ascii: "0") })
+        else { return nil }
+        self.text = String(text)
+    }
+}
+
+/// Which event of which recorder. It has the form of a parent-id (W3C Trace Context, section 3.2.2.4), so that a message
+/// names by its header the event that it is sent because of.
+public struct TraceEventID: Hashable, Sendable {
+    /// A number of the recorder's own, never zero.
+    let recorder: UInt32
+    /// As its how-manieth event the recorder wrote it, from one.
+    let sequence: UInt32
+
+    init(recorder: UInt32, sequence: UInt32) {
+        self.recorder = recorder
+        self.sequence = sequence
+    }
+
+    /// The id of that text; `nil` where it is not one.
+    init?(_ text: some StringProtocol) {
+        guard text.utf8.count == 16, text.utf8.allSatisfy(Hexadecimal.isDigit), let number = UInt64(text, radix: 16),
+            number != 0
+        else { return nil }
+        self.init(recorder: UInt32(number >> 32), sequence: UInt32(truncatingIfNeeded: number))
+    }
+
+    /// The id of an event by what its line says; `nil` where the recorder's eight digits are none, or the number is zero.
+    init?(recorderText text: String, sequence: UInt32) {
+        guard text.utf8.count == 8, text.utf8.allSatisfy(Hexadecimal.isDigit), let recorder = UInt32(text, radix: 16),
+            recorder > 0, sequence > 0
+        else { return nil }
+        self.init(recorder: recorder, sequence: sequence)
+    }
+
+    /// 16 lower-case hexadecimal digits: the recorder's and the number's.
+    var text: String { self.recorderText + Hexadecimal.text(Self.bytes(self.sequence)) }
+    /// The first eight of them.
+    var recorderText: String { Hexadecimal.text(Self.bytes(self.recorder)) }
+
+    static func newRecorder(_ random: RandomSource) -> UInt32 {
+        max(1, random.bytes(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) })
+    }
+
+    private static func bytes(_ number: UInt32) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
+    }
+}
+
+/// What a message says of the run that it belongs to: in a request's `traceparent`, and in an answer's `traceresponse`,
+/// which has the same form.
+public struct TraceContext: Hashable, Sendable {
+    /// The run.
+    public let trace: TraceID
+    /// The event of another recorder that led here. It may be one that nobody has recorded.
+    public let cause: TraceEventID?
+
+    /// A place in a run; by default in a new one.
+    public init(trace: TraceID = TraceID(), cause: TraceEventID? = nil) {
+        self.trace = trace
+        self.cause = cause
+    }
+
+    /// What a header says (`00-<32 hex>-<16 hex>-<2 hex>`); `nil` where it is not one.
+    public init?(header: String) {
+        let fields = header.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        guard fields.count == 4, fields[0].utf8.elementsEqual("00".utf8), let trace = TraceID(fields[1]),
+            let cause = TraceEventID(fields[2]), fields[3].utf8.count == 2,
+            fields[3].utf8.allSatisfy(Hexadecimal.isDigit)
+        else { return nil }
+        self.init(trace: trace, cause: cause)
+    }
+
+    /// The header. Where there is no event, it names one that nobody records: the form has a place for it.
+    public func header(random: RandomSource = .system) -> String {
+        let cause = self.cause ?? TraceEventID(recorder: TraceEventID.newRecorder(random), sequence: 0)
+        return "00-\(self.trace.text)-\(cause.text)-01"
+    }
+}
+
+private enum Hexadecimal {
+    static func isDigit(_ letter: UInt8) -> Bool { (48...57).contains(letter) || (97...102).contains(letter) }
+
+    static func text(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}
