@@ -190,7 +190,7 @@ extension OutOfBandPayload {
         } catch {
             throw OutOfBandPayloadError(reading: error)
         }
-        // A letter outside ASCII would be folded into another host by who makes the address of it.
+        // A letter outside ASCII would be folded into another host by whatever makes an address of it.
         guard address.utf8.allSatisfy({ $0 < 0x80 }), address.utf8.count <= 2048,
             let redeemUrl = URL(string: address, encodingInvalidCharacters: false)
         else { throw OutOfBandPayloadError(.malformedPayload, "redeem_url is no address") }

@@ -11,7 +11,7 @@ public struct LenientReadings: Hashable, Sendable {
     public var row3SignedDataAnywhere = false
     /// Row 18: certificates of an attestation may be expired or not valid yet.
     public var row18ExpiredCertificates = false
-    /// Row 20: who issued a certificate of an attestation may lack the extension that says so, or be of X.509 version 1.
+    /// Row 20: the issuer of a certificate of an attestation may lack the extension that says so, or be of X.509 version 1.
     public var row20UnmarkedIssuers = false
     /// Row 21: tags of vendors that may be skipped though their number says that they must be understood.
     public var row21VendorTags: Set<TLVTag> = []

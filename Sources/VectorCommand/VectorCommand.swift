@@ -4,7 +4,7 @@ import _Primitives
 
 /// Writes the test vectors, one file a scenario, into a folder: `VectorCommand FOLDER [SEED]`.
 ///
-/// A file that is there already and differs only in the bytes of random signatures is made anew all the same: who runs
+/// A file that is there already and differs only in the bytes of random signatures is made anew all the same: whoever runs
 /// this wants new ones.
 @main
 enum VectorCommand {

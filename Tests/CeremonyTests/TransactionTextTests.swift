@@ -64,7 +64,7 @@ struct TransactionTextTests {
 
     @Test("bounds a text before it is brought into its normal form, in characters and in bytes")
     func boundsBeforeNormalizing() throws {
-        // Four characters that become one are within the bound, as they are one for who reads them.
+        // Four characters that become one are within the bound, as they are one for a reader.
         let composed = String(repeating: "\u{3B1}\u{313}\u{300}\u{345}", count: 200)
         #expect(try TransactionText(normalizing: composed).text.unicodeScalars.count == 200)
         let marks = "e" + String(repeating: "\u{301}\u{323}", count: 30_000)

@@ -135,7 +135,7 @@ struct ListingTests {
             .authenticatorSelector(Preferred(kind: .password)).passwordEnroller(screen).execute()
         #expect(await asked.shown == ["first", "A password has 12 to 128 characters."])
         #expect(await self.server.credentials.count == 1)
-        // Who gives up enrols nothing.
+        // A person who gives up enrols nothing.
         let other = try await self.server.registration(for: "bob", policy: self.policy(.password))
         guard case .registration(let second) = try await self.phone.redeem(other) else {
             throw OperationError(.unknown)

@@ -9,7 +9,7 @@ import NIOSSL
 
 /// The program `bank`: an example of a service that lets people sign in, and confirm transfers, with their phone.
 ///
-/// It is written as somebody would who knows nothing about the server but its address, the client credentials that an
+/// It is written as somebody would write it who knows nothing about the server but its address, the client credentials that an
 /// operator handed over, and the public documents: OpenID Connect for signing in, and two back-end calls for
 /// transfers. Its accounts are sample data and live in memory.
 @main

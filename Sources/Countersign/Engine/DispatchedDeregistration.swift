@@ -13,7 +13,7 @@ public struct DeregistrationResult: Hashable, Sendable {
     /// The accounts that lost a key, oldest first; empty where this device had none of the keys. One that lost its last
     /// is gone from ``LocalData/accounts``.
     public let accounts: [Account]
-    /// Who had it done, fit to be shown.
+    /// The service that had it done, fit to be shown.
     public let requester: Requester?
 }
 
@@ -21,7 +21,7 @@ public struct DeregistrationResult: Hashable, Sendable {
 /// redeemed the token, and this deletes them here.
 ///
 /// A crash between the two breaks nothing. The token is written down before it leaves, and stays until what the server
-/// answered is carried out; the server answers the same to who shows the token again. So a phone that lost the answer,
+/// answered is carried out; the server gives the same answer whenever the token is shown again. So a phone that lost the answer,
 /// or was switched off with the answer in its hands, deletes its keys when the operation is executed again or the app
 /// starts again. A key is never deleted here before the server has said that it is gone there.
 struct DispatchedDeregistration: Sendable {

@@ -93,6 +93,6 @@ public struct Authentication: AuthenticationOperation {
 }
 
 extension OperationBuilder where Operation == Authentication {
-    /// Who authenticates. Needed.
+    /// The name of the person who authenticates. Needed.
     public func username(_ username: Username) -> Self { self.changing { $0.username = username } }
 }

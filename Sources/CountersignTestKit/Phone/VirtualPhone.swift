@@ -8,7 +8,7 @@ import UAFClient
 public struct VirtualPhone: Sendable {
     /// The SDK.
     public let client: MobileAuthenticationClient
-    /// Who holds the phone.
+    /// The person who holds the phone.
     public let person: VirtualPerson
     /// The phone's storage.
     public let storage: InMemoryStorage

@@ -33,7 +33,7 @@ public final class FakeClock: DeviceClock, @unchecked Sendable {
     /// The wall clock for a server that lives in the same test.
     public var timeSource: TimeSource { TimeSource { self.now() } }
 
-    /// Lets time pass on both clocks; who sleeps until then wakes.
+    /// Lets time pass on both clocks; whatever sleeps until then wakes.
     public func advance(by duration: Duration) {
         let woken: [Sleeper] = self.lock.withLock {
             self.wall = self.wall + duration

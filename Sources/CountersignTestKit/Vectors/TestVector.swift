@@ -38,13 +38,13 @@ public struct TestVector: Sendable {
     public var revoked: [AAID]
     /// What else it refuses, as an operator's list of revocations says it; `nil`: nothing.
     public var revocations: JSONObject?
-    /// Who may call for the application.
+    /// The facets that may call for the application.
     public var trustedFacets: [String]
     /// The values of `serverEndPoint` one of which a client must give; `nil`: the channel is not looked at.
     public var serverEndPoints: [String]?
     /// The time at which certificates must be valid, RFC 3339.
     public var time: String
-    /// Who authenticates or registers.
+    /// The name of the person that authenticates or registers.
     public var account: String
     /// The keys that are registered.
     public var registered: [RegisteredKey]

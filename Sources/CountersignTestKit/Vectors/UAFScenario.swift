@@ -4,7 +4,7 @@ public import _Primitives
 /// An operation on both ends, played by a server's and an authenticator's software: any algorithm, key format,
 /// attestation and mode, right or with one ``Damage``.
 ///
-/// For who verifies UAF responses, and for whoever wants to compare two that do. ``vector(random:)`` gives the request,
+/// For whoever verifies UAF responses, and for whoever wants to compare two that do. ``vector(random:)`` gives the request,
 /// the response, what the server knows, and the verdict. Equal seeds give equal vectors, except for the bytes of ECDSA
 /// and RSASSA-PSS signatures, which are random by their nature.
 public struct UAFScenario: Sendable {

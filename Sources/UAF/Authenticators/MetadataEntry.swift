@@ -28,7 +28,7 @@ public struct MetadataEntry: Hashable, Sendable {
             }
         }
 
-        /// Whether a text is a day of the calendar, `YYYY-MM-DD`. Who writes another form has said something that is not
+        /// Whether a text is a day of the calendar, `YYYY-MM-DD`. Another form has said something that is not
         /// understood here, and a status report is no place to guess.
         private static func isDay(_ text: String) -> Bool {
             let letters = Array(text.utf8)

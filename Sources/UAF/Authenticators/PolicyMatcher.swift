@@ -60,7 +60,7 @@ public struct PolicyMatcher: Sendable {
 
     /// The first way to meet the policy that needs exactly these candidates, none to spare; `nil` where there is none.
     ///
-    /// For who verifies: every authenticator of a response must be allowed and needed. `isMet` has the last word on whether
+    /// For a verifier: every authenticator of a response must be allowed and needed. `isMet` has the last word on whether
     /// a criterion that matches a candidate, given by its index, is met.
     public func selection(
         needing candidates: [PolicyCandidate], where isMet: (MatchCriteria, Int) -> Bool = { _, _ in true }

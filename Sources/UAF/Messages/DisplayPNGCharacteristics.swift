@@ -141,7 +141,7 @@ extension DisplayPNGCharacteristics {
                 return
             case "acTL", "fcTL", "fdAT": throw PNGReader.refusal("an animation")
             default:
-                // The first letter in upper case: who does not know the chunk cannot show the picture.
+                // The first letter in upper case: a reader that does not know the chunk cannot show the picture.
                 guard chunk.name.utf8.first.map({ $0 & 0x20 != 0 }) == true else {
                     throw PNGReader.refusal("an unknown critical chunk")
                 }

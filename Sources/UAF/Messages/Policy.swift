@@ -42,7 +42,7 @@ public struct Policy: Hashable, Sendable {
 
 /// What an authenticator must be like (MatchCriteria, §2.2). Every member that is there must match.
 ///
-/// A reader takes any combination, as the examples of the standard need it; ``checkCombination()`` is for who writes.
+/// A reader takes any combination, as the examples of the standard need it; ``checkCombination()`` is for whatever writes.
 public struct MatchCriteria: Hashable, Sendable {
     /// `aaid`: one of these models.
     public var aaid: [AAID]?
@@ -121,7 +121,7 @@ public struct MatchCriteria: Hashable, Sendable {
         return object
     }
 
-    /// The rule for who writes criteria (§2.2): beside `aaid` only `keyIDs`, `attachmentHint`, `authenticatorVersion` and
+    /// The rule for whatever writes criteria (§2.2): beside `aaid` only `keyIDs`, `attachmentHint`, `authenticatorVersion` and
     /// `exts`; without it, `authenticationAlgorithms` and `assertionSchemes` must be there.
     ///
     /// Throws ``UAFError/Code/criteriaCombination``.

@@ -44,7 +44,7 @@ extension AuthenticatorModule {
             let enrolment = try await self.enrolment(model, .register)
             let allowsPasscode = options.allowsDevicePasscode && !options.invalidatesOnNewBiometrics
             try await self.verifyBySystem(model, allowsPasscode: allowsPasscode, .register, verification)
-            // Whoever was enrolled while the dialog waited may be who has answered it.
+            // Somebody who was enrolled while the dialog waited may have answered it.
             guard constantTimeEqual(enrolment, try await self.enrolment(model, .register)) else {
                 throw OperationFailure(.accessDenied, of: .register, "the enrolment has changed meanwhile")
             }
@@ -66,7 +66,7 @@ extension AuthenticatorModule {
             try await self.checkEnrolment(of: record, model)
             try await self.verifyBySystem(
                 model, allowsPasscode: record.protection.allowsPasscode, .sign, verification)
-            // And after the match: who knows the device's passcode can have enrolled a finger while the dialog waited.
+            // And after the match: somebody who knows the device's passcode can have enrolled a finger while the dialog waited.
             try await self.checkEnrolment(of: record, model)
         }
         let wrapKey = KeyWrap.key(secret: self.wrapSecret, keyID: record.keyID.bytes)

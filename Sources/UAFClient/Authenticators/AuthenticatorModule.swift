@@ -276,7 +276,7 @@ public struct KeyRegistration: Hashable, Sendable {
     public let isPending: Bool
 }
 
-/// Who uses a key and who waits for it, in the order of arrival.
+/// The operations that use a key or wait for it, in the order of arrival.
 struct KeyQueue {
     typealias Continuation = CheckedContinuation<Void, any Error>
     private var used: Set<KeyName> = []

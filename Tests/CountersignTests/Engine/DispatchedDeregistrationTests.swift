@@ -200,7 +200,7 @@ struct DispatchedDeregistrationTests {
         #expect(await world.server.requests.count == before, "what is carried out is not asked for again")
     }
 
-    /// A gate that ignores whether who waits is cancelled.
+    /// A gate that does not care whether the task that waits is cancelled.
     private actor Gate {
         private var isOpen = false
         private var waiting: [CheckedContinuation<Void, Never>] = []

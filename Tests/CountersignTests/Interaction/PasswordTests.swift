@@ -320,7 +320,7 @@ private struct Everything: PasswordPolicy {
     func validatePasswordForPasswordChange(_ password: String) async throws(PasswordValidationError) {}
 }
 
-/// A gate that ignores whether who waits is cancelled.
+/// A gate that does not care whether the task that waits is cancelled.
 private actor Gate {
     private var isOpen = false
     private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -45,7 +45,7 @@ struct DeregistrationTests {
         #expect(await world.isEmpty())
     }
 
-    @Test("Who is not enrolled, and an authenticator that is not, are done without a request")
+    @Test("An account that is not enrolled, and an authenticator that is not, are done without a request")
     func unknown() async throws {
         let world = try await World()
         try await world.enroll()

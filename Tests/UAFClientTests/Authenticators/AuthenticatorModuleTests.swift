@@ -386,7 +386,7 @@ struct ExclusiveUseTests {
         #expect(await log.order.count == 20)
     }
 
-    @Test("Who waits can be cancelled, and the next one still gets its turn")
+    @Test("Whatever waits can be cancelled, and the next one still gets its turn")
     func cancelledWaiter() async throws {
         let device = try Device()
         let name = try await device.register(Device.possession).name
@@ -446,7 +446,7 @@ extension ExclusiveUseTests {
         #expect(try await device.module.withExclusiveUse(of: []) { true })
     }
 
-    @Test("Who is cancelled before asking gets no turn, and leaves the key to others")
+    @Test("What is cancelled before it asks gets no turn, and leaves the key to others")
     func cancelledBefore() async throws {
         let device = try Device()
         let name = try await device.register(Device.possession).name

@@ -149,7 +149,7 @@ struct PictureTests {
     }
 
     @Test(
-        "Who does not go on after the picture is not verified, and nothing is counted",
+        "A person who does not go on after the picture is not verified, and nothing is counted",
         arguments: [
             (UserVerificationError.cancelled, ErrorCode.userCancelled), (.notResponsive, .userNotResponsive),
             (.unavailable, .invalidTransactionContent),

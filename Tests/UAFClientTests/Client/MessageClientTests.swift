@@ -81,7 +81,7 @@ struct MessageClientTests {
         #expect(signed.map(\.transactionContentHash) == [transaction.contentHash, []])
     }
 
-    @Test("The person answers first: who gives up leaves the silent key's counter where it was")
+    @Test("The person answers first: giving up leaves the silent key's counter where it was")
     func personFirst() async throws {
         let keys = try await self.enrol(Device.possession, Device.pin)
         let prepared = try await self.client.prepareAuthentication(

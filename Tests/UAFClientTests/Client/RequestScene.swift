@@ -12,7 +12,7 @@ struct RequestScene: Sendable {
 
     /// The message, an array of one dictionary.
     var message: JSON
-    /// What the server answers to the request for its facet list, whatever the address: who looks for it in a wrong place
+    /// What the server answers to the request for its facet list, whatever the address: a client that looks for it in a wrong place
     /// finds it there.
     var facetList = FacetListAnswer(
         status: 200, contentType: "application/fido.trusted-apps+json",

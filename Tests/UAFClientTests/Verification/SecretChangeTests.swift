@@ -113,7 +113,7 @@ struct SecretChangeTests {
         _ = try await device.sign(name)
     }
 
-    @Test("Who was asked for a signature before the change needs the new one after it")
+    @Test("A signature that was asked for before the change needs the new one after it")
     func changedMeanwhile() async throws {
         let device = try Device()
         let name = try await device.register(Device.pin).name

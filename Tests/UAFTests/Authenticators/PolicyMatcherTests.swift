@@ -142,7 +142,7 @@ struct PolicyMatcherTests {
         #expect(matcher.selections(among: [Self.candidate(Self.pin)]).count == 1)
     }
 
-    @Test("Who verifies takes no authenticator to spare and none too few")
+    @Test("A verifier takes no authenticator to spare and none too few")
     func exactly() {
         let policy = Policy(accepted: [
             [Self.criteria(Self.pin), Self.criteria(Self.device)], [Self.criteria(Self.fingerprint)],

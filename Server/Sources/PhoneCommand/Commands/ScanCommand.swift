@@ -136,7 +136,7 @@ struct OutOfBandRun {
         let account = DisplayText.line(result.account.username)
         if result.isDevelopmentStore {
             report.say(["event": .string("notice"), "notice": .string("development-store")]) { terminal in
-                terminal.notice("The key is in a store for development: who reads this disk can take it.")
+                terminal.notice("The key is in a store for development: whoever reads this disk can take it.")
             }
         }
         if let confirmation = result.confirmation {

@@ -5,7 +5,7 @@ import UAF
 import UAFClient
 import _Primitives
 
-/// Who holds the phone: somebody at the keyboard, or a script that has given its answers beforehand.
+/// The person who holds the phone: somebody at the keyboard, or a script that has given its answers beforehand.
 ///
 /// The SDK asks one question at a time and waits for its answer.
 actor Person {
