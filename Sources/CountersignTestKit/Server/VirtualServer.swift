@@ -112,7 +112,7 @@ public actor VirtualServer: Transport {
     /// policy names that person's keys.
     public func authentication(
         policy: Policy? = nil, username: Username? = nil, transaction: [Transaction] = [],
-        requester: UAF.Requester? = nil, channel: String? = nil
+        requester: ReturnUAFRequest.Requester? = nil, channel: String? = nil
     ) throws -> OutOfBandPayload {
         let message = self.authenticationMessage(policy, username, transaction)
         return try self.issue(.authentication, message, "authentication", requester: requester, channel: channel)
@@ -189,7 +189,7 @@ public actor VirtualServer: Transport {
 
 extension VirtualServer {
     private func issue(
-        _ operation: UAF.Operation, _ message: [UInt8], _ path: String, requester: UAF.Requester? = nil,
+        _ operation: UAF.Operation, _ message: [UInt8], _ path: String, requester: ReturnUAFRequest.Requester? = nil,
         channel: String? = nil
     ) throws -> OutOfBandPayload {
         self.number += 1

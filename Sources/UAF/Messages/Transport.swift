@@ -91,47 +91,49 @@ public struct ReturnUAFRequest: Hashable, Sendable {
     }
 }
 
-/// Who started an operation, for the person to compare with what they see. All members may be missing.
-public struct Requester: Hashable, Sendable {
-    /// `service`: the relying party's name.
-    public var service: String?
-    /// `origin`: the relying party's web origin.
-    public var origin: String?
-    /// `address`: the network address of the browser.
-    public var address: String?
-    /// `browser`: the browser and its system, in words.
-    public var browser: String?
-    /// `browserId`: the same for the same browser, so that the phone can tell one that was not used before.
-    public var browserID: String?
+extension ReturnUAFRequest {
+    /// Who started an operation, for the person to compare with what they see. All members may be missing.
+    public struct Requester: Hashable, Sendable {
+        /// `service`: the relying party's name.
+        public var service: String?
+        /// `origin`: the relying party's web origin.
+        public var origin: String?
+        /// `address`: the network address of the browser.
+        public var address: String?
+        /// `browser`: the browser and its system, in words.
+        public var browser: String?
+        /// `browserId`: the same for the same browser, so that the phone can tell one that was not used before.
+        public var browserID: String?
 
-    /// Makes a requester.
-    public init(
-        service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
-        browserID: String? = nil
-    ) {
-        self.service = service
-        self.origin = origin
-        self.address = address
-        self.browser = browser
-        self.browserID = browserID
-    }
+        /// Makes a requester.
+        public init(
+            service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
+            browserID: String? = nil
+        ) {
+            self.service = service
+            self.origin = origin
+            self.address = address
+            self.browser = browser
+            self.browserID = browserID
+        }
 
-    init(_ members: MemberReader) throws(UAFError) {
-        self.service = try members.string("service", 1...512)
-        self.origin = try members.string("origin", 1...512)
-        self.address = try members.string("address", 1...512)
-        self.browser = try members.string("browser", 1...512)
-        self.browserID = try members.string("browserId", 1...512)
-    }
+        init(_ members: MemberReader) throws(UAFError) {
+            self.service = try members.string("service", 1...512)
+            self.origin = try members.string("origin", 1...512)
+            self.address = try members.string("address", 1...512)
+            self.browser = try members.string("browser", 1...512)
+            self.browserID = try members.string("browserId", 1...512)
+        }
 
-    var json: JSONObject {
-        var object = JSONObject()
-        object["service"] = self.service.map { .string($0) }
-        object["origin"] = self.origin.map { .string($0) }
-        object["address"] = self.address.map { .string($0) }
-        object["browser"] = self.browser.map { .string($0) }
-        object["browserId"] = self.browserID.map { .string($0) }
-        return object
+        var json: JSONObject {
+            var object = JSONObject()
+            object["service"] = self.service.map { .string($0) }
+            object["origin"] = self.origin.map { .string($0) }
+            object["address"] = self.address.map { .string($0) }
+            object["browser"] = self.browser.map { .string($0) }
+            object["browserId"] = self.browserID.map { .string($0) }
+            return object
+        }
     }
 }
 

@@ -81,7 +81,8 @@ struct AccountNameTests {
         func asks(_ browser: String) async throws -> Bool {
             world.phone.person.forget()
             _ = try await world.phone.authenticate(
-                try await world.server.authentication(requester: UAF.Requester(service: "Bank", browserID: browser)))
+                try await world.server.authentication(
+                    requester: ReturnUAFRequest.Requester(service: "Bank", browserID: browser)))
             return world.phone.person.asked.contains { $0.question == .requester }
         }
         #expect(try await asks("K"))

@@ -7,7 +7,7 @@ import UAFClient
 
 @Suite("Operations parity 6, 42, 43: cancellation, time limits, and exactly one end")
 struct InterruptionTests {
-    private static let requester = UAF.Requester(service: "Bank", browserID: "browser")
+    private static let requester = ReturnUAFRequest.Requester(service: "Bank", browserID: "browser")
 
     /// An authentication that asks every question, with a screen for each.
     private func authenticate(_ world: World, _ payload: OutOfBandPayload) async throws {

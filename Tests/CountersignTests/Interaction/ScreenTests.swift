@@ -93,7 +93,8 @@ struct ScreenTests {
             .pinEnroller(model).passwordEnroller(model).execute()
         let authentication = try await world.operation(
             try await world.server.authentication(
-                transaction: [text("Pay 5")], requester: UAF.Requester(service: "Bank", browserID: "browser")))
+                transaction: [text("Pay 5")],
+                requester: ReturnUAFRequest.Requester(service: "Bank", browserID: "browser")))
         _ =
             try await authentication.accountSelector(model).authenticatorSelector(model).requesterVerifier(model)
             .transactionConfirmer(model).pinUserVerifier(model).passwordUserVerifier(model)

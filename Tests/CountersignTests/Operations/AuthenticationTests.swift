@@ -269,7 +269,7 @@ struct TransactionTests {
 
 @Suite("Threat model, Relay of a QR code: who asks, and browsers that were not used before")
 struct RequesterTests {
-    private static let requester = UAF.Requester(
+    private static let requester = ReturnUAFRequest.Requester(
         service: "Demo\u{202E} Bank", origin: "https://bаnk.example", address: "203.0.113.7",
         browser: "Chrome \u{1B}[31mon Linux", browserID: "YnJvd3Nlcg")
 
@@ -340,7 +340,7 @@ struct RequesterTests {
         try await world.enroll()
         func isNew(_ index: Int) async throws -> Bool {
             world.phone.person.forget()
-            let requester = UAF.Requester(service: "Bank", browserID: "browser-\(index)")
+            let requester = ReturnUAFRequest.Requester(service: "Bank", browserID: "browser-\(index)")
             _ = try await world.phone.authenticate(try await world.server.authentication(requester: requester))
             return world.phone.person.asked.contains { $0.question == .requester }
         }

@@ -292,7 +292,7 @@ struct DisclosureTests {
     @Test("A new browser without a verifier ends the operation before any other question", arguments: factors)
     func newBrowser(model: AuthenticatorModel) async throws {
         let world = try await self.world([model])
-        let requester = UAF.Requester(service: "Bank", browserID: "browser")
+        let requester = ReturnUAFRequest.Requester(service: "Bank", browserID: "browser")
         for transaction in [[], [text("Pay 5")]] {
             let payload = try await world.server.authentication(
                 username: "alice", transaction: transaction, requester: requester)
@@ -306,13 +306,13 @@ struct DisclosureTests {
         #expect(await world.server.clientErrorCodes == [0xFF, 0xFF])
         // A requester without a browser, as of a service's own request, is no new one.
         let service = try await world.server.authentication(
-            username: "alice", requester: UAF.Requester(service: "Bank"))
+            username: "alice", requester: ReturnUAFRequest.Requester(service: "Bank"))
         _ = try await self.operation(world, service, Selectors(.ignores)).execute()
     }
 
     @Test("Content and a new browser are two questions, and either alone is not enough")
     func contentAndBrowser() async throws {
-        let requester = UAF.Requester(service: "Bank", browserID: "browser")
+        let requester = ReturnUAFRequest.Requester(service: "Bank", browserID: "browser")
         for (shows, asks) in [(true, false), (false, true), (true, true)] {
             let world = try await self.world()
             let payload = try await world.server.authentication(
@@ -333,7 +333,7 @@ struct DisclosureTests {
         let world = try await self.world()
         let payload = try await world.server.authentication(
             username: "alice", transaction: [text("Pay 5")],
-            requester: UAF.Requester(service: "Bank", browserID: "browser"))
+            requester: ReturnUAFRequest.Requester(service: "Bank", browserID: "browser"))
         // The server's answer to a redemption, as its answer to a request in the app.
         await world.server.intercept { request in
             guard request.url.path().contains("request/authentication") else { return nil }

@@ -126,7 +126,7 @@ struct OutcomeTests {
     @Test("A storage that fails after the server's yes does not turn it into an error, and is written later")
     func bookkeeping() async throws {
         let world = try await World()
-        let requester = UAF.Requester(service: "Bank", browserID: "browser")
+        let requester = ReturnUAFRequest.Requester(service: "Bank", browserID: "browser")
         await world.server.judge(ServerResponse(statusCode: .accepted))
         try await world.enroll()
         let storage = world.phone.storage

@@ -36,7 +36,7 @@ struct TransportTests {
         let body = ReturnUAFRequest(
             statusCode: .ok, operation: .authentication, uafRequest: Parts.authenticationRequest,
             lifetimeMilliseconds: 180_000,
-            requester: Requester(
+            requester: ReturnUAFRequest.Requester(
                 service: "Demo Bank", origin: "http://127.0.0.1:8081", address: "127.0.0.1", browser: "Chrome on Linux",
                 browserID: "AAAA"), dispatchChannel: "link-png-qr-code")
         let read = try ReturnUAFRequest(parsing: body.serialized)
@@ -45,7 +45,7 @@ struct TransportTests {
         #expect(throws: Never.self) { try AuthenticationRequest(parsing: message.utf8) }
         let bare = ReturnUAFRequest(statusCode: .notFound)
         #expect(try ReturnUAFRequest(parsing: bare.serialized) == bare)
-        let anonymous = ReturnUAFRequest(statusCode: .ok, requester: Requester())
+        let anonymous = ReturnUAFRequest(statusCode: .ok, requester: ReturnUAFRequest.Requester())
         #expect(try ReturnUAFRequest(parsing: anonymous.serialized) == anonymous)
     }
 
@@ -64,7 +64,8 @@ struct TransportTests {
         ])
     func badReturnRequest(change: BadChange) throws {
         let body = ReturnUAFRequest(
-            statusCode: .ok, uafRequest: "[]", lifetimeMilliseconds: 1, requester: Requester(service: "s"),
+            statusCode: .ok, uafRequest: "[]", lifetimeMilliseconds: 1,
+            requester: ReturnUAFRequest.Requester(service: "s"),
             dispatchChannel: "link")
         let bytes = try Sample(body.serialized).setting(change.path, change.value)
         #expect(throws: UAFError(change.code)) { try ReturnUAFRequest(parsing: bytes) }

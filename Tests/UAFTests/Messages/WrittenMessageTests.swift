@@ -140,7 +140,8 @@ struct WrittenMessageTests {
     func returnRequest() {
         let body = ReturnUAFRequest(
             statusCode: .ok, operation: .authentication, uafRequest: "[{\"a\":1}]", lifetimeMilliseconds: 180_000,
-            requester: Requester(service: "Demo Bank", origin: "http://127.0.0.1:8081", browserID: "AAAA"),
+            requester: ReturnUAFRequest.Requester(
+                service: "Demo Bank", origin: "http://127.0.0.1:8081", browserID: "AAAA"),
             dispatchChannel: "link")
         #expect(
             Self.text(body.serialized)

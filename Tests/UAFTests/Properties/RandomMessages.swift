@@ -163,7 +163,7 @@ struct RandomMessages {
             uafRequest: self.maybe { $0.text(1...300) },
             lifetimeMilliseconds: self.maybe { Int64($0.count(0...1_000_000)) },
             requester: self.maybe { messages in
-                Requester(
+                ReturnUAFRequest.Requester(
                     service: messages.maybe { $0.text(1...80) }, origin: messages.maybe { $0.text(1...80) },
                     address: messages.maybe { $0.text(1...40) }, browser: messages.maybe { $0.text(1...80) },
                     browserID: messages.maybe { $0.text(1...40) })

@@ -192,11 +192,11 @@ extension CeremonyRecord {
     }
 
     /// Who asks, as the phone shows it; `nil` where nothing is known.
-    var requester: Requester? {
-        let requester = Requester(
+    var requester: ReturnUAFRequest.Requester? {
+        let requester = ReturnUAFRequest.Requester(
             service: self.detail.service, origin: self.detail.origin, address: self.detail.address,
             browser: self.detail.browser, browserID: self.detail.browserID)
-        return requester == Requester() ? nil : requester
+        return requester == ReturnUAFRequest.Requester() ? nil : requester
     }
 }
 
