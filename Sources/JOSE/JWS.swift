@@ -38,10 +38,10 @@ public struct UnverifiedJWS: Sendable {
     /// Verifies with the key of `keys` that the header's `kid` names. Without `kid` the set must have one key only.
     ///
     /// Throws ``JOSEError``: `algorithmNotAllowed`, `unknownKey`, `invalidKey`, `invalidSignature`.
-    public func verified(by keys: JWKSet, allowing algorithms: Set<SignatureAlgorithm>) throws(JOSEError)
+    public func verified(by keys: JWKSet, allowing algorithms: Set<JWSAlgorithm>) throws(JOSEError)
         -> VerifiedJWS
     {
-        guard let algorithm = SignatureAlgorithm(rawValue: self.header.algorithm), algorithms.contains(algorithm) else {
+        guard let algorithm = JWSAlgorithm(rawValue: self.header.algorithm), algorithms.contains(algorithm) else {
             throw JOSEError(.algorithmNotAllowed, String(self.header.algorithm.prefix(16)))
         }
         let key: JWK

@@ -9,7 +9,7 @@ public import _Primitives
 #endif
 
 /// A signature algorithm of RFC 7518, section 3.1, or RFC 8037, section 3.1. There is no value for `none`.
-public struct SignatureAlgorithm: RawRepresentable, Hashable, Sendable {
+public struct JWSAlgorithm: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init?(rawValue: String) {
         guard ["ES256", "EdDSA", "HS256", "RS256", "PS256"].contains(rawValue) else { return nil }
@@ -41,7 +41,7 @@ public struct SigningKey: Sendable {
     }
 
     /// The one algorithm that the key is used with.
-    public let algorithm: SignatureAlgorithm
+    public let algorithm: JWSAlgorithm
     /// Written as `kid` into the header of what the key signs.
     public let keyID: String?
     /// What the signatures are verified with; `nil` for HS256, which has no public part.
@@ -52,7 +52,7 @@ public struct SigningKey: Sendable {
     ///
     /// Throws ``JOSEError`` `invalidKey` where the key is of another type, too short, has no private part, or says with
     /// `alg` or `use` that it is for something else.
-    public init(_ key: JWK, algorithm: SignatureAlgorithm) throws(JOSEError) {
+    public init(_ key: JWK, algorithm: JWSAlgorithm) throws(JOSEError) {
         try key.checkFits(algorithm)
         self.algorithm = algorithm
         self.keyID = key.keyID
@@ -82,7 +82,7 @@ public struct SigningKey: Sendable {
     ///
     /// - Parameter random: What 32 bytes come from. An RSA key comes from the library's own generator.
     /// - Throws: ``JOSEError`` `unsupportedKey` for HS256, and where no key came about.
-    public static func make(_ algorithm: SignatureAlgorithm, random: RandomSource) throws(JOSEError) -> SecretBytes {
+    public static func make(_ algorithm: JWSAlgorithm, random: RandomSource) throws(JOSEError) -> SecretBytes {
         switch algorithm {
         case .es256:
             while true {
@@ -104,7 +104,7 @@ public struct SigningKey: Sendable {
     ///
     /// - Parameter keyID: The key's name; `nil` names it by its thumbprint (RFC 7638).
     /// - Throws: ``JOSEError`` `invalidKey`.
-    public init(kept bytes: SecretBytes, algorithm: SignatureAlgorithm, keyID: String?) throws(JOSEError) {
+    public init(kept bytes: SecretBytes, algorithm: JWSAlgorithm, keyID: String?) throws(JOSEError) {
         let made: (material: Material, jwk: JWK.Material)
         do {
             made = try bytes.withBytes { bytes in
@@ -167,7 +167,7 @@ public struct VerificationKey: Sendable {
     }
 
     /// The one algorithm that the key is used with.
-    public let algorithm: SignatureAlgorithm
+    public let algorithm: JWSAlgorithm
     private let material: Material
 
     /// An ES256 key.
@@ -180,7 +180,7 @@ public struct VerificationKey: Sendable {
     ///
     /// Throws ``JOSEError`` `invalidKey` where the key is of another type, too short, or says with `alg` or `use` that it
     /// is for something else.
-    public init(_ key: JWK, algorithm: SignatureAlgorithm) throws(JOSEError) {
+    public init(_ key: JWK, algorithm: JWSAlgorithm) throws(JOSEError) {
         try key.checkFits(algorithm)
         self.algorithm = algorithm
         do {
@@ -218,7 +218,7 @@ public struct VerificationKey: Sendable {
 
 extension JWK {
     /// Refuses a key whose type, `alg` or `use` do not fit the algorithm.
-    fileprivate func checkFits(_ algorithm: SignatureAlgorithm) throws(JOSEError) {
+    fileprivate func checkFits(_ algorithm: JWSAlgorithm) throws(JOSEError) {
         let fits =
             switch self.material {
             case .p256: algorithm == .es256

@@ -11,14 +11,14 @@ struct JWSTests {
     }
 
     static let keys = [
-        (Vectors.hmacJWS, Vectors.hmacKey, SignatureAlgorithm.hs256),
+        (Vectors.hmacJWS, Vectors.hmacKey, JWSAlgorithm.hs256),
         (Vectors.rsaJWS, Vectors.rsaKey, .rs256),
         (Vectors.ecJWS, Vectors.ecKey, .es256),
     ]
     static let allKeys = Self.keys + [(Vectors.edwardsJWS, Vectors.edwardsKey, .edDSA)]
 
     @Test("verifies the examples of appendices A.1 to A.3", arguments: JWSTests.keys)
-    func verifiesExamples(compact: String, key: String, algorithm: SignatureAlgorithm) throws {
+    func verifiesExamples(compact: String, key: String, algorithm: JWSAlgorithm) throws {
         let key = try VerificationKey(Self.key(key), algorithm: algorithm)
         let token = try UnverifiedJWS(compact: compact).verified(by: key)
         #expect(String(decoding: token.payload, as: UTF8.self) == Vectors.claimsText)
@@ -27,12 +27,12 @@ struct JWSTests {
     @Test(
         "verifies the examples of RFC 7520, section 4, and RFC 8037, appendix A.4, and PS256 of another implementation",
         arguments: [
-            (Vectors.cookbookRS256, Vectors.cookbookRSAKey, SignatureAlgorithm.rs256, "It\u{2019}s a dangerous"),
+            (Vectors.cookbookRS256, Vectors.cookbookRSAKey, JWSAlgorithm.rs256, "It\u{2019}s a dangerous"),
             (Vectors.cookbookHS256, Vectors.cookbookHMACKey, .hs256, "It\u{2019}s a dangerous"),
             (Vectors.foreignPS256, Vectors.rsaKey, .ps256, "made elsewhere"),
             (Vectors.edwardsJWS, Vectors.edwardsKey, .edDSA, "Example of Ed25519 signing"),
         ])
-    func verifiesMore(compact: String, key: String, algorithm: SignatureAlgorithm, start: String) throws {
+    func verifiesMore(compact: String, key: String, algorithm: JWSAlgorithm, start: String) throws {
         let key = try VerificationKey(Self.key(key), algorithm: algorithm)
         let token = try UnverifiedJWS(compact: compact).verified(by: key)
         #expect(String(decoding: token.payload, as: UTF8.self).hasPrefix(start))
@@ -50,7 +50,7 @@ struct JWSTests {
     }
 
     @Test("signs what it verifies", arguments: JWSTests.allKeys + [("", Vectors.rsaKey, .ps256)])
-    func roundTrip(compact: String, key: String, algorithm: SignatureAlgorithm) throws {
+    func roundTrip(compact: String, key: String, algorithm: JWSAlgorithm) throws {
         let key = try Self.key(key)
         let compact = try JWS.sign(
             Array("text".utf8), type: "at+jwt", with: SigningKey(key, algorithm: algorithm))
@@ -62,7 +62,7 @@ struct JWSTests {
     }
 
     @Test("refuses one changed bit of the signature, the payload or the header", arguments: JWSTests.allKeys)
-    func refusesChanges(compact: String, key: String, algorithm: SignatureAlgorithm) throws {
+    func refusesChanges(compact: String, key: String, algorithm: JWSAlgorithm) throws {
         let key = try VerificationKey(Self.key(key), algorithm: algorithm)
         var parts = compact.split(separator: ".").map { Base64URL.decode($0)! }
         for part in [1, 2] {
@@ -79,7 +79,7 @@ struct JWSTests {
     }
 
     @Test("refuses a signature of another length or form", arguments: [0, 1, 63, 64, 65, 71], JWSTests.allKeys)
-    func refusesLengths(count: Int, example: (compact: String, key: String, algorithm: SignatureAlgorithm)) throws {
+    func refusesLengths(count: Int, example: (compact: String, key: String, algorithm: JWSAlgorithm)) throws {
         let parts = example.compact.split(separator: ".")
         let token = try UnverifiedJWS(
             compact: "\(parts[0]).\(parts[1])." + Base64URL.encode([UInt8](repeating: 0x30, count: count)))
@@ -90,9 +90,9 @@ struct JWSTests {
     @Test(
         "a key that is made signs, is kept in its own form, and names itself",
         arguments: [
-            (SignatureAlgorithm.es256, "EC"), (.edDSA, "OKP"), (.rs256, "RSA"), (.ps256, "RSA"),
+            (JWSAlgorithm.es256, "EC"), (.edDSA, "OKP"), (.rs256, "RSA"), (.ps256, "RSA"),
         ])
-    func keptKeys(algorithm: SignatureAlgorithm, type: String) throws {
+    func keptKeys(algorithm: JWSAlgorithm, type: String) throws {
         let bytes = try SigningKey.make(algorithm, random: .system)
         let key = try SigningKey(kept: bytes, algorithm: algorithm, keyID: nil)
         let json = try #require(key.publicKey?.publicJSON)
@@ -216,12 +216,12 @@ struct JWSTests {
     @Test(
         "refuses keys that are for something else",
         arguments: [
-            (Vectors.ecKey, SignatureAlgorithm.rs256), (Vectors.rsaKey, .es256), (Vectors.hmacKey, .es256),
+            (Vectors.ecKey, JWSAlgorithm.rs256), (Vectors.rsaKey, .es256), (Vectors.hmacKey, .es256),
             (Vectors.ecKey, .hs256), (Vectors.ecKey, .edDSA), (Vectors.edwardsKey, .es256),
             (Vectors.privateECKey, .es256), (Vectors.privateRSAKey, .ps256),
             (#"{"kty":"oct","k":"AAAAAAAAAAAAAAAAAAAAAA"}"#, .hs256),
         ])
-    func refusesKeys(key: String, algorithm: SignatureAlgorithm) throws {
+    func refusesKeys(key: String, algorithm: JWSAlgorithm) throws {
         let key = try Self.key(key)
         #expect(throws: JOSEError(.invalidKey, "")) { try VerificationKey(key, algorithm: algorithm) }
         #expect(throws: JOSEError(.invalidKey, "")) { try SigningKey(key, algorithm: algorithm) }

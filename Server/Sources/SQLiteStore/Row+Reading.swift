@@ -53,8 +53,8 @@ extension Row {
     }
 
     /// The signature algorithm of a column.
-    func algorithm(_ index: Int) throws -> SignatureAlgorithm {
-        guard let algorithm = SignatureAlgorithm(rawValue: try self.text(index)) else {
+    func algorithm(_ index: Int) throws -> JWSAlgorithm {
+        guard let algorithm = JWSAlgorithm(rawValue: try self.text(index)) else {
             throw StoreError(.corrupt, "column \(index) holds no algorithm")
         }
         return algorithm

@@ -51,8 +51,8 @@ struct IDTokenAlgorithmTests {
 
     @Test(
         "a client gets the algorithm that it names, under a key of that algorithm and of no other",
-        arguments: [SignatureAlgorithm.rs256, .es256, .ps256, .edDSA])
-    func everyAlgorithm(algorithm: SignatureAlgorithm) async throws {
+        arguments: [JWSAlgorithm.rs256, .es256, .ps256, .edDSA])
+    func everyAlgorithm(algorithm: JWSAlgorithm) async throws {
         try await ProviderFixture.run { f in
             let shop = try await self.client(f, ClientSettings(idTokenAlgorithm: algorithm))
             let tokens = try await self.tokens(f, shop)

@@ -609,7 +609,7 @@ private final class BackupPlace: Sendable {
             settings: ClientSettings(mayDeregister: mayDeregister))
     }
 
-    static func signingKey(_ id: String, _ algorithm: SignatureAlgorithm) -> SigningKeyRecord {
+    static func signingKey(_ id: String, _ algorithm: JWSAlgorithm) -> SigningKeyRecord {
         SigningKeyRecord(
             id: id, algorithm: algorithm, privateKey: SecretBytes(Self.digest(1)), createdAt: Self.now, retiredAt: nil)
     }

@@ -100,7 +100,7 @@ struct ClientOperations: Sendable {
             name: try body.string("name"), redirectURIs: try body.strings("redirectUris"),
             postLogoutRedirectURIs: try body.strings("postLogoutRedirectUris"),
             idTokenAlgorithm: try body.string("idTokenSignedResponseAlg").map { name in
-                guard let algorithm = SignatureAlgorithm(rawValue: name) else {
+                guard let algorithm = JWSAlgorithm(rawValue: name) else {
                     throw Problem(
                         .badRequest, "invalid-client-metadata",
                         "idTokenSignedResponseAlg is RS256, ES256, PS256 or EdDSA.")

@@ -31,7 +31,7 @@ public struct ClientChange: Sendable, Equatable {
     /// Where a sign-out may lead to; all of them.
     public var postLogoutRedirectURIs: [String]?
     /// What ID tokens are signed with from now on.
-    public var idTokenAlgorithm: SignatureAlgorithm?
+    public var idTokenAlgorithm: JWSAlgorithm?
     /// What codes are bound to.
     public var codeBinding: ClientSettings.CodeBinding?
     /// Whether it may have the keys of people whom it knows deleted.
@@ -40,7 +40,7 @@ public struct ClientChange: Sendable, Equatable {
     /// These changes and no others.
     public init(
         name: String? = nil, redirectURIs: [String]? = nil, postLogoutRedirectURIs: [String]? = nil,
-        idTokenAlgorithm: SignatureAlgorithm? = nil, codeBinding: ClientSettings.CodeBinding? = nil,
+        idTokenAlgorithm: JWSAlgorithm? = nil, codeBinding: ClientSettings.CodeBinding? = nil,
         mayDeregister: Bool? = nil
     ) {
         self.name = name
@@ -223,7 +223,7 @@ extension OpenIDProvider {
         return client.map { RegisteredClient(client: $0, secret: secret) }
     }
 
-    private static func check(_ algorithm: SignatureAlgorithm) throws {
+    private static func check(_ algorithm: JWSAlgorithm) throws {
         guard SigningKeys.algorithms.contains(algorithm) else {
             let names = SigningKeys.algorithms.map(\.rawValue).joined(separator: ", ")
             throw OAuthError(.invalidRequest, "ID tokens are signed with one of these: \(names).")

@@ -16,7 +16,7 @@ final class SigningKeys: Sendable {
 
     /// What clients can have their ID tokens signed with (`id_token_signing_alg_values_supported`), the one of a client
     /// that names none first.
-    static let algorithms: [SignatureAlgorithm] = [.rs256, .es256, .ps256, .edDSA]
+    static let algorithms: [JWSAlgorithm] = [.rs256, .es256, .ps256, .edDSA]
 
     /// The newest first.
     private let state: Mutex<[Known]>
@@ -36,7 +36,7 @@ final class SigningKeys: Sendable {
         self.subjectSecret = secret
         let own = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: secret, info: Array("countersign own tokens\(epoch)".utf8), outputByteCount: 32)
-        let jwk = try JWK(.octets(own.withUnsafeBytes { Array($0) }), algorithm: SignatureAlgorithm.hs256.rawValue)
+        let jwk = try JWK(.octets(own.withUnsafeBytes { Array($0) }), algorithm: JWSAlgorithm.hs256.rawValue)
         self.ownTokenKey = (try SigningKey(jwk, algorithm: .hs256), try VerificationKey(jwk, algorithm: .hs256))
         self.retention = retention
     }
@@ -74,7 +74,7 @@ final class SigningKeys: Sendable {
 
     /// A new key, named by its thumbprint (RFC 7638). An RSA key costs hundreds of milliseconds, on a thread that neither
     /// an event loop nor the cooperative pool waits for.
-    static func newKey(_ algorithm: SignatureAlgorithm, random: RandomSource, at moment: Timestamp) async throws
+    static func newKey(_ algorithm: JWSAlgorithm, random: RandomSource, at moment: Timestamp) async throws
         -> SigningKeyRecord
     {
         let bytes = try await withCheckedThrowingContinuation { continuation in
@@ -88,7 +88,7 @@ final class SigningKeys: Sendable {
     }
 
     /// The algorithms that there is a key of, and that go on.
-    var activeAlgorithms: [SignatureAlgorithm] {
+    var activeAlgorithms: [JWSAlgorithm] {
         self.state.withLock { known in known.filter { $0.retiredAt == nil }.map(\.signing.algorithm) }
     }
 
@@ -105,8 +105,7 @@ final class SigningKeys: Sendable {
     /// is only announced until then, so that whoever checks the signature has heard of it. Cost: one signature.
     ///
     /// Throws ``StoreError/Code/corrupt`` where this node knows no key of the algorithm.
-    func sign(_ claims: JSONObject, type: String, algorithm: SignatureAlgorithm, at moment: Timestamp) throws -> String
-    {
+    func sign(_ claims: JSONObject, type: String, algorithm: JWSAlgorithm, at moment: Timestamp) throws -> String {
         let signing = self.state.withLock { known in
             known.last { key in
                 key.signing.algorithm == algorithm && key.retiredAt.map { moment < $0 } ?? true

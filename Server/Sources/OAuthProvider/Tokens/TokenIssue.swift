@@ -34,7 +34,7 @@ extension OpenIDProvider {
     /// - Parameter algorithm: What the client has its ID tokens signed with.
     ///
     /// Cost: one ES256 signature, one of `algorithm`, one hash, one HMAC.
-    func tokens(for grant: GrantRecord, algorithm: SignatureAlgorithm, at now: Timestamp) throws -> TokenResponse {
+    func tokens(for grant: GrantRecord, algorithm: JWSAlgorithm, at now: Timestamp) throws -> TokenResponse {
         let lifetime = self.limits.accessTokenLifetime
         let expires = JSON.integer((now + lifetime).seconds)
         let issued = JSON.integer(now.seconds)
@@ -63,7 +63,7 @@ extension OpenIDProvider {
     ///
     /// Throws ``StoreError/Code/corrupt`` where there is none: a fault of this server, which no client can do anything about.
     /// Cost: nothing where the key is known; else a query.
-    func requireSigningKey(_ algorithm: SignatureAlgorithm) async throws {
+    func requireSigningKey(_ algorithm: JWSAlgorithm) async throws {
         guard !self.keys.activeAlgorithms.contains(algorithm) else { return }
         try await self.refreshKeys()
         guard self.keys.activeAlgorithms.contains(algorithm) else {
@@ -73,7 +73,7 @@ extension OpenIDProvider {
 
     /// `at_hash`: the left half of the hash that the ID token's algorithm is made with, as base64url (OpenID Connect Core
     /// 1.0, section 3.1.3.6). Ed25519 is made with SHA-512.
-    private static func halfHash(_ token: String, _ algorithm: SignatureAlgorithm) -> String {
+    private static func halfHash(_ token: String, _ algorithm: JWSAlgorithm) -> String {
         let bytes = Array(token.utf8)
         return Base64URL.encode(
             algorithm == .edDSA
@@ -222,7 +222,7 @@ extension OpenIDProvider {
     /// it. Two nodes that make one at once end with the same.
     ///
     /// Cost: nothing where there is one; else a query, a key generation and a store step.
-    func provideSigningKey(_ algorithm: SignatureAlgorithm, by operator: String?) async throws {
+    func provideSigningKey(_ algorithm: JWSAlgorithm, by operator: String?) async throws {
         guard !self.keys.activeAlgorithms.contains(algorithm) else { return }
         try await self.refreshKeys()
         guard !self.keys.activeAlgorithms.contains(algorithm) else { return }

@@ -13,7 +13,7 @@ public struct ClientSettings: Sendable, Equatable {
     }
 
     /// What the client's ID tokens are signed with (`id_token_signed_response_alg`).
-    public var idTokenAlgorithm: SignatureAlgorithm
+    public var idTokenAlgorithm: JWSAlgorithm
     /// What its codes are bound to.
     public var codeBinding: CodeBinding
     /// Whether it may have the keys of people whom it knows deleted: with them a person loses every service, not this
@@ -23,7 +23,7 @@ public struct ClientSettings: Sendable, Equatable {
     /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
     /// section 2).
     public init(
-        idTokenAlgorithm: SignatureAlgorithm = .rs256, codeBinding: CodeBinding = .pkce, mayDeregister: Bool = false
+        idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .pkce, mayDeregister: Bool = false
     ) {
         self.idTokenAlgorithm = idTokenAlgorithm
         self.codeBinding = codeBinding

@@ -6,7 +6,7 @@ public struct SigningKeyRecord: Sendable, Equatable {
     /// The name in the key set (`kid`).
     public let id: String
     /// What it signs with.
-    public let algorithm: SignatureAlgorithm
+    public let algorithm: JWSAlgorithm
     /// The private key in the form of `SigningKey.make`. The store seals it, bound to its row.
     public let privateKey: SecretBytes
     /// When it was made.
@@ -16,7 +16,7 @@ public struct SigningKeyRecord: Sendable, Equatable {
 
     /// A record of these values.
     public init(
-        id: String, algorithm: SignatureAlgorithm, privateKey: SecretBytes, createdAt: Timestamp, retiredAt: Timestamp?
+        id: String, algorithm: JWSAlgorithm, privateKey: SecretBytes, createdAt: Timestamp, retiredAt: Timestamp?
     ) {
         self.id = id
         self.algorithm = algorithm

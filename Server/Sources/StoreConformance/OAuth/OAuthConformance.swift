@@ -400,7 +400,7 @@ public enum OAuthConformance {
     ]
 
     private static func key(
-        _ id: String, _ number: UInt8, seconds: Int = 0, algorithm: SignatureAlgorithm = .es256
+        _ id: String, _ number: UInt8, seconds: Int = 0, algorithm: JWSAlgorithm = .es256
     ) -> SigningKeyRecord {
         SigningKeyRecord(
             id: id, algorithm: algorithm, privateKey: SecretBytes(Self.bytes(number)),
