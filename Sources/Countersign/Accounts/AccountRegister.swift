@@ -9,7 +9,7 @@ import _Primitives
 #endif
 
 /// What the SDK keeps of an account.
-struct AccountRecord: Equatable {
+struct StoredAccount: Equatable {
     /// The most browsers that an account remembers; the oldest goes first.
     static let maximumBrowsers = 32
     /// The most enrolments out of band that are kept. The oldest that was never confirmed goes first, with its keys.
@@ -60,7 +60,7 @@ actor AccountRegister: CustomReflectable {
 
     private struct Content: Equatable {
         var deviceName: String?
-        var accounts: [AccountRecord] = []
+        var accounts: [StoredAccount] = []
         var deregistrations: [PendingDeregistration] = []
     }
 
@@ -73,12 +73,12 @@ actor AccountRegister: CustomReflectable {
         self.content = try storage.read(Self.name).map(Self.read) ?? Content()
     }
 
-    var records: [AccountRecord] { self.content.accounts }
+    var records: [StoredAccount] { self.content.accounts }
     /// What services have begun and this device has not carried out, oldest first.
     var deregistrations: [PendingDeregistration] { self.content.deregistrations }
     var deviceInformation: DeviceInformation? { self.content.deviceName.map(DeviceInformation.init(name:)) }
 
-    func record(of username: Username) -> AccountRecord? {
+    func record(of username: Username) -> StoredAccount? {
         self.content.accounts.first { $0.username.hasSameBytes(as: username) }
     }
 
@@ -93,14 +93,14 @@ actor AccountRegister: CustomReflectable {
     /// room: those of the oldest enrolment that was never confirmed, where there are too many.
     func add(
         _ keys: [KeyName], to username: Username, baseUrl: URL, appID: String, deviceName: String?,
-        confirmed: Set<KeyName> = [], enrolment: AccountRecord.Enrolment? = nil
+        confirmed: Set<KeyName> = [], enrolment: StoredAccount.Enrolment? = nil
     ) throws -> [KeyName] {
         var content = self.content
         if content.deviceName == nil { content.deviceName = deviceName }
         let found = Self.index(of: username, in: content)
         let index = found ?? content.accounts.endIndex
         if found == nil {
-            content.accounts.append(AccountRecord(username: username, baseUrl: baseUrl, keys: [], appID: appID))
+            content.accounts.append(StoredAccount(username: username, baseUrl: baseUrl, keys: [], appID: appID))
         }
         content.accounts[index].keys += keys
         content.accounts[index].appID = appID
@@ -152,7 +152,7 @@ actor AccountRegister: CustomReflectable {
 
     /// Forgets keys of accounts, and in the same write the token that they were deleted by. Returns all keys that go, with
     /// their AppIDs.
-    func remove(_ keys: [(record: AccountRecord, keys: [KeyName])], endingDeregistrationBy token: String) throws
+    func remove(_ keys: [(record: StoredAccount, keys: [KeyName])], endingDeregistrationBy token: String) throws
         -> [(appID: String, key: KeyName)]
     {
         var content = self.content
@@ -211,7 +211,7 @@ actor AccountRegister: CustomReflectable {
         guard let index = Self.index(of: username, in: content) else { return }
         content.accounts[index].browsers.removeAll { $0.hasSameBytes(as: browser) }
         content.accounts[index].browsers.append(browser)
-        if content.accounts[index].browsers.count > AccountRecord.maximumBrowsers {
+        if content.accounts[index].browsers.count > StoredAccount.maximumBrowsers {
             content.accounts[index].browsers.removeFirst()
         }
         try self.write(content)
@@ -262,10 +262,10 @@ actor AccountRegister: CustomReflectable {
                 let username = try account.requiredString("username")
                 let keys = try Self.keys("keys", of: account)
                 content.accounts.append(
-                    AccountRecord(
+                    StoredAccount(
                         username: username.normalizedUsername ?? username, baseUrl: baseUrl, keys: keys,
                         appID: try account.requiredString("appID"), browsers: try account.strings("browsers") ?? [],
-                        enrolments: try AccountRecord.Enrolment.read(from: account, keys)))
+                        enrolments: try StoredAccount.Enrolment.read(from: account, keys)))
             }
             for case .object(let deregistration) in try object.array("deregistrations") ?? [] {
                 guard let redeemUrl = URL(string: try deregistration.requiredString("redeemUrl")),
@@ -291,7 +291,7 @@ actor AccountRegister: CustomReflectable {
     }
 }
 
-extension AccountRecord {
+extension StoredAccount {
     /// Forgets keys, and an enrolment with the last of its own.
     fileprivate mutating func drop(_ gone: [KeyName]) {
         self.keys.removeAll(where: gone.contains)
@@ -316,7 +316,7 @@ extension AccountRecord {
     }
 }
 
-extension AccountRecord.Enrolment {
+extension StoredAccount.Enrolment {
     fileprivate var json: JSONObject {
         [
             "secret": .string(self.secret), "keys": .array(self.keys.map { .object($0.json) }),

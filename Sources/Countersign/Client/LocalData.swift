@@ -38,7 +38,7 @@ public struct LocalData: Sendable {
     }
 
     /// What is kept of an account, in whichever way its name is typed.
-    private func record(of username: Username) async -> AccountRecord? {
+    private func record(of username: Username) async -> StoredAccount? {
         guard let name = username.normalizedUsername else { return nil }
         return await self.core.register.record(of: name)
     }

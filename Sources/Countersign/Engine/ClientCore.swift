@@ -97,14 +97,14 @@ struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
     }
 
     /// Forgets keys that a server has deleted, and with them the token that they were deleted by.
-    func forget(_ keys: [(record: AccountRecord, keys: [KeyName])], endingDeregistrationBy token: String) async throws {
+    func forget(_ keys: [(record: StoredAccount, keys: [KeyName])], endingDeregistrationBy token: String) async throws {
         for (appID, key) in try await self.register.remove(keys, endingDeregistrationBy: token) {
             try await self.module.deregister(appID: appID, aaid: key.aaid, keyID: key.keyID)
         }
     }
 
     /// Forgets keys of an account, the account's entry first: what is left of the keys goes at the next start.
-    func forget(_ keys: [KeyName], of record: AccountRecord) async throws {
+    func forget(_ keys: [KeyName], of record: StoredAccount) async throws {
         for key in try await self.register.remove(keys, from: record.username) {
             try await self.module.deregister(appID: record.appID, aaid: key.aaid, keyID: key.keyID)
         }
@@ -121,7 +121,7 @@ extension ClientCore {
     }
 
     /// Who asks, fit to be shown. A browser is new where none of the accounts has confirmed anything from it.
-    func requester(of request: ReturnUAFRequest, for records: [AccountRecord]) async -> Requester? {
+    func requester(of request: ReturnUAFRequest, for records: [StoredAccount]) async -> Requester? {
         guard let requester = request.requester else { return nil }
         var isNew = false
         if let browser = requester.browserID {

@@ -52,7 +52,7 @@ struct DispatchedDeregistration: Sendable {
     /// Deletes what the message names, and nothing that is another server's or, where it does not name keys, could be
     /// another person's.
     func carryOut(_ request: ReceivedRequest, token: String) async throws -> DeregistrationResult {
-        var gone: [(record: AccountRecord, keys: [KeyName])] = []
+        var gone: [(record: StoredAccount, keys: [KeyName])] = []
         // Without a message there was nothing to delete.
         if let message = request.message.uafRequest {
             gone = try await self.keys(
@@ -63,7 +63,7 @@ struct DispatchedDeregistration: Sendable {
         return DeregistrationResult(accounts: gone.map(\.record.account), requester: requester)
     }
 
-    private func keys(named prepared: PreparedDeregistration) async throws -> [(record: AccountRecord, keys: [KeyName])]
+    private func keys(named prepared: PreparedDeregistration) async throws -> [(record: StoredAccount, keys: [KeyName])]
     {
         let own = await self.core.register.records.filter { record in
             record.baseUrl == self.core.configuration.baseUrl && record.appID.hasSameBytes(as: prepared.appID)

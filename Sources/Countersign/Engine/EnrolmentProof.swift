@@ -23,7 +23,7 @@ struct EnrolmentProof: Sendable {
     private let confirmed: Set<KeyName>
 
     /// For new keys of an account; `record` is what the device has of it, at the server that it registers at.
-    init(for keys: [KeyName], of record: AccountRecord?, _ core: ClientCore) async throws {
+    init(for keys: [KeyName], of record: StoredAccount?, _ core: ClientCore) async throws {
         self.secret = Base64URL.encode(core.platform.random.bytes(32))
         self.former = record?.enrolments.map(\.secret) ?? []
         self.confirmed = await core.confirmedKeys(of: record)
@@ -33,8 +33,8 @@ struct EnrolmentProof: Sendable {
     }
 
     /// What is kept of the enrolment that made those keys.
-    func enrolment(of keys: [KeyName]) -> AccountRecord.Enrolment {
-        AccountRecord.Enrolment(secret: self.secret, keys: keys, replaced: self.replaced)
+    func enrolment(of keys: [KeyName]) -> StoredAccount.Enrolment {
+        StoredAccount.Enrolment(secret: self.secret, keys: keys, replaced: self.replaced)
     }
 
     /// Adds what the server is told.
@@ -58,7 +58,7 @@ extension EnrolmentProof {
 
 extension ClientCore {
     /// The keys of an account that the server has confirmed, also where they cannot answer any more.
-    func confirmedKeys(of record: AccountRecord?) async -> Set<KeyName> {
+    func confirmedKeys(of record: StoredAccount?) async -> Set<KeyName> {
         guard let record else { return [] }
         let own = Set(record.keys)
         return Set(
@@ -68,7 +68,7 @@ extension ClientCore {
 
     /// Where a device is full: lets the keys of an account go that were never confirmed, before a further enrolment of it
     /// is refused for them.
-    func makeRoom(for count: Int, of record: AccountRecord?) async throws {
+    func makeRoom(for count: Int, of record: StoredAccount?) async throws {
         guard let record, await !self.module.hasRoom(for: count) else { return }
         let confirmed = await self.confirmedKeys(of: record)
         // An account keeps a key that a person answers with.
@@ -78,7 +78,7 @@ extension ClientCore {
 
     /// The keys of an account that cannot answer any more: those that are locked or gone, and where no other is left
     /// that a person answers with, what came along with them.
-    func spentKeys(of record: AccountRecord?) async throws -> [KeyName] {
+    func spentKeys(of record: StoredAccount?) async throws -> [KeyName] {
         guard let record else { return [] }
         let pending = Set(await self.module.registrations(appID: record.appID).filter(\.isPending).map(\.name))
         var spent: [KeyName] = []

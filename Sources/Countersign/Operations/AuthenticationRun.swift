@@ -41,7 +41,7 @@ struct AuthenticationRun: Sendable {
 
     /// An account and its ways to answer.
     private struct Candidate {
-        let record: AccountRecord
+        let record: StoredAccount
         /// By the authenticator that the person chooses; the server's preference first.
         let ways: [(aaid: Aaid, keys: [KeyName])]
         /// The authenticators that could answer if the app had a screen for them.
@@ -157,7 +157,7 @@ struct AuthenticationRun: Sendable {
 
     /// How an account can answer with those models, by the authenticator that the person chooses.
     private static func ways(
-        _ record: AccountRecord, _ prepared: PreparedAuthentication, _ models: [AuthenticatorModel]
+        _ record: StoredAccount, _ prepared: PreparedAuthentication, _ models: [AuthenticatorModel]
     ) -> [(aaid: Aaid, keys: [KeyName])] {
         let aaids = models.map(\.aaid)
         return prepared.selections(among: record.keys.filter { aaids.contains($0.aaid) }).compactMap { keys in
@@ -199,7 +199,7 @@ struct AuthenticationRun: Sendable {
         return chosen
     }
 
-    private func verifyRequester(_ record: AccountRecord, _ disclosure: inout Disclosure) async throws {
+    private func verifyRequester(_ record: StoredAccount, _ disclosure: inout Disclosure) async throws {
         guard let requester = await self.core.requester(of: self.request.message, for: [record]), requester.isNewBrowser
         else { return }
         disclosure.expectApprovalOfBrowser()
@@ -215,7 +215,7 @@ struct AuthenticationRun: Sendable {
         disclosure.browserWasApproved()
     }
 
-    private func confirm(_ record: AccountRecord, _ disclosure: inout Disclosure) async throws {
+    private func confirm(_ record: StoredAccount, _ disclosure: inout Disclosure) async throws {
         guard let confirmer = self.screens.transactionConfirmer, let content = disclosure.unseen else { return }
         let context = TransactionConfirmationContext(
             account: record.account, content: content,
@@ -266,7 +266,7 @@ struct AuthenticationRun: Sendable {
     }
 
     private func conclude(
-        _ response: ServerResponse, _ keys: [KeyName], _ record: AccountRecord, _ exchange: ServerExchange
+        _ response: ServerResponse, _ keys: [KeyName], _ record: StoredAccount, _ exchange: ServerExchange
     ) async throws -> AuthenticationResult {
         switch response.statusCode {
         case .ok:

@@ -38,7 +38,7 @@ public struct Deregistration: SingleOperation {
     }
 
     /// What goes: where nothing is left that a person answers with, also what came along with it.
-    private func keys(of record: AccountRecord) -> [KeyName] {
+    private func keys(of record: StoredAccount) -> [KeyName] {
         guard let aaid else { return record.keys }
         let chosen = record.keys.filter { $0.aaid.text.hasSameBytes(as: aaid) }
         let left = record.keys.filter { !$0.aaid.text.hasSameBytes(as: aaid) }

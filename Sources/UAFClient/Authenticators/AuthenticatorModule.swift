@@ -88,9 +88,9 @@ public actor AuthenticatorModule: CustomReflectable {
     public nonisolated var customMirror: Mirror { Mirror(self, children: [:]) }
 
     /// The authenticators of this device (GetInfo).
-    public nonisolated var authenticators: [AuthenticatorStatus] {
+    public nonisolated var authenticators: [AuthenticatorAvailability] {
         get async {
-            var statuses: [AuthenticatorStatus] = []
+            var statuses: [AuthenticatorAvailability] = []
             for factor in AuthenticatorModel.Factor.allCases {
                 let model = AuthenticatorModel(factor: factor, keyStore: self.configuration.keyStore)
                 let (isSupported, isEnrolled): (Bool, Bool)
@@ -107,7 +107,8 @@ public actor AuthenticatorModule: CustomReflectable {
                     (isSupported, isEnrolled) = (passcode != nil, (try? await passcode?.enrolment()) != nil)
                 }
                 statuses.append(
-                    AuthenticatorStatus(model: model, isSupportedByHardware: isSupported, isUserEnrolled: isEnrolled))
+                    AuthenticatorAvailability(
+                        model: model, isSupportedByHardware: isSupported, isUserEnrolled: isEnrolled))
             }
             return statuses
         }
@@ -258,7 +259,7 @@ extension AuthenticatorModule {
 }
 
 /// An authenticator of the device and whether it can be used.
-public struct AuthenticatorStatus: Hashable, Sendable {
+public struct AuthenticatorAvailability: Hashable, Sendable {
     /// Which authenticator.
     public let model: AuthenticatorModel
     /// Whether the device has what the authenticator needs.

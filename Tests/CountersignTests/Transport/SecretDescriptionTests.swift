@@ -77,7 +77,7 @@ struct SecretDescriptionTests {
         for value in values {
             for text in Self.texts(value) {
                 #expect(!text.contains(secret), "\(type(of: value))")
-                #expect(!text.contains("\"\(token)\"") && !text.contains("AccountRecord"), "\(type(of: value))")
+                #expect(!text.contains("\"\(token)\"") && !text.contains("StoredAccount"), "\(type(of: value))")
                 #expect(!text.contains(wrapped.joined(separator: ", ")), "\(type(of: value))")
             }
         }
