@@ -136,7 +136,7 @@ struct BankCommand: AsyncParsableCommand {
                 issuer: self.issuer, clientID: self.clientID, clientSecret: secret, caFile: self.caFile)
         }
         let (provider, confirmations) = (
-            OpenIDProvider(calls: calls, redirectURI: "\(origin)/callback"), Confirmations(calls: calls)
+            OpenIDClient(calls: calls, redirectURI: "\(origin)/callback"), Confirmations(calls: calls)
         )
         let ledger = Ledger()
         let settlement = Settlement(

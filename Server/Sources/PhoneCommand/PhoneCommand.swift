@@ -18,7 +18,7 @@ struct PhoneCommand: AsyncParsableCommand {
             RevokeCommand.self, DeregisterCommand.self, ForgetCommand.self, AccountsCommand.self,
             AuthenticatorsCommand.self,
             SensorCommand.self, ClockCommand.self,
-            UAFCommand.self, WipeCommand.self,
+            BareMessageCommand.self, WipeCommand.self,
         ])
 
     /// Parses and runs, and ends with the exit codes above.
@@ -57,7 +57,7 @@ struct Ended: Error {
     let status: Ending
 
     func exit() -> Never {
-        Terminal.restoreKeyboard()
+        PhoneTerminal.restoreKeyboard()
         Foundation.exit(self.status.rawValue)
     }
 }

@@ -5,7 +5,7 @@ import _Primitives
 /// What a command says: an object of JSON a line for scripts, words for people.
 struct Report: Sendable {
     let isJSON: Bool
-    let terminal: Terminal
+    let terminal: PhoneTerminal
     /// Where failures go as lines of JSON.
     private let failures: FileHandle
 
@@ -13,16 +13,16 @@ struct Report: Sendable {
     /// else: failures and words go to the standard error stream.
     init(isJSON: Bool, isAnswerAlone: Bool = false) {
         self.isJSON = isJSON
-        self.terminal = Terminal(machineReadable: isJSON || isAnswerAlone)
+        self.terminal = PhoneTerminal(machineReadable: isJSON || isAnswerAlone)
         self.failures = isAnswerAlone ? .standardError : .standardOutput
     }
 
     /// Says one thing: `members` as a line of JSON, or else what `words` prints.
-    func say(_ members: JSONObject, _ words: (Terminal) -> Void) {
+    func say(_ members: JSONObject, _ words: (PhoneTerminal) -> Void) {
         self.say(members, to: .standardOutput, words)
     }
 
-    private func say(_ members: JSONObject, to output: FileHandle, _ words: (Terminal) -> Void) {
+    private func say(_ members: JSONObject, to output: FileHandle, _ words: (PhoneTerminal) -> Void) {
         guard self.isJSON else { return words(self.terminal) }
         let line = DisplayText.json(JSON.object(members).text) + "\n"
         try? output.write(contentsOf: Data(line.utf8))

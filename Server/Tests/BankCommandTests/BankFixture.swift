@@ -52,7 +52,7 @@ struct BankFixture: Sendable {
         try await Application(router: provider.router()).test(.live) { server in
             let issuer = "http://localhost:\(try #require(server.port))"
             let calls = try ProviderCalls(issuer: issuer, clientID: "bank", clientSecret: "p:w d", caFile: nil)
-            let openID = OpenIDProvider(calls: calls, redirectURI: "http://127.0.0.1:8081/callback")
+            let openID = OpenIDClient(calls: calls, redirectURI: "http://127.0.0.1:8081/callback")
             let (confirmations, ledger) = (Confirmations(calls: calls), Ledger())
             let settlement = Settlement(
                 confirmations: confirmations, provider: openID, ledger: ledger, logger: Logger(label: "bank"))

@@ -9,8 +9,8 @@ actor SessionTable {
         let id: String
         /// Comes back in every form, so that another site's page cannot send one in the customer's name.
         let formToken: String
-        var attempt: OpenIDProvider.Attempt?
-        var person: OpenIDProvider.Person?
+        var attempt: OpenIDClient.Attempt?
+        var person: OpenIDClient.Person?
         var lastSeen: Date
     }
 
@@ -42,16 +42,16 @@ actor SessionTable {
     }
 
     /// Remembers that this browser was sent to the provider.
-    func begin(_ attempt: OpenIDProvider.Attempt, in id: String) { self.setAttempt(attempt, in: id) }
+    func begin(_ attempt: OpenIDClient.Attempt, in id: String) { self.setAttempt(attempt, in: id) }
 
     /// The attempt of this browser, once.
-    func takeAttempt(in id: String) -> OpenIDProvider.Attempt? {
+    func takeAttempt(in id: String) -> OpenIDClient.Attempt? {
         defer { self.setAttempt(nil, in: id) }
         return (self.customers[id] ?? self.visitors[id])?.attempt
     }
 
     /// A session under a new id for somebody who has just signed in; the old id is worth nothing any more.
-    func signIn(_ person: OpenIDProvider.Person, replacing id: String, now: Date = Date()) -> Session {
+    func signIn(_ person: OpenIDClient.Person, replacing id: String, now: Date = Date()) -> Session {
         self.end(id)
         self.customers = self.customers.filter { !Self.isOver($0.value, now) }
         let others = self.customers.values.filter { $0.person?.subject == person.subject }
@@ -67,7 +67,7 @@ actor SessionTable {
         self.customers[id] = nil
     }
 
-    private func make(_ person: OpenIDProvider.Person?, now: Date) -> Session {
+    private func make(_ person: OpenIDClient.Person?, now: Date) -> Session {
         let session = Session(id: Base64.random(), formToken: Base64.random(), person: person, lastSeen: now)
         self.keep(session)
         return session
@@ -77,7 +77,7 @@ actor SessionTable {
         if session.person == nil { self.visitors[session.id] = session } else { self.customers[session.id] = session }
     }
 
-    private func setAttempt(_ attempt: OpenIDProvider.Attempt?, in id: String) {
+    private func setAttempt(_ attempt: OpenIDClient.Attempt?, in id: String) {
         self.visitors[id]?.attempt = attempt
         self.customers[id]?.attempt = attempt
     }

@@ -12,13 +12,13 @@ actor Settlement {
     }
 
     private let confirmations: Confirmations
-    private let provider: OpenIDProvider
+    private let provider: OpenIDClient
     private let ledger: Ledger
     private let logger: Logger
     /// Questions that the provider has not answered yet: a page and the follower ask one of them together.
     private var asked: [String: Task<Standing, any Error>] = [:]
 
-    init(confirmations: Confirmations, provider: OpenIDProvider, ledger: Ledger, logger: Logger) {
+    init(confirmations: Confirmations, provider: OpenIDClient, ledger: Ledger, logger: Logger) {
         self.confirmations = confirmations
         self.provider = provider
         self.ledger = ledger

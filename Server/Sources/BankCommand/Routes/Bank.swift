@@ -11,7 +11,7 @@ private struct FormToken: Decodable {
 /// The bank's parts, and what every route needs of them.
 struct Bank: Sendable {
     let origin: String
-    let provider: OpenIDProvider
+    let provider: OpenIDClient
     let confirmations: Confirmations
     let sessions: SessionTable
     let ledger: Ledger

@@ -41,7 +41,7 @@ extension Bank {
                 status: .badRequest)
         }
         let query = request.uri.queryParameters
-        let callback = OpenIDProvider.Callback(
+        let callback = OpenIDClient.Callback(
             code: query["code"].map(String.init), state: query["state"].map(String.init),
             issuer: query["iss"].map(String.init), error: query["error"].map(String.init))
         do {

@@ -51,7 +51,7 @@ extension Bank {
     }
 
     /// Has the phone asked about an order for which there is a place.
-    private func send(_ order: TransferOrder, of person: OpenIDProvider.Person) async throws -> Transfer {
+    private func send(_ order: TransferOrder, of person: OpenIDClient.Person) async throws -> Transfer {
         let run = TracedRun()
         await self.record(.transferWanted, run)
         await self.record(.transactionDispatched, run)
@@ -96,7 +96,7 @@ extension Bank {
 
     /// Waiting, receipt or refusal, whatever is true now.
     private func transferPage(
-        _ transfer: Transfer, _ person: OpenIDProvider.Person, _ session: SessionTable.Session,
+        _ transfer: Transfer, _ person: OpenIDClient.Person, _ session: SessionTable.Session,
         _ context: BasicRequestContext
     ) async -> Response {
         let visitor = (name: person.name, formToken: session.formToken)

@@ -50,7 +50,7 @@ struct OwnPerson {
         try self.answers.checkArguments(for: server)
         var script = ScriptedAnswers(self.answers)
         script.approveOwnRequest()
-        let person = Person(report: report, script: script)
+        let person = PhoneHolder(report: report, script: script)
         let interaction = PersonInteraction(person: person, isRegistration: false)
         let client = try await device.client(server)
         do {

@@ -87,7 +87,7 @@ struct OutOfBandRun {
         let payload = try await input.decoded(read, by: client)
         var script = ScriptedAnswers(self.answers)
         if self.isEnrolment, !report.terminal.isInteractive { script.approveEnrolment() }
-        let person = Person(report: report, script: script)
+        let person = PhoneHolder(report: report, script: script)
         do {
             switch try await client.operations.outOfBandOperation.payload(payload).execute() {
             case .registration(let registration):
@@ -128,7 +128,7 @@ struct OutOfBandRun {
         }
     }
 
-    private func register(_ registration: OutOfBandRegistration, _ person: Person, _ report: Report) async throws {
+    private func register(_ registration: OutOfBandRegistration, _ person: PhoneHolder, _ report: Report) async throws {
         let interaction = PersonInteraction(person: person, isRegistration: true)
         let name = self.deviceName ?? "Terminal phone on \(ProcessInfo.processInfo.hostName)"
         let result: RegistrationResult = try await registration.deviceInformation(DeviceInformation(name: name))
@@ -157,7 +157,7 @@ struct OutOfBandRun {
         ]) { $0.success("This phone is enrolled for \(account).") }
     }
 
-    private func authenticate(_ authentication: OutOfBandAuthentication, _ person: Person, _ report: Report)
+    private func authenticate(_ authentication: OutOfBandAuthentication, _ person: PhoneHolder, _ report: Report)
         async throws
     {
         let interaction = PersonInteraction(person: person, isRegistration: false)

@@ -9,8 +9,8 @@ struct SessionTableTests {
 
     private static func moment(_ seconds: Int) -> Date { self.start.addingTimeInterval(TimeInterval(seconds)) }
 
-    private static func person(_ subject: String) -> OpenIDProvider.Person {
-        OpenIDProvider.Person(subject: subject, name: subject, idToken: "t")
+    private static func person(_ subject: String) -> OpenIDClient.Person {
+        OpenIDClient.Person(subject: subject, name: subject, idToken: "t")
     }
 
     @Test("Visitors without a cookie, however many, leave customers signed in; of visitors the oldest gives way")

@@ -18,8 +18,8 @@ struct PersonTests {
         self.account = Account(username: "alice", server: server)
     }
 
-    private func person(_ arguments: [String]) throws -> Person {
-        Person(report: Report(isJSON: true), script: ScriptedAnswers(try AnswerOptions.parse(arguments)))
+    private func person(_ arguments: [String]) throws -> PhoneHolder {
+        PhoneHolder(report: Report(isJSON: true), script: ScriptedAnswers(try AnswerOptions.parse(arguments)))
     }
 
     private func requester(_ arguments: [String]) async throws -> (answer: String?, reason: String?) {
@@ -47,7 +47,7 @@ struct PersonTests {
     }
 
     private func confirm(_ arguments: [String], _ type: TransactionContentType = .textPlain) async throws -> (
-        answer: String, reason: String?, person: Person
+        answer: String, reason: String?, person: PhoneHolder
     ) {
         let answers = Mutex<[String]>([])
         let person = try self.person(arguments)

@@ -9,9 +9,9 @@ struct PhoneTerminalTests {
     private static let hostile = "a\u{1B}]0;title\u{7}\u{1B}[2J\u{9B}1m\u{202E}b\u{200B}\r\u{8}c\u{1B}"
 
     /// What a terminal was given.
-    private static func written(isColoured: Bool = false, _ body: (Terminal) -> Void) throws -> String {
+    private static func written(isColoured: Bool = false, _ body: (PhoneTerminal) -> Void) throws -> String {
         let pipe = Pipe()
-        body(Terminal(writingTo: pipe.fileHandleForWriting, isColoured: isColoured))
+        body(PhoneTerminal(writingTo: pipe.fileHandleForWriting, isColoured: isColoured))
         try pipe.fileHandleForWriting.close()
         return String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     }
@@ -26,7 +26,7 @@ struct PhoneTerminalTests {
         }
     }
 
-    static let ways: [@Sendable (Terminal, String) -> Void] = [
+    static let ways: [@Sendable (PhoneTerminal, String) -> Void] = [
         { $0.print($1) }, { $0.print($1, .bold) }, { $0.success($1) }, { $0.failure($1) }, { $0.notice($1) },
         { $0.list([(name: $1, value: $1)]) }, { $0.box(title: $1, text: $1) },
         { $0.table(title: $1, rows: [(name: $1, value: $1)]) },

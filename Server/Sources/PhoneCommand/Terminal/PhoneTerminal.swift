@@ -6,7 +6,7 @@ import _Primitives
 ///
 /// Every text goes through `DisplayText` here, wherever it came from: no escape sequence and no invisible character of a
 /// server's reaches the terminal. Only this file writes escape sequences.
-struct Terminal: Sendable {
+struct PhoneTerminal: Sendable {
     /// A look of a piece of text.
     enum Style: String {
         case bold = "1"
@@ -201,10 +201,10 @@ private struct RawKeyboard {
         tcsetattr(0, TCSANOW, &raw)
     }
 
-    func restore() { Terminal.restoreKeyboard() }
+    func restore() { PhoneTerminal.restoreKeyboard() }
 }
 
-extension Terminal {
+extension PhoneTerminal {
     /// Gives the keyboard back as it was, whatever question was open.
     static func restoreKeyboard() {
         guard var original = RawKeyboard.original else { return }

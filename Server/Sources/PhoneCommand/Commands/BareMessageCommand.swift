@@ -5,7 +5,7 @@ import UAFClient
 import _Primitives
 
 /// `countersign-phone uaf`: bare FIDO UAF messages, for trying other servers out.
-struct UAFCommand: AsyncParsableCommand {
+struct BareMessageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "uaf", abstract: "Answer bare FIDO UAF messages with test keys.",
         subcommands: [UAFAnswerCommand.self])

@@ -1,8 +1,8 @@
 import Countersign
 
-/// The SDK's screens, each of which asks the ``Person`` and waits for the answer.
+/// The SDK's screens, each of which asks the ``PhoneHolder`` and waits for the answer.
 struct PersonInteraction: Sendable {
-    let person: Person
+    let person: PhoneHolder
     let isRegistration: Bool
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Signing in with OpenID Connect: authorization code with PKCE (RFC 7636), `state`, `nonce` and `iss` (RFC 9207).
-actor OpenIDProvider {
+actor OpenIDClient {
     /// What the discovery document says (OpenID Connect Discovery 1.0, section 3).
     struct Metadata: Decodable, Sendable {
         let issuer: String

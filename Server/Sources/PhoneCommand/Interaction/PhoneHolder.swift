@@ -8,7 +8,7 @@ import _Primitives
 /// The person who holds the phone: somebody at the keyboard, or a script that has given its answers beforehand.
 ///
 /// The SDK asks one question at a time and waits for its answer.
-actor Person {
+actor PhoneHolder {
     private let report: Report
     private var script: ScriptedAnswers
     private var hasDecided = false
@@ -22,7 +22,7 @@ actor Person {
         self.script = script
     }
 
-    private var terminal: Terminal { self.report.terminal }
+    private var terminal: PhoneTerminal { self.report.terminal }
 
     // MARK: - Who asks, and for what
 
