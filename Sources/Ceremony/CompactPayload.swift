@@ -33,7 +33,7 @@ enum CompactPayload {
         let port = address.port.map { ":\($0)" } ?? ""
         guard let place = self.written(host + port) else { return nil }
         let text = "\(version)$\(place)$\(self.base32(token))"
-        // What cannot be written, such as an address in brackets, shows here.
+        // A part that the short form has no letters for, such as an address in brackets, comes back as another one.
         return (try? self.redeemData(text)) == payload.redeemData ? text : nil
     }
 

@@ -83,7 +83,7 @@ public struct OutOfBandPayload: Hashable, Sendable {
         self.version = "1"
         self.redeemData = redeemData
         self.data = attributes.members.isEmpty ? nil : JSON.object(attributes).text
-        // What was read is held to it too: it can be shorter than our way of writing the same.
+        // Also after reading: what came can be shorter than what we write for it, and we must not write too much.
         guard (self.data ?? "").utf8.count <= Self.maximumLength, self.json.utf8.count <= Self.maximumLength else {
             throw OutOfBandPayloadError(.malformedPayload, "longer than \(Self.maximumLength) bytes")
         }

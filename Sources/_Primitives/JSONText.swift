@@ -74,7 +74,7 @@ extension JSON {
         defer { bytes.append(UInt8(ascii: "\"")) }
         var text = text
         text.withUTF8 { utf8 in
-            // What goes as it is is copied in runs: nearly every text of ours is one.
+            // Letters that need no escape are copied a run at a time: nearly every text of ours is a single run.
             var start = 0
             for index in utf8.indices {
                 let byte = utf8[index]
@@ -226,14 +226,14 @@ private struct JSONReader {
             self.position = run.upperBound + 1
             switch self.bytes[run.upperBound] {
             case UInt8(ascii: "\""):
-                // Most strings have no escape and are taken as they stand, most of those as what needs no validation.
+                // Most strings have no escape and are taken as they stand; most of those are ASCII and need no validation.
                 if text.isEmpty, isASCII { return self.string(ofASCII: run) }
                 if !text.isEmpty { text += self.bytes[run] }
                 let string =
                     text.isEmpty
                     ? String(validating: self.bytes[run], as: UTF8.self) : String(validating: text, as: UTF8.self)
                 guard let string else { throw self.malformed("not UTF-8") }
-                // Whoever compares or normalises the text later pays for its length, and not for the square of it.
+                // To compare or to normalise the text later costs its length then, and not the square of it.
                 guard string.isStreamSafe else {
                     throw JSONError(
                         .tooLarge, "more combining marks in a row than a text has, at byte \(self.position)")

@@ -65,7 +65,7 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
 
     /// The fields as they stand in the text, in its order: what a screen shows as a table.
     public var fields: [(label: String, value: String)] {
-        // By scalars: a value whose first one extends what stands before it is one character with the label's space.
+        // By scalars: a mark at the beginning of a value makes one character with the space behind the label.
         self.text.text.unicodeScalars.split(separator: "\n").dropFirst().map { line in
             let label = line.prefix { $0 != ":" }
             return (String(label), String(line.dropFirst(label.count + Self.separator.unicodeScalars.count)))
@@ -179,7 +179,7 @@ public struct Payment: Hashable, Sendable, CustomStringConvertible {
         guard scalars.contains(where: { $0.properties.isAlphabetic || $0.properties.numericType != nil }) else {
             throw PaymentError(field, "nothing to read")
         }
-        // A mark would sit on the label's space.
+        // A mark would sit on the space behind the label.
         guard let first = scalars.first, !first.isMark else { throw PaymentError(field, "begins with a mark") }
         return name
     }

@@ -69,7 +69,7 @@ public struct DeviceInformation: Hashable, Sendable {
     /// Why this is no name for a device; `nil` where it is one.
     var flaw: String? {
         if !(1...100).contains(self.name.unicodeScalars.count) { return "it does not have 1 to 100 characters" }
-        // Neither this device's own list nor the server could be read again.
+        // With such a name in it, neither this device's own list nor an answer of the server could be read again.
         if !self.name.isStreamSafe { return "it has more than 30 combining marks in a row" }
         return self.name.allSatisfy(\.isWhitespace) ? "it is white space" : nil
     }

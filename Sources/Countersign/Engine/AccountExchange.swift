@@ -106,7 +106,7 @@ struct AccountExchange: Sendable {
     /// A moment of RFC 3339 in UTC with milliseconds.
     private static func date(_ name: String, of object: JSONObject) throws -> Date {
         let text = try object.requiredString(name)
-        // In that form a year has four digits; sums with a later one would not fit.
+        // A year has four digits in that form; with a later one the sums behind a date would overflow.
         guard text.utf8.count == "2026-11-21T09:00:00.000Z".utf8.count,
             let date = try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         else { throw JSONError(.wrongType, "\(name) is not a moment") }

@@ -71,8 +71,8 @@ struct DispatchedDeregistration: Sendable {
         let found = own.map { record in
             (record: record, keys: record.keys.filter(prepared.isAbout))
         }.filter { !$0.keys.isEmpty }
-        // Whose keys a message without names is about is not guessed: the server of the one can know nothing of the
-        // other.
+        // A message that names no key is about one account. Which of several it is, is not guessed: the server may never
+        // have heard of the others.
         guard found.count <= 1 || prepared.request.authenticators.allSatisfy({ $0.keyID != nil }) else {
             throw OperationError.fido(.protocolError, "a deregistration that does not say whose keys")
         }

@@ -24,7 +24,7 @@ extension Damage {
         case .noAssertionsMember: draft.changeDictionary = { $0["assertions"] = nil }
         case .noScheme: draft.changeDictionary = Self.changeAssertion { $0["assertionScheme"] = nil }
         case .paddedAssertion:
-            // With a tag that is skipped where there would be nothing to pad.
+            // Bytes that base64 does not pad get a tag more, which readers skip: then there is something to pad.
             draft.changeBytes = { bytes in
                 guard bytes.count.isMultiple(of: 3) else { return }
                 bytes += [0x01, 0x0F, 0, 0]

@@ -62,7 +62,7 @@ public struct MetadataStatement: Hashable, Sendable {
         self.authenticatorVersion = try members.requiredInteger("authenticatorVersion")
         self.versions = try members.requiredList("upv") { (element) throws(UAFError) in try Version(element) }
         // Statements from schema 3 on have neither the scheme nor the second factor, and need not say where a model is
-        // attached: one that does not meets no criterion that asks for it.
+        // attached: a statement without that meets no criterion that asks for it.
         let isLater = try members.integer("schema", as: UInt16.self) ?? 0 >= 3
         self.assertionScheme = AssertionScheme(
             rawValue: isLater

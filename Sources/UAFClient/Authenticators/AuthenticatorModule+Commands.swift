@@ -49,7 +49,7 @@ extension AuthenticatorModule {
         switch proof {
         case .none: break
         case .system(let enrolment):
-            // A passcode that may stand in for new fingers would undo that new fingers end the key.
+            // A key that ends with new fingers must not open to the passcode, with which new fingers are enrolled.
             let endsWithEnrolment = model.factor == .devicePasscode || options.invalidatesOnNewBiometrics
             protection.enrolment = endsWithEnrolment ? enrolment : nil
             protection.allowsPasscode = !endsWithEnrolment && options.allowsDevicePasscode

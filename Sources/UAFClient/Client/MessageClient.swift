@@ -44,7 +44,7 @@ public struct MessageClient: Sendable {
         if request.header.extensions.contains(where: \.failIfUnknown) {
             throw OperationFailure(.protocolError, "an extension that must be understood")
         }
-        // A criterion of `accepted` like that only fits nothing; a ban that is not understood must not be lifted.
+        // A criterion of `accepted` with such an extension just matches nothing. A ban that is not understood must hold.
         if request.disallowed.contains(where: { $0.extensions.contains(where: \.failIfUnknown) }) {
             throw OperationFailure(.protocolError, "a ban with an extension that must be understood")
         }
