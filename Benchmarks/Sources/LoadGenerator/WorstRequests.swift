@@ -1,30 +1,57 @@
 import Foundation
 import ServerClients
+import UAF
 import _Primitives
 
 /// A request of an allowed size that costs its reader the most that is known of.
 struct WorstRequest: Sendable {
     let name: String
-    let request: Request
+    /// What is sent in turn: the same each time, or answers of which each is taken once.
+    let requests: [Request]
+    /// What the server is to answer, the HTTP status and that of FIDO UAF where there is one: another one says that the
+    /// request ended elsewhere than it should.
+    let outcome: String
+    /// Sent to the administrators' socket.
+    let isAdministrators: Bool
+
+    init(_ name: String, _ outcome: String, _ request: Request, isAdministrators: Bool = false) {
+        self.init(name, outcome, [request], isAdministrators: isAdministrators)
+    }
+
+    init(_ name: String, _ outcome: String, _ requests: [Request], isAdministrators: Bool = false) {
+        self.name = name
+        self.requests = requests
+        self.outcome = outcome
+        self.isAdministrators = isAdministrators
+    }
 
     /// What each reader of the server gets: texts that would be normalised, names that would be compared, nesting, many
     /// values, many parameters, and messages whose parts are many.
     static func all(relyingParty: RelyingParty) -> [WorstRequest] {
         let (json, answer) = (64 * 1024, 16 * 1024)
         var requests: [WorstRequest] = []
+        // What is read to its end, so that more than reading comes of it: a look for a token, a challenge, a client's secret.
+        let tokens = ["escapes", "one long text", "a text of marks, 28 a letter"]
+        let objects = tokens + ["many members", "many values", "many objects"]
+        let credentials = ["64 parameters of one length", "a value of marks, 30 a letter", "percent signs", "scopes"]
         for (name, body) in Self.documents(json) {
             requests.append(
-                WorstRequest(name: "redeem, \(name)", request: Self.post("/token/redeem/authentication", body)))
-            requests.append(WorstRequest(name: "dispatch, \(name)", request: relyingParty.dispatch(body: body)))
+                WorstRequest(
+                    "redeem, \(name)", tokens.contains(name) ? "404" : "400",
+                    Self.post("/token/redeem/authentication", body)))
+            requests.append(WorstRequest("dispatch, \(name)", "400", relyingParty.dispatch(body: body)))
             requests.append(
                 WorstRequest(
-                    name: "dispatch, its context: \(name)",
-                    request: relyingParty.dispatch(body: Self.dispatch(context: Self.whole(name, json / 3)))))
+                    "dispatch, its context: \(name)", "400",
+                    relyingParty.dispatch(body: Self.dispatch(context: Self.whole(name, json / 3)))))
         }
         for (name, body) in Self.documents(answer) {
             for path in ["/uaf/1.1/authentication", "/uaf/1.1/registration", "/uaf/1.1/request/authentication"] {
+                let isRequest = path.hasSuffix("/request/authentication") && objects.contains(name)
                 requests.append(
-                    WorstRequest(name: "\(path), \(name)", request: Self.post(path, body, type: Server.uafType)))
+                    WorstRequest(
+                        "\(path), \(name)", isRequest ? "200 1200" : "200 1400",
+                        Self.post(path, body, type: Server.uafType)))
             }
         }
         for operation in ["Auth", "Reg"] {
@@ -32,34 +59,86 @@ struct WorstRequest: Sendable {
             for size in [60, 4000] {
                 requests.append(
                     WorstRequest(
-                        name: "\(path), assertions of \(size) letters",
-                        request: Self.post(path, Self.assertions(operation, answer, each: size), type: Server.uafType)))
+                        "\(path), assertions of \(size) letters", "200 1400",
+                        Self.post(path, Self.assertions(operation, answer, each: size), type: Server.uafType)))
             }
         }
         for (name, text) in Self.forms(8000) {
             requests.append(
-                WorstRequest(name: "authorize, \(name)", request: Request("GET", "/oauth2/authorize?\(text)")))
+                WorstRequest("authorize, \(name)", "400", Request("GET", "/oauth2/authorize?\(text)")))
             requests.append(
                 WorstRequest(
-                    name: "token, \(name)",
-                    request: Self.post("/oauth2/token", Array(text.utf8), type: "application/x-www-form-urlencoded")))
+                    "token, \(name)", credentials.contains(name) ? "401" : "400",
+                    Self.post("/oauth2/token", Array(text.utf8), type: "application/x-www-form-urlencoded")))
         }
-        for (name, value) in [
-            ("combining marks", "a=e" + Self.repeated("\u{301}\u{323}", 14_000)),
-            ("many cookies", Self.repeated("a=b; ", 14_000)),
-            ("semicolons", Self.repeated(";", 14_000)),
+        requests += Self.fields(14_000)
+        return requests
+    }
+
+    /// Header fields that something compares, folds or splits on a request's way.
+    private static func fields(_ bytes: Int) -> [WorstRequest] {
+        let marks = "e" + Self.repeated("\u{301}\u{323}", bytes)
+        let page = "/sign-in?request=x"
+        var requests: [WorstRequest] = []
+        for (field, name, value, outcome) in [
+            ("Cookie", "combining marks", "a=" + marks, "404"),
+            ("Cookie", "many", Self.repeated("a=b; ", bytes), "404"),
+            ("Cookie", "semicolons", Self.repeated(";", bytes), "404"),
+            ("X-Forwarded-For", "many addresses", Self.repeated("127.0.0.1,", bytes), "404"),
+            ("Connection", "combining marks", marks, "404"), ("Connection", "many", Self.repeated("a,", bytes), "404"),
+            ("Expect", "combining marks", marks, "417"), ("Upgrade", "combining marks", marks, "404"),
+            ("Accept", "combining marks", marks, "404"), ("Accept", "many", Self.repeated("*/*,", bytes), "404"),
+            ("User-Agent", "combining marks", marks, "404"), ("Authorization", "combining marks", marks, "404"),
+            ("traceparent", "combining marks", marks, "404"),
         ] {
             requests.append(
-                WorstRequest(
-                    name: "cookie, \(name)",
-                    request: Request("GET", "/sign-in?request=x", headers: ["Cookie: \(value)"])))
+                WorstRequest("\(field), \(name)", outcome, Request("GET", page, headers: ["\(field): \(value)"])))
         }
+        for (name, type) in [
+            ("combining marks", marks), ("semicolons", "application/json" + Self.repeated(";", bytes)),
+        ] {
+            requests.append(
+                WorstRequest("Content-Type, \(name)", "415", Self.post("/token/redeem/authentication", [], type: type)))
+        }
+        let userinfo = ["Authorization: Bearer " + marks]
+        requests.append(
+            WorstRequest("userinfo, combining marks", "401", Request("GET", "/oauth2/userinfo", headers: userinfo)))
         requests.append(
             WorstRequest(
-                name: "forwarded addresses",
-                request: Request(
-                    "GET", "/sign-in?request=x", headers: ["X-Forwarded-For: " + Self.repeated("127.0.0.1,", 14_000)])))
+                "a path of combining marks", "401",
+                Request("GET", "/status/e" + Self.repeated("%CC%81", 8000) + "/events")))
         return requests
+    }
+
+    /// As long as a text may be that a person is to agree to, in letters that fall apart when they are normalised.
+    static let longText = String(repeating: "e\u{323}\u{302} ", count: 50)
+    /// The fields that make the longest text.
+    static let longPayment: JSONObject = [
+        "amount": .string("999999999.99"), "currency": .string("EUR"),
+        "payee": .string(String(repeating: "\u{1EC7} ", count: 20) + "x"),
+        "iban": .string("DE89370400440532013000"), "reference": .string(String(repeating: "r", count: 60)),
+    ]
+
+    /// The largest requests of administrators.
+    static func administrators() -> [WorstRequest] {
+        let bytes = 64 * 1024 - 256
+        let addresses = (0..<(bytes / 48)).map { JSON.string("https://relying-party.example/signed-in/\(10_000 + $0)") }
+        func post(_ path: String, _ body: JSONObject) -> Request {
+            Self.post("/admin/v1\(path)", JSON.object(body).serialized)
+        }
+        let marks = "e" + Self.repeated("\u{301}", bytes)
+        return [
+            WorstRequest(
+                "admin, a client of many addresses", "400",
+                post("/clients", ["name": .string("x"), "redirectUris": .array(addresses)]), isAdministrators: true),
+            WorstRequest(
+                "admin, a long name", "400", post("/accounts", ["username": .string(Self.repeated("a", bytes))]),
+                isAdministrators: true),
+            WorstRequest(
+                "admin, a name of combining marks", "400",
+                Self.post("/admin/v1/accounts", Array("{\"username\":\"\(marks)\"}".utf8)),
+                isAdministrators: true),
+        ]
     }
 
     private static func post(_ path: String, _ body: [UInt8], type: String = "application/json") -> Request {
@@ -140,25 +219,78 @@ struct WorstRequest: Sendable {
 }
 
 extension Run {
-    /// Processor time of the server for each of these requests, in milliseconds: the mean of 100, the costliest first. A
-    /// request that the server fails at is an error.
-    func worst(_ relyingParty: RelyingParty) throws -> [(name: String, milliseconds: Double)] {
-        var means: [(name: String, milliseconds: Double)] = []
-        for worst in WorstRequest.all(relyingParty: relyingParty) {
-            var connection = try self.server.connect()
+    /// Of so many requests at least so many have to be answered; a mean over others would be of nothing.
+    private static let (sent, leastAnswered) = (100, 90)
+
+    /// Processor time of the server for each of these requests, in milliseconds: the mean of 100, the costliest first. An
+    /// answer of another status than expected, or too few answers, is an error.
+    func worst(_ relyingParty: RelyingParty, _ device: inout SoftwareDevice, subject: String) throws
+        -> [(name: String, milliseconds: Double)]
+    {
+        let all =
+            try WorstRequest.all(relyingParty: relyingParty)
+            + self.answers(of: &device, relyingParty, subject: subject) + WorstRequest.administrators()
+        var unexpected: [String] = []
+        let means = try all.map { worst in
+            func connect() throws -> HTTPConnection {
+                worst.isAdministrators ? try self.server.connectOperator() : try self.server.connect()
+            }
+            var connection = try connect()
+            var outcomes: [String: Int] = [:]
             let before = processorSeconds(of: self.process)
-            for _ in 0..<100 {
-                let answer: HTTPConnection.Response
-                do { answer = try connection.exchange(worst.request) } catch {
-                    // Refused before it was read to its end: the server closes then.
-                    connection = try self.server.connect()
+            for number in 0..<Self.sent {
+                guard
+                    let answer = try? connection.exchange(
+                        worst.requests[number % worst.requests.count].ofAnotherSource)
+                else {
+                    // Refused before it was sent to its end: the server closes then.
+                    connection = try connect()
                     continue
                 }
-                guard answer.status < 500 else { throw LoadError("\(worst.name): \(answer.status)") }
-                if answer.header("connection") == "close" { connection = try self.server.connect() }
+                let code = (try? ServerResponse(parsing: answer.body)).map { " \($0.statusCode.rawValue)" } ?? ""
+                outcomes["\(answer.status)\(code)", default: 0] += 1
+                if answer.header("connection") == "close" { connection = try connect() }
             }
-            means.append((worst.name, (processorSeconds(of: self.process) - before) / 100 * 1000))
+            let cost = processorSeconds(of: self.process) - before
+            guard outcomes.count == 1, outcomes[worst.outcome] ?? 0 >= Self.leastAnswered else {
+                unexpected.append("\(worst.name): expected \(worst.outcome), got \(outcomes) of \(Self.sent)")
+                return (name: worst.name, milliseconds: 0.0)
+            }
+            return (name: worst.name, milliseconds: cost / Double(Self.sent) * 1000)
         }
+        guard unexpected.isEmpty else { throw LoadError(unexpected.joined(separator: "; ")) }
         return means.sorted { $0.milliseconds > $1.milliseconds }
+    }
+
+    /// Right answers of a registered key, which are read to their end: bare, and to the longest texts.
+    private func answers(of device: inout SoftwareDevice, _ relyingParty: RelyingParty, subject: String) throws
+        -> [WorstRequest]
+    {
+        var connection = try self.server.connect()
+        var bare: [Request] = []
+        for _ in 0..<Self.sent {
+            let asked = try connection.exchange(self.server.challengeRequest(for: device))
+            let message = try ReturnUAFRequest(parsing: asked.body).uafRequest ?? ""
+            bare.append(
+                self.server.authenticationAnswer(
+                    try device.authentication(for: AuthenticationRequest(parsing: message.utf8))))
+        }
+        var worst = [WorstRequest("a signed answer", "200 1200", bare)]
+        for (name, request) in [
+            ("a text", relyingParty.dispatch(subject, text: WorstRequest.longText)),
+            ("a payment", relyingParty.dispatch(subject, payment: WorstRequest.longPayment)),
+        ] {
+            var confirmed: [Request] = []
+            for _ in 0..<Self.sent {
+                let token = try relyingParty.dispatched(in: try connection.exchange(request)).token
+                let message = try self.server.redeem(token, on: &connection).uafRequest ?? ""
+                confirmed.append(
+                    self.server.authenticationAnswer(
+                        try device.authentication(for: AuthenticationRequest(parsing: message.utf8))))
+            }
+            worst.append(WorstRequest("dispatch of \(name)", "200", request))
+            worst.append(WorstRequest("a signed answer to \(name)", "200 1200", confirmed))
+        }
+        return worst
     }
 }

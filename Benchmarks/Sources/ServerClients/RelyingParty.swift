@@ -1,5 +1,5 @@
 import Crypto
-import _Primitives
+package import _Primitives
 
 /// A web application with its browsers, as far as the server sees them: the requests, and what is read from answers.
 package struct RelyingParty: Sendable {
@@ -128,6 +128,16 @@ package struct RelyingParty: Sendable {
         return self.dispatch(body: JSON.object(body).serialized)
     }
 
+    /// A dispatch of an authentication of `subject` who is to confirm typed fields, as a picture of a QR code.
+    package func dispatch(_ subject: String, payment: JSONObject) -> Request {
+        let context: JSONObject = ["subject": .string(subject), "payment": .object(payment)]
+        return self.dispatch(
+            body: JSON.object([
+                "dispatcher": .string("png-qr-code"),
+                "getUafRequest": .object(["op": .string("Auth"), "context": .string(JSON.object(context).text)]),
+            ]).serialized)
+    }
+
     /// A dispatch of whatever the body says.
     package func dispatch(body: [UInt8]) -> Request {
         Request("POST", "/token/dispatch/authentication", headers: [self.authorizationHeader], body: body)
@@ -160,6 +170,21 @@ package struct Request: Sendable {
         self.method = method
         self.path = path
         self.headers = method == "POST" ? headers + ["Content-Type: \(type)"] : headers
+        self.body = body
+    }
+}
+
+extension Request {
+    /// The same of somebody who has not come before: what one source may do is limited.
+    package var ofAnotherSource: Request {
+        guard !self.headers.contains(where: { $0.hasPrefix("X-Forwarded-For:") }) else { return self }
+        return Request(self.method, self.path, allHeaders: self.headers + [forwardedHeader()], body: self.body)
+    }
+
+    private init(_ method: String, _ path: String, allHeaders: [String], body: [UInt8]) {
+        self.method = method
+        self.path = path
+        self.headers = allHeaders
         self.body = body
     }
 }
