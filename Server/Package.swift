@@ -78,18 +78,19 @@ let package = Package(
         .target(name: "Pages", dependencies: [protocols, mustache, crypto, "CQREncode", "CPNG"]),
         .target(name: "CeremonyEngine", dependencies: ["Store", "UAFRelyingParty", protocols, crypto]),
         .target(name: "OAuthProvider", dependencies: ["Store", protocols, crypto]),
+        .target(name: "Accounts", dependencies: ["Store", protocols]),
         // Floor 8
         .target(
             name: "CountersignServer",
             dependencies: [
-                "Pages", "CeremonyEngine", "OAuthProvider", "Store", "UAFRelyingParty", protocols, hummingbird,
-                httpTypes, lifecycle, log, metrics, nio, crypto,
+                "Pages", "CeremonyEngine", "OAuthProvider", "Accounts", "Store", "UAFRelyingParty", protocols,
+                hummingbird, httpTypes, lifecycle, log, metrics, nio, crypto,
             ]),
         // Floor 9
         .executableTarget(
             name: "CountersignCommand",
             dependencies: [
-                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Pages", "SQLiteStore", "Store",
+                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts", "Pages", "SQLiteStore", "Store",
                 "UAFRelyingParty", protocols, arguments, configuration, hummingbird, hummingbirdCore, hummingbirdTLS,
                 httpClient,
                 lifecycle, log, metrics, nio, nioHTTP1, nioSSL, system, unixSignals,
@@ -123,9 +124,10 @@ let package = Package(
         .testTarget(
             name: "CeremonyEngineTests",
             dependencies: [
-                "CeremonyEngine", "SQLiteStore", "Store", "UAFRelyingParty", protocols, sdk("CountersignTestKit"),
-                crypto,
+                "CeremonyEngine", "Accounts", "SQLiteStore", "Store", "UAFRelyingParty", protocols,
+                sdk("CountersignTestKit"), crypto,
             ]),
+        .testTarget(name: "AccountsTests", dependencies: ["Accounts", "SQLiteStore", "Store", protocols]),
         .testTarget(
             name: "OAuthProviderTests",
             dependencies: ["OAuthProvider", "SQLiteStore", "Store", protocols, crypto]),
@@ -133,7 +135,7 @@ let package = Package(
         .testTarget(
             name: "CountersignServerTests",
             dependencies: [
-                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Pages", "SQLiteStore", "Store",
+                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts", "Pages", "SQLiteStore", "Store",
                 "UAFRelyingParty", "PhoneCommand", protocols, sdk("Countersign"), sdk("CountersignTestKit"),
                 hummingbird,
                 hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, log, metrics, nio, nioSSL, x509, asn1,
@@ -146,7 +148,9 @@ let package = Package(
         .testTarget(
             name: "CountersignCommandTests",
             dependencies: [
-                "CountersignCommand", "CountersignServer", "CeremonyEngine", "SQLiteStore", "UAFRelyingParty", "Store",
+                "CountersignCommand", "CountersignServer", "CeremonyEngine", "Accounts", "SQLiteStore",
+                "UAFRelyingParty",
+                "Store",
                 protocols, sdk("CountersignTestKit"), arguments, hummingbird, hummingbirdTesting, httpTypes, crypto,
                 lifecycle, log, metrics, hummingbirdTLS, nio, nioEmbedded, nioSSL, x509, asn1,
             ]),

@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import Dispatch
 import SQLiteStore
@@ -96,14 +97,14 @@ struct AnswerCostTests {
     func openChallenge(fault: Fault) async throws {
         let server = try self.server()
         let (_, phone) = try await server.enrol()
-        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let request = try await server.engine.requests.authentication(username: nil, source: "a")
         let message = try self.answer(request, phone.id, fault)
         // With a store that is closed every step and every read fails.
         await server.database.close()
-        let answer = try await server.engine.answerAuthentication(message)
+        let answer = try await server.engine.authenticationAnswers.judge(message)
         #expect(answer.response.statusCode == fault.code && answer.response.newUAFRequest == nil)
         await #expect(throws: StoreError.self) {
-            try await server.engine.answerAuthentication(try Forgery.authentication(request, keys: [phone.id]))
+            try await server.engine.authenticationAnswers.judge(try Forgery.authentication(request, keys: [phone.id]))
         }
     }
 
@@ -111,10 +112,11 @@ struct AnswerCostTests {
     func longestAlternative() async throws {
         let server = try self.server()
         let (_, phone) = try await server.enrol()
-        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let request = try await server.engine.requests.authentication(username: nil, source: "a")
         for (others, code) in [(1, UAFStatusCode.unknownKeyID), (2, .unacceptableAuthenticator)] {
             let keys = try [phone.id] + (0..<others).map { _ in try Forgery.unknownKey(phone.aaid) }
-            let answer = try await server.engine.answerAuthentication(try Forgery.authentication(request, keys: keys))
+            let answer = try await server.engine.authenticationAnswers.judge(
+                try Forgery.authentication(request, keys: keys))
             #expect(answer.response.statusCode == code)
         }
         var policies = PolicyCatalog()
@@ -124,7 +126,8 @@ struct AnswerCostTests {
         try server.engine.replaceRules(
             metadata: server.engine.metadata, policies: policies, channelBinding: .ignore)
         let keys = try [phone.id] + (0..<2).map { _ in try Forgery.unknownKey(phone.aaid) }
-        let answer = try await server.engine.answerAuthentication(try Forgery.authentication(request, keys: keys))
+        let answer = try await server.engine.authenticationAnswers.judge(
+            try Forgery.authentication(request, keys: keys))
         #expect(answer.response.statusCode == .unknownKeyID, "a policy that can be named counts, too")
     }
 
@@ -136,24 +139,24 @@ struct AnswerCostTests {
         let (_, phone) = try await server.enrol()
         let request = try await server.claimSignIn()
         let message = try self.answer(request, phone.id, fault)
-        #expect(try await server.engine.answerAuthentication(message).response.statusCode == fault.code)
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
+        #expect(try await server.engine.authenticationAnswers.judge(message).response.statusCode == fault.code)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .failed)
     }
 
     @Test("A registration of too many keys, or of one twice, looks none up", arguments: [true, false])
     func registration(isTwice: Bool) async throws {
         let server = try self.server()
         let (account, phone) = try await server.enrol()
-        let request = try await server.engine.registrationRequest(of: try await server.device(of: account))
+        let request = try await server.engine.requests.registration(of: try await server.device(of: account))
         let key = try Forgery.unknownKey(phone.aaid)
         let keys = isTwice ? [key, key] : try [key] + (0..<2).map { _ in try Forgery.unknownKey(phone.aaid) }
         let message = try Forgery.registration(request, keys: keys)
         await server.database.close()
         #expect(
-            try await server.engine.answerRegistration(message).statusCode
+            try await server.engine.registrationAnswers.judge(message).statusCode
                 == (isTwice ? .unacceptableKey : .unacceptableAuthenticator))
         await #expect(throws: StoreError.self) {
-            try await server.engine.answerRegistration(try Forgery.registration(request, keys: [key]))
+            try await server.engine.registrationAnswers.judge(try Forgery.registration(request, keys: [key]))
         }
     }
 
@@ -163,11 +166,11 @@ struct AnswerCostTests {
         let (_, phone) = try await server.enrol()
         let request = try await server.claimSignIn()
         let first = try phone.authenticate(request, counter: 2)
-        #expect(try await server.engine.answerAuthentication(first).response.statusCode == .ok)
+        #expect(try await server.engine.authenticationAnswers.judge(first).response.statusCode == .ok)
         let writer = try await BusyWriter(server)
         for _ in 0..<3 {
             let again = isFailure ? try phone.giveUp(request, clientErrorCode: 3) : first
-            let answer = try await server.engine.answerAuthentication(again)
+            let answer = try await server.engine.authenticationAnswers.judge(again)
             #expect(answer.response.statusCode == (isFailure ? .ok : .invalidRequest))
         }
         try await writer.stop()
@@ -180,19 +183,19 @@ struct AnswerCostTests {
             $0.limits.refusalsPerMinute = 6
         }
         let (_, phone) = try await server.enrol()
-        let request = try await server.engine.authenticationRequest(username: "alice", source: "a")
+        let request = try await server.engine.requests.authentication(username: "alice", source: "a")
         let wrong = try phone.authenticate(request, counter: 2, fault: .signature)
-        let refused = try await server.engine.answerAuthentication(wrong, source: "a")
+        let refused = try await server.engine.authenticationAnswers.judge(wrong, source: "a")
         #expect(refused.response.statusCode == .unacceptableContent)
         let writer = try await BusyWriter(server)
         for _ in 0..<3 {
             let error = await #expect(throws: CeremonyError.self) {
-                try await server.engine.answerAuthentication(wrong, source: "a")
+                try await server.engine.authenticationAnswers.judge(wrong, source: "a")
             }
             #expect(error?.code == .tooManyRequests && error?.retryAfterSeconds == 10)
         }
         try await writer.stop()
-        let right = try await server.engine.answerAuthentication(
+        let right = try await server.engine.authenticationAnswers.judge(
             try phone.authenticate(request, counter: 2), source: "a")
         #expect(right.response.statusCode == .ok && right.authenticated != nil)
     }
@@ -209,7 +212,7 @@ struct CodeCostTests {
             $0.limits.guessesPerMinute = 6
         }
         func redeem(_ token: String) async throws {
-            _ = try await server.engine.redeem(token: token, operation: .authentication, source: "a")
+            _ = try await server.engine.redemptions.redeem(token: token, operation: .authentication, source: "a")
         }
         let codes = try #require(try await server.beginSignIn("one").codes)
         let used = try TestPhone.token(try #require(try await server.beginSignIn("two").codes).qrContent)
@@ -225,11 +228,11 @@ struct CodeCostTests {
             await #expect(throws: unknown) { try await redeem(wrong) }
         }
         await #expect(throws: CeremonyError(.tokenUnknown)) {
-            try await server.engine.redeem(token: "AAAAA-AAAAA", operation: .authentication)
+            try await server.engine.redemptions.redeem(token: "AAAAA-AAAAA", operation: .authentication)
         }
         await #expect(throws: CeremonyError(.tokenAlreadyRedeemed)) { try await redeem(used) }
         await #expect(throws: unknown) {
-            try await server.engine.redeem(token: codes.typedCode, operation: .registration, source: "a")
+            try await server.engine.redemptions.redeem(token: codes.typedCode, operation: .registration, source: "a")
         }
         // A right one comes to the writer, which cannot take it just now; later it is taken.
         await #expect(throws: StoreError(.unavailable, "")) { try await redeem(codes.typedCode) }
@@ -245,18 +248,18 @@ struct CodeCostTests {
         }
         let (account, _) = try await server.enrol()
         let context: JSONObject = ["subject": .string("bank|\(account.id)"), "mode": .string("username")]
-        let dispatched = try await server.engine.dispatch(
+        let dispatched = try await server.engine.dispatches.dispatch(
             DispatchRequest(dispatcher: "link", operation: .deregistration, context: context), client: server.bank)
         let token = try #require(dispatched.token)
         func redeem() async throws -> ReturnUAFRequest {
-            try await server.engine.redeem(token: token, operation: .deregistration, source: "a")
+            try await server.engine.redemptions.redeem(token: token, operation: .deregistration, source: "a")
         }
         let first = try await redeem()
         let writer = try await BusyWriter(server)
         for _ in 0..<5 { #expect(try await redeem() == first) }
         // Each counts as a code that was used: it does not come back for whoever guesses beside it.
         await #expect(throws: CeremonyError(.tooManyRequests)) {
-            try await server.engine.redeem(token: "AAAAA-AAAAA", operation: .authentication, source: "a")
+            try await server.engine.redemptions.redeem(token: "AAAAA-AAAAA", operation: .authentication, source: "a")
         }
         try await writer.stop()
     }
@@ -277,7 +280,7 @@ struct RefusalBudgetTests {
         -> UAFStatusCode?
     {
         do {
-            return try await server.engine.answerAuthentication(message, source: source).response.statusCode
+            return try await server.engine.authenticationAnswers.judge(message, source: source).response.statusCode
         } catch let error as CeremonyError where error.code == .tooManyRequests {
             return nil
         }
@@ -287,7 +290,7 @@ struct RefusalBudgetTests {
     func usedUp() async throws {
         let server = try self.server()
         let (_, phone) = try await server.enrol()
-        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let request = try await server.engine.requests.authentication(username: nil, source: "a")
         let wrong = try phone.authenticate(request, counter: 2, fault: .signature)
         #expect(try await self.code(wrong, from: "a", server) == .unacceptableContent)
         #expect(try await self.code(SendUAFResponse(uafResponse: "[]"), from: "a", server) == .badRequest)
@@ -310,7 +313,7 @@ struct RefusalBudgetTests {
         var counter: UInt32 = 1
         func right() async throws {
             for _ in 0..<5 {
-                let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+                let request = try await server.engine.requests.authentication(username: nil, source: "a")
                 counter += 1
                 let answer = try phone.authenticate(request, counter: counter)
                 #expect(try await self.code(answer, from: "a", server) == .ok)
@@ -322,7 +325,7 @@ struct RefusalBudgetTests {
             }
         }
         try await right()
-        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let request = try await server.engine.requests.authentication(username: nil, source: "a")
         let wrong = try phone.authenticate(request, counter: 99, fault: .signature)
         for _ in 0..<3 { #expect(try await self.code(wrong, from: "a", server) == .unacceptableContent) }
         #expect(try await self.code(wrong, from: "a", server) == nil)
@@ -334,7 +337,7 @@ struct RefusalBudgetTests {
     func atOnce() async throws {
         let server = try self.server()
         let (_, phone) = try await server.enrol()
-        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let request = try await server.engine.requests.authentication(username: nil, source: "a")
         let wrong = try phone.authenticate(request, counter: 2, fault: .signature)
         let codes = try await withThrowingTaskGroup(of: UAFStatusCode?.self) { group in
             for _ in 0..<64 { group.addTask { try await self.code(wrong, from: "a", server) } }
@@ -351,7 +354,7 @@ struct RefusalBudgetTests {
         let request = try await server.claimSignIn()
         let wrong = try phone.authenticate(request, counter: 2, fault: .signature)
         #expect(try await self.code(wrong, from: "a", server) == nil)
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .failed)
     }
 
     @Test("Registrations are counted with them")
@@ -359,11 +362,11 @@ struct RefusalBudgetTests {
         let server = try self.server()
         _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         func answer(_ fault: TestPhone.Fault?) async throws -> UAFStatusCode? {
-            let activation = try await server.engine.createActivation(username: "alice", by: "test")
-            let request = try await server.engine.redeem(
+            let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+            let request = try await server.engine.redemptions.redeem(
                 token: try TestPhone.token(activation.link), operation: .registration)
             do {
-                return try await server.engine.answerRegistration(
+                return try await server.engine.registrationAnswers.judge(
                     try TestPhone().register(request, fault: fault), source: "a"
                 ).statusCode
             } catch let error as CeremonyError where error.code == .tooManyRequests { return nil }
@@ -378,12 +381,12 @@ struct RefusalBudgetTests {
     func storeFailure() async throws {
         let server = try self.server()
         let (_, phone) = try await server.enrol()
-        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let request = try await server.engine.requests.authentication(username: nil, source: "a")
         let message = try phone.authenticate(request, counter: 2)
         await server.database.close()
         for _ in 0..<5 {
             await #expect(throws: StoreError.self) {
-                try await server.engine.answerAuthentication(message, source: "a")
+                try await server.engine.authenticationAnswers.judge(message, source: "a")
             }
         }
         #expect(try await self.code(SendUAFResponse(uafResponse: "[]"), from: "a", server) == .badRequest)

@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import Dispatch
 import SQLiteStore
@@ -82,12 +83,12 @@ struct AnswerRaceTests {
                 _ = try await server.directory.setLocked(true, username: "alice", by: "test")
             }
         ) {
-            try await server.engine.answerAuthentication(message)
+            try await server.engine.authenticationAnswers.judge(message)
         }
         #expect(answer.response.statusCode == (change == .locked ? .forbidden : .unknownKeyID))
         let kinds = try await server.database.auditEntries(after: 0, limit: 999).map(\.event.kind.rawValue)
         #expect(!kinds.contains("counter-went-back") && kinds.last == "failed")
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .failed)
     }
 
     @Test("Where the account went with its ceremony, nothing was confirmed: 1491", .timeLimit(.minutes(1)))
@@ -96,13 +97,13 @@ struct AnswerRaceTests {
         let server = try TestServer(random: gate.random)
         let (account, phone) = try await server.enrol()
         let dispatched = try await server.dispatch("Pay 10 EUR", to: account)
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try #require(dispatched.token), operation: .authentication)
         let message = try phone.authenticate(request, counter: 2)
         let answer = try await self.answer(
             server, gate, account, change: { try await server.directory.delete(username: "alice", by: "test") }
         ) {
-            try await server.engine.answerAuthentication(message, source: "a")
+            try await server.engine.authenticationAnswers.judge(message, source: "a")
         }
         #expect(
             answer.response == ServerResponse(statusCode: .invalidRequest, description: answer.response.description))
@@ -116,14 +117,14 @@ struct AnswerRaceTests {
         let gate = WriterGate()
         let server = try TestServer(random: gate.random)
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let activation = try await server.engine.createActivation(username: "alice", by: "test")
-        let request = try await server.engine.redeem(
+        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
         let message = try TestPhone().register(request)
         let answer = try await self.answer(
             server, gate, account, change: { try await server.directory.delete(username: "alice", by: "test") }
         ) {
-            try await server.engine.answerRegistration(message, source: "a")
+            try await server.engine.registrationAnswers.judge(message, source: "a")
         }
         #expect(answer.statusCode == .invalidRequest && answer.confirmation == nil)
         #expect(try await server.database.credentials(accountID: account.id).isEmpty)

@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import SQLiteStore
 import Store
@@ -19,13 +20,13 @@ struct AnswerTests {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
         let request = try await server.claimSignIn()
-        let answer = try await server.engine.answerAuthentication(
+        let answer = try await server.engine.authenticationAnswers.judge(
             try phone.authenticate(request, counter: 2, fault: fault))
         #expect(answer.response.statusCode == code)
         #expect(answer.authenticated == nil)
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .failed)
         #expect(try await server.database.credentials(accountID: account.id).first?.counter == 1)
-        let second = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let second = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(second.response.statusCode == .invalidRequest, "one answer is all that a challenge gets")
     }
 
@@ -39,12 +40,12 @@ struct AnswerTests {
                 .filter { $0.kind.rawValue == "failed" }.map(\.detail)
         }
         // The server's own rule, for a sign-in and for an enrolment.
-        _ = try await server.engine.answerAuthentication(
+        _ = try await server.engine.authenticationAnswers.judge(
             try phone.authenticate(try await server.claimSignIn("first"), counter: 2, fault: .otherFacet))
-        let activation = try await server.engine.createActivation(username: "alice", by: "test")
-        let enrolment = try await server.engine.redeem(
+        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        let enrolment = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
-        _ = try await server.engine.answerRegistration(try TestPhone().register(enrolment, fault: .otherFacet))
+        _ = try await server.engine.registrationAnswers.judge(try TestPhone().register(enrolment, fault: .otherFacet))
         #expect(try await details() == ["1498 test:another", "1498 test:another"])
         #expect(told.withLock { $0 } == ["test:another"], "once a minute at most")
         // What an app says that has read the list itself is shown on one line, and only with the code for it.
@@ -52,15 +53,15 @@ struct AnswerTests {
             server.clock.advance(.seconds(60))
             var report = try phone.giveUp(try await server.claimSignIn("gives up: \(code)"), clientErrorCode: code)
             report.context?["facetId"] = .string("test:third\n" + String(repeating: "x", count: 200))
-            _ = try await server.engine.answerAuthentication(report)
+            _ = try await server.engine.authenticationAnswers.judge(report)
         }
         let third = "test:third\u{FFFD}" + String(repeating: "x", count: 117) + "…"
         #expect(try await details().suffix(2) == ["7 \(third)", "255"])
         #expect(told.withLock { $0 } == ["test:another", third])
         // A challenge of the app's own has no ceremony and leaves no row, and is in the log all the same.
         server.clock.advance(.seconds(60))
-        let open = try await server.engine.authenticationRequest(username: nil, source: "a")
-        _ = try await server.engine.answerAuthentication(
+        let open = try await server.engine.requests.authentication(username: nil, source: "a")
+        _ = try await server.engine.authenticationAnswers.judge(
             try phone.authenticate(open, counter: 2, fault: .otherFacet))
         #expect(told.withLock { $0 } == ["test:another", third, "test:another"])
         #expect(try await details().count == 4)
@@ -75,11 +76,11 @@ struct AnswerTests {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
         let request = try await server.claimSignIn()
-        let answer = try await server.engine.answerAuthentication(
+        let answer = try await server.engine.authenticationAnswers.judge(
             try phone.authenticate(request, counter: 2, fault: fault))
         #expect(answer.response.statusCode == code)
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .claimed)
-        let second = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .claimed)
+        let second = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(second.response.statusCode == .ok)
     }
 
@@ -87,8 +88,8 @@ struct AnswerTests {
     func aMalformedMessageIsABadRequest(text: String) async throws {
         let server = try TestServer()
         let message = SendUAFResponse(uafResponse: text)
-        #expect(try await server.engine.answerAuthentication(message).response.statusCode == .badRequest)
-        #expect(try await server.engine.answerRegistration(message).statusCode == .badRequest)
+        #expect(try await server.engine.authenticationAnswers.judge(message).response.statusCode == .badRequest)
+        #expect(try await server.engine.registrationAnswers.judge(message).statusCode == .badRequest)
     }
 
     @Test func aContextOfAnotherTypeIsABadRequest() async throws {
@@ -96,15 +97,15 @@ struct AnswerTests {
         let (_, phone) = try await server.enrol()
         var message = try phone.authenticate(try await server.claimSignIn(), counter: 2)
         message.context = ["clientErrorCode": .string("3")]
-        #expect(try await server.engine.answerAuthentication(message).response.statusCode == .badRequest)
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .claimed)
+        #expect(try await server.engine.authenticationAnswers.judge(message).response.statusCode == .badRequest)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .claimed)
     }
 
     @Test func anAnswerOfTheOtherOperationIsRefused() async throws {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
-        let activation = try await server.engine.createActivation(username: "alice", by: "test")
-        let request = try await server.engine.redeem(
+        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
         let registration = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
         var forged = AuthenticationRequest(
@@ -112,9 +113,9 @@ struct AnswerTests {
         forged.header.operation = .authentication
         let wrapped = ReturnUAFRequest(
             statusCode: .ok, uafRequest: String(decoding: forged.serialized, as: UTF8.self))
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(wrapped, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(wrapped, counter: 2))
         #expect(answer.response.statusCode == .invalidRequest)
-        #expect(try await server.engine.activation(id: activation.id).state == .claimed)
+        #expect(try await server.engine.enrolments.activation(id: activation.id).state == .claimed)
     }
 
     @Test func of64ConcurrentAnswersOneIsAccepted() async throws {
@@ -124,7 +125,7 @@ struct AnswerTests {
         let messages = try (0..<64).map { try phone.authenticate(request, counter: UInt32(2 + $0)) }
         let codes = try await Self.all(messages, server)
         #expect(codes == [1200: 1, 1491: 63])
-        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) != nil)
+        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) != nil)
         let trail = try await server.database.auditEntries(after: 0, limit: 999)
         #expect(trail.count { $0.event.kind.rawValue == "authenticated" } == 1)
         #expect(try await server.database.credentials(accountID: account.id).first?.counter ?? 0 >= 2)
@@ -135,15 +136,16 @@ struct AnswerTests {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
         let message = try phone.authenticate(
-            try await server.engine.authenticationRequest(username: nil, source: "a"), counter: 2)
-        #expect(try await server.laterEngine.answerAuthentication(message).response.statusCode == .invalidRequest)
-        #expect(try await server.engine.answerAuthentication(message).response.statusCode == .ok)
+            try await server.engine.requests.authentication(username: nil, source: "a"), counter: 2)
+        #expect(
+            try await server.laterEngine.authenticationAnswers.judge(message).response.statusCode == .invalidRequest)
+        #expect(try await server.engine.authenticationAnswers.judge(message).response.statusCode == .ok)
     }
 
     @Test func of64ConcurrentAnswersToAnOpenChallengeOneIsAccepted() async throws {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
-        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let request = try await server.engine.requests.authentication(username: nil, source: "a")
         let messages = try (0..<64).map { try phone.authenticate(request, counter: UInt32(2 + $0)) }
         #expect(try await Self.all(messages, server) == [1200: 1, 1491: 63])
     }
@@ -153,7 +155,7 @@ struct AnswerTests {
         let (_, phone) = try await server.enrol()
         var messages: [SendUAFResponse] = []
         for _ in 0..<16 {
-            let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+            let request = try await server.engine.requests.authentication(username: nil, source: "a")
             messages.append(try phone.authenticate(request, counter: 2))
         }
         #expect(try await Self.all(messages, server) == [1200: 1, 1498: 15])
@@ -163,7 +165,7 @@ struct AnswerTests {
         try await withThrowingTaskGroup(of: Int.self) { group in
             for message in messages {
                 group.addTask {
-                    Int(try await server.engine.answerAuthentication(message).response.statusCode.rawValue)
+                    Int(try await server.engine.authenticationAnswers.judge(message).response.statusCode.rawValue)
                 }
             }
             return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
@@ -177,7 +179,7 @@ struct AnswerTests {
             as [(UInt32, UAFStatusCode)]
         {
             let request = try await server.claimSignIn("to \(counter), \(code)")
-            let answer = try await server.engine.answerAuthentication(
+            let answer = try await server.engine.authenticationAnswers.judge(
                 try phone.authenticate(request, counter: counter))
             #expect(answer.response.statusCode == code, "counter \(counter)")
         }
@@ -194,24 +196,26 @@ struct AnswerTests {
             try await server.database.auditEntries(after: 0, limit: 999).map(\.event)
                 .filter { $0.kind.rawValue == "counter-went-back" }
         }
-        let request = try await server.engine.authenticationRequest(username: "alice", source: "a")
+        let request = try await server.engine.requests.authentication(username: "alice", source: "a")
         // Who does not have the key leaves nothing, and does not use the challenge up.
         let forged = try phone.authenticate(request, counter: 1, fault: .signature)
-        #expect(try await server.engine.answerAuthentication(forged).response.statusCode == .unacceptableContent)
+        #expect(try await server.engine.authenticationAnswers.judge(forged).response.statusCode == .unacceptableContent)
         #expect(try await traces().isEmpty)
         let cloned = try phone.authenticate(request, counter: 1)
-        #expect(try await server.engine.answerAuthentication(cloned).response.statusCode == .unacceptableContent)
+        #expect(try await server.engine.authenticationAnswers.judge(cloned).response.statusCode == .unacceptableContent)
         let device = try await server.device(of: account)
         #expect(try await traces().map(\.accountID) == [account.id])
         #expect(try await traces().map(\.detail) == [device.deviceID])
         for counter: UInt32 in [1, 0, 2] {
-            let again = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: counter))
+            let again = try await server.engine.authenticationAnswers.judge(
+                try phone.authenticate(request, counter: counter))
             #expect(again.response.statusCode == .invalidRequest, "the challenge is used up")
         }
         #expect(try await traces().count == 1)
-        let next = try await server.engine.authenticationRequest(username: "alice", source: "a")
+        let next = try await server.engine.requests.authentication(username: "alice", source: "a")
         #expect(
-            try await server.engine.answerAuthentication(try phone.authenticate(next, counter: 2)).response.statusCode
+            try await server.engine.authenticationAnswers.judge(try phone.authenticate(next, counter: 2)).response
+                .statusCode
                 == .ok)
     }
 
@@ -220,17 +224,17 @@ struct AnswerTests {
         let (account, phone) = try await server.enrol()
         let request = try await server.claimSignIn()
         _ = try await server.directory.setLocked(true, username: "alice", by: "operator")
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .forbidden)
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
-        let open = try await server.engine.authenticationRequest(username: nil, source: "a")
-        let forged = try await server.engine.answerAuthentication(
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .failed)
+        let open = try await server.engine.requests.authentication(username: nil, source: "a")
+        let forged = try await server.engine.authenticationAnswers.judge(
             try phone.authenticate(open, counter: 3, fault: .signature))
         #expect(forged.response.statusCode == .unacceptableContent)
-        #expect(try await server.engine.registrationRequest(of: server.device(of: account)).statusCode == .forbidden)
+        #expect(try await server.engine.requests.registration(of: server.device(of: account)).statusCode == .forbidden)
 
         _ = try await server.directory.setLocked(false, username: "alice", by: "operator")
-        let again = try await server.engine.answerAuthentication(
+        let again = try await server.engine.authenticationAnswers.judge(
             try phone.authenticate(try await server.claimSignIn(), counter: 4))
         #expect(again.response.statusCode == .ok)
     }
@@ -241,9 +245,9 @@ struct AnswerTests {
         let request = try await server.claimSignIn()
         let device = try #require(try await server.directory.devices(username: "alice").first)
         try await server.directory.deleteDevice(id: device.id, by: "operator")
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .unknownKeyID)
-        await #expect(throws: CeremonyError(.notFound)) {
+        await #expect(throws: AccountError(.notFound)) {
             try await server.directory.deleteDevice(id: device.id, by: "operator")
         }
     }
@@ -252,23 +256,23 @@ struct AnswerTests {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
         let (_, stranger) = try await server.enrol("mallory")
-        let request = try await server.engine.authenticationRequest(username: "alice", source: "a")
+        let request = try await server.engine.requests.authentication(username: "alice", source: "a")
         let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
         #expect(message.policy.accepted.flatMap { $0 }.flatMap { $0.keyIDs ?? [] } == [phone.keyID])
-        let wrong = try await server.engine.answerAuthentication(try stranger.authenticate(request, counter: 9))
+        let wrong = try await server.engine.authenticationAnswers.judge(try stranger.authenticate(request, counter: 9))
         #expect(wrong.response.statusCode == .unauthorized && wrong.authenticated == nil)
-        let right = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let right = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(right.response.statusCode == .ok && right.authenticated?.accountID == account.id)
-        let again = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 3))
+        let again = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 3))
         #expect(again.response.statusCode == .invalidRequest && again.authenticated == nil)
     }
 
     @Test func anOpenChallengeExpires() async throws {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
-        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let request = try await server.engine.requests.authentication(username: nil, source: "a")
         server.clock.advance(.seconds(180))
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .invalidRequest)
     }
 
@@ -276,8 +280,8 @@ struct AnswerTests {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
         let before = try await server.database.auditEntries(after: 0, limit: 99).count
-        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
-        let answer = try await server.engine.answerAuthentication(try phone.giveUp(request, clientErrorCode: 3))
+        let request = try await server.engine.requests.authentication(username: nil, source: "a")
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.giveUp(request, clientErrorCode: 3))
         #expect(answer.response.statusCode == .ok && answer.authenticated == nil)
         #expect(try await server.database.auditEntries(after: 0, limit: 99).count == before)
     }
@@ -287,7 +291,7 @@ struct AnswerTests {
         try await server.enrol()
         _ = try await server.directory.create(username: "bare", displayName: nil, by: "test")
         func keys(_ name: String) async throws -> [KeyID] {
-            let request = try await server.engine.authenticationRequest(username: name, source: "a")
+            let request = try await server.engine.requests.authentication(username: name, source: "a")
             #expect(request.statusCode == .ok)
             return try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8).policy.accepted
                 .flatMap { $0 }.flatMap { $0.keyIDs ?? [] }
@@ -299,7 +303,7 @@ struct AnswerTests {
         #expect(try await !keys("bare").isEmpty, "an account without keys looks alike")
         for name in ["", String(repeating: "x", count: 129)] {
             await #expect(throws: CeremonyError(.invalidRequest)) {
-                try await server.engine.authenticationRequest(username: name, source: "a")
+                try await server.engine.requests.authentication(username: name, source: "a")
             }
         }
     }
@@ -329,7 +333,7 @@ struct AnswerTests {
             $0.limits.challengeBurst = 1000
         }
         func shape(_ name: String) async throws -> Shape {
-            try Shape(try await server.engine.authenticationRequest(username: name, source: "a"))
+            try Shape(try await server.engine.requests.authentication(username: name, source: "a"))
         }
         var real: [Shape] = []
         for count in 1...3 {
@@ -355,16 +359,16 @@ struct AnswerTests {
             $0.limits.challengeBurst = 3
             $0.limits.challengesPerMinute = 30
         }
-        for _ in 0..<3 { _ = try await server.engine.authenticationRequest(username: nil, source: "a") }
+        for _ in 0..<3 { _ = try await server.engine.requests.authentication(username: nil, source: "a") }
         let error = await #expect(throws: CeremonyError.self) {
-            try await server.engine.authenticationRequest(username: nil, source: "a")
+            try await server.engine.requests.authentication(username: nil, source: "a")
         }
         #expect(error?.code == .tooManyRequests && error?.retryAfterSeconds == 2)
-        _ = try await server.engine.authenticationRequest(username: nil, source: "b")
+        _ = try await server.engine.requests.authentication(username: nil, source: "b")
         server.clock.advance(.seconds(2))
-        _ = try await server.engine.authenticationRequest(username: nil, source: "a")
+        _ = try await server.engine.requests.authentication(username: nil, source: "a")
         await #expect(throws: CeremonyError(.tooManyRequests)) {
-            try await server.engine.authenticationRequest(username: nil, source: "a")
+            try await server.engine.requests.authentication(username: nil, source: "a")
         }
     }
 
@@ -372,7 +376,7 @@ struct AnswerTests {
     @Test func theChallengesOfACarriersPhonesAreNotHeldBack() async throws {
         let server = try TestServer()
         func ask(_ count: Int) async throws {
-            for _ in 0..<count { _ = try await server.engine.authenticationRequest(username: nil, source: "a") }
+            for _ in 0..<count { _ = try await server.engine.requests.authentication(username: nil, source: "a") }
         }
         try await ask(3000)
         await #expect(throws: CeremonyError(.tooManyRequests)) { try await ask(1) }
@@ -388,9 +392,9 @@ struct AnswerTests {
             $0.limits.challengeBurst = 1
             $0.limits.challengesPerMinute = 0
         }
-        _ = try await server.engine.authenticationRequest(username: nil, source: "a")
+        _ = try await server.engine.requests.authentication(username: nil, source: "a")
         let error = await #expect(throws: CeremonyError.self) {
-            try await server.engine.authenticationRequest(username: nil, source: "a")
+            try await server.engine.requests.authentication(username: nil, source: "a")
         }
         #expect(error?.retryAfterSeconds == 3600)
     }
@@ -402,12 +406,12 @@ struct AnswerTests {
             $0.limits.countedSources = 4
         }
         for source in ["a", "b", "c", "d", "e"] {
-            _ = try await server.engine.authenticationRequest(username: nil, source: source)
+            _ = try await server.engine.requests.authentication(username: nil, source: source)
             server.clock.advance(.seconds(1))
         }
         await #expect(throws: CeremonyError(.tooManyRequests)) {
-            try await server.engine.authenticationRequest(username: nil, source: "e")
+            try await server.engine.requests.authentication(username: nil, source: "e")
         }
-        _ = try await server.engine.authenticationRequest(username: nil, source: "a")
+        _ = try await server.engine.requests.authentication(username: nil, source: "a")
     }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import CountersignTestKit
 import Foundation
@@ -60,13 +61,16 @@ struct AssuranceTests {
     /// Confirms a payment with the model's key and gives what the bank is told.
     private static func confirm(_ server: TestServer, _ phone: TestPhone) async throws -> ConfirmedTransaction? {
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let activation = try await server.engine.createActivation(username: "alice", policy: "maker", by: "test")
-        let registration = try await server.engine.redeem(
+        let activation = try await server.engine.enrolments.createActivation(
+            username: "alice", policy: "maker", by: "test")
+        let registration = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
-        let number = try await server.engine.answerRegistration(try phone.register(registration)).confirmation?.number
-        _ = try await server.engine.confirmActivation(id: activation.id, number: try #require(number), by: "test")
+        let number = try await server.engine.registrationAnswers.judge(try phone.register(registration)).confirmation?
+            .number
+        _ = try await server.engine.enrolments.confirmActivation(
+            id: activation.id, number: try #require(number), by: "test")
         let transaction = Transaction(content: Array("Pay 5 EUR".utf8))
-        let dispatched = try await server.engine.dispatch(
+        let dispatched = try await server.engine.dispatches.dispatch(
             DispatchRequest(
                 dispatcher: "png-qr-code", operation: .authentication,
                 context: [
@@ -74,11 +78,11 @@ struct AssuranceTests {
                     "transaction": .array([.object(transaction.json)]),
                 ]),
             client: server.bank)
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try #require(dispatched.token), operation: .authentication)
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .ok)
-        return try await server.engine.status(
+        return try await server.engine.sessions.status(
             sessionID: try #require(dispatched.sessionID), clientID: server.bank.id
         ).confirmation
     }
@@ -110,45 +114,46 @@ struct AssuranceTests {
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         let (pin, device) = (try TestPhone(), try TestPhone(factor: .devicePossession))
         func redeem() async throws -> (request: ReturnUAFRequest, activation: Activation) {
-            let activation = try await server.engine.createActivation(username: "alice", by: "test")
+            let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
             return (
-                try await server.engine.redeem(
+                try await server.engine.redemptions.redeem(
                     token: try TestPhone.token(activation.link), operation: .registration), activation
             )
         }
         // Neither alone is what was asked for.
         for phone in [pin, device] {
-            let answer = try await server.engine.answerRegistration(try phone.register(try await redeem().request))
+            let answer = try await server.engine.registrationAnswers.judge(
+                try phone.register(try await redeem().request))
             #expect(answer.statusCode == .unacceptableAuthenticator)
         }
         let (registration, activation) = try await redeem()
-        let answer = try await server.engine.answerRegistration(
+        let answer = try await server.engine.registrationAnswers.judge(
             try together(try pin.register(registration), try device.register(registration), .registration))
         #expect(answer.statusCode == .accepted)
-        _ = try await server.engine.confirmActivation(
+        _ = try await server.engine.enrolments.confirmActivation(
             id: activation.id, number: try #require(answer.confirmation?.number), by: "test")
         let keys = try await server.database.credentials(accountID: account.id)
         #expect(Set(keys.map(\.aaid)) == ["C516#0001", "C516#0006"] && Set(keys.map(\.deviceID)).count == 1)
 
         for (number, phone) in [pin, device].enumerated() {
             let request = try await server.claimSignIn("alone \(number)")
-            let alone = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+            let alone = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
             #expect(alone.response.statusCode == .unacceptableAuthenticator)
         }
         let request = try await server.claimSignIn()
-        let both = try await server.engine.answerAuthentication(
+        let both = try await server.engine.authenticationAnswers.judge(
             try together(
                 try pin.authenticate(request, counter: 2), try device.authenticate(request, counter: 2),
                 .authentication))
         #expect(both.response.statusCode == .ok)
-        let outcome = try await server.engine.consumeSignIn(reference: "request", browser: server.browser)
+        let outcome = try await server.engine.signIns.consume(reference: "request", browser: server.browser)
         #expect(outcome?.amr == ["pin", "swk", "mfa"] && outcome?.acr == "urn:countersign:acr:two-factor")
         let advanced = try await server.database.credentials(accountID: account.id)
         #expect(advanced.allSatisfy { $0.counter == 2 })
 
         // A second phone's possession does not stand in for the first one's.
         let stranger = try await server.claimSignIn("stranger")
-        let other = try await server.engine.answerAuthentication(
+        let other = try await server.engine.authenticationAnswers.judge(
             try together(
                 try pin.authenticate(stranger, counter: 3),
                 try TestPhone(factor: .devicePossession).authenticate(stranger, counter: 3), .authentication))

@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import CountersignTestKit
 import Crypto
@@ -102,15 +103,19 @@ struct AttestationRevocationTests {
         _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         let phone = try TestPhone(
             aaid: maker.aaid, attestedBy: maker.certificates, sending: listing == .root ? 2 : 1)
-        let activation = try await server.engine.createActivation(username: "alice", policy: "maker", by: "test")
-        let request = try await server.engine.redeem(
+        let activation = try await server.engine.enrolments.createActivation(
+            username: "alice", policy: "maker", by: "test")
+        let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
-        let number = try await server.engine.answerRegistration(try phone.register(request)).confirmation?.number
-        _ = try await server.engine.confirmActivation(id: activation.id, number: try #require(number), by: "test")
+        let number = try await server.engine.registrationAnswers.judge(try phone.register(request)).confirmation?.number
+        _ = try await server.engine.enrolments.confirmActivation(
+            id: activation.id, number: try #require(number), by: "test")
         func answer(_ counter: UInt32) async throws -> UAFStatusCode {
-            let request = try await server.engine.authenticationRequest(username: "alice", policy: "maker")
-            return try await server.engine.answerAuthentication(try phone.authenticate(request, counter: counter))
-                .response.statusCode
+            let request = try await server.engine.requests.authentication(username: "alice", policy: "maker")
+            return try await server.engine.authenticationAnswers.judge(
+                try phone.authenticate(request, counter: counter)
+            )
+            .response.statusCode
         }
         #expect(try await answer(2) == .ok)
         var metadata = maker.metadata

@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import SQLiteStore
 import Store
@@ -14,7 +15,7 @@ struct ConcurrentAnswerTests {
     {
         try await withThrowingTaskGroup(of: UAFStatusCode.self) { group in
             for message in messages {
-                group.addTask { try await server.engine.answerAuthentication(message).response.statusCode }
+                group.addTask { try await server.engine.authenticationAnswers.judge(message).response.statusCode }
             }
             return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
         }
@@ -30,7 +31,7 @@ struct ConcurrentAnswerTests {
         #expect(try await Self.answer(messages, server) == [.ok: 1, .invalidRequest: 63])
         let counter = try await server.database.credentials(accountID: account.id).first?.counter
         #expect((2..<(2 + Self.count)).contains(try #require(counter)))
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .approved)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .approved)
     }
 
     @Test("One answer that is sent 64 times is accepted once")
@@ -47,7 +48,7 @@ struct ConcurrentAnswerTests {
     func open() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
-        let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+        let request = try await server.engine.requests.authentication(username: nil, source: "a")
         let messages = try (0..<Self.count).map { try phone.authenticate(request, counter: 2 + $0) }
         #expect(try await Self.answer(messages, server) == [.ok: 1, .invalidRequest: 63])
         let counter = try await server.database.credentials(accountID: account.id).first?.counter
@@ -58,13 +59,13 @@ struct ConcurrentAnswerTests {
     func enrolment() async throws {
         let server = try TestServer()
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let activation = try await server.engine.createActivation(username: "alice", by: "test")
-        let request = try await server.engine.redeem(
+        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
         let messages = try (0..<Self.count).map { try TestPhone().register(request, name: "phone \($0)") }
         let codes = try await withThrowingTaskGroup(of: UAFStatusCode.self) { group in
             for message in messages {
-                group.addTask { try await server.engine.answerRegistration(message).statusCode }
+                group.addTask { try await server.engine.registrationAnswers.judge(message).statusCode }
             }
             return try await group.reduce(into: [UAFStatusCode: Int]()) { $0[$1, default: 0] += 1 }
         }
@@ -78,7 +79,7 @@ struct ConcurrentAnswerTests {
         let (account, phone) = try await server.enrol()
         var messages: [SendUAFResponse] = []
         for counter in 0..<Self.count {
-            let request = try await server.engine.authenticationRequest(username: nil, source: "source \(counter)")
+            let request = try await server.engine.requests.authentication(username: nil, source: "source \(counter)")
             messages.append(try phone.authenticate(request, counter: 2 + counter))
         }
         // The highest comes among the others: what comes later with a lower one is refused.

@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import Foundation
 import Testing
@@ -10,7 +11,7 @@ struct ConfiguredLeniencyTests {
     private static let aaid = "FFFF#B501"
 
     /// A model whose metadata trusts version 2, and that can be attested in two ways.
-    private static func server(_ adjust: (inout CeremonyEngine.Configuration) -> Void) throws -> TestServer {
+    private static func server(_ adjust: (inout CeremonyConfiguration) -> Void) throws -> TestServer {
         var metadata = try MetadataCatalog.builtIn()
         metadata.add(
             try MetadataStatement(
@@ -40,11 +41,12 @@ struct ConfiguredLeniencyTests {
 
     private static func status(_ server: TestServer) async throws -> UAFStatusCode {
         _ = try await server.directory.create(username: "alice", displayName: nil, by: "test")
-        let activation = try await server.engine.createActivation(username: "alice", policy: "maker", by: "test")
-        let request = try await server.engine.redeem(
+        let activation = try await server.engine.enrolments.createActivation(
+            username: "alice", policy: "maker", by: "test")
+        let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
         let phone = try TestPhone(aaid: try AAID(Self.aaid))
-        return try await server.engine.answerRegistration(try phone.register(request)).statusCode
+        return try await server.engine.registrationAnswers.judge(try phone.register(request)).statusCode
     }
 
     @Test("A less preferred attestation and an outdated authenticator, each by an option of its own")
@@ -68,11 +70,11 @@ struct ConfiguredLeniencyTests {
         for versions: Set<Version> in [[.uaf11], [.uaf10, .uaf11]] {
             let server = try TestServer { $0.versions = versions }
             let (_, phone) = try await server.enrol()
-            let request = try await server.engine.authenticationRequest(username: nil, source: "a")
+            let request = try await server.engine.requests.authentication(username: nil, source: "a")
             var message = try phone.authenticate(request, counter: 2)
             message.uafResponse = message.uafResponse.replacing(
                 #""upv":{"major":1,"minor":1}"#, with: #""upv":{"major":1,"minor":0}"#)
-            let answer = try await server.engine.answerAuthentication(message)
+            let answer = try await server.engine.authenticationAnswers.judge(message)
             #expect(answer.response.statusCode == (versions.contains(.uaf10) ? .ok : .unacceptableContent))
             #expect(server.engine.versions == versions.sorted())
         }

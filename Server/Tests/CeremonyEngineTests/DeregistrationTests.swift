@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import Foundation
 import SQLiteStore
@@ -38,7 +39,7 @@ struct DeregistrationTests {
 
     /// The services of the notices that keys were deleted.
     private static func notices(_ server: TestServer, _ account: AccountRecord) async throws -> [String] {
-        try await server.engine.notices(accountID: account.id).filter { $0.kind == .authenticatorsRemoved }
+        try await server.directory.notices(accountID: account.id).filter { $0.kind == .authenticatorsRemoved }
             .map(\.subject)
     }
 
@@ -49,7 +50,8 @@ struct DeregistrationTests {
         _ = try await server.addPhone(to: "alice")
         let (bob, _) = try await server.enrol("bob")
         let device = try await Self.device(server, account, 1)
-        let answer = try await server.engine.deregister(Self.ask(self.mode("username")), askedBy: device)
+        let answer = try await server.engine.deregistrations.deregister(
+            Self.ask(self.mode("username")), askedBy: device)
         #expect(try Self.message(answer).authenticators == [.everything])
         #expect(try await server.database.credentials(accountID: account.id).isEmpty)
         #expect(try await server.database.devices(accountID: account.id).isEmpty)
@@ -58,7 +60,7 @@ struct DeregistrationTests {
         #expect(event.accountID == account.id && event.detail == device.deviceID && event.actor == nil)
         #expect(try await Self.notices(server, account).isEmpty, "who did it oneself need not be told")
         // The first phone's key signs nobody in any more, and the server says so in a way that deletes it there too.
-        let refused = try await server.engine.answerAuthentication(
+        let refused = try await server.engine.authenticationAnswers.judge(
             try first.authenticate(try await server.claimSignIn(), counter: 2))
         #expect(refused.response.statusCode == .unknownKeyID)
         let further = try DeregistrationRequest(parsing: (refused.response.newUAFRequest ?? "").utf8)
@@ -70,7 +72,7 @@ struct DeregistrationTests {
     func noFurtherMessage() async throws {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
-        let refused = try await server.engine.answerAuthentication(
+        let refused = try await server.engine.authenticationAnswers.judge(
             try phone.authenticate(try await server.claimSignIn(), counter: 2, fault: .signature))
         #expect(refused.response.statusCode == .unacceptableContent && refused.response.newUAFRequest == nil)
     }
@@ -83,14 +85,16 @@ struct DeregistrationTests {
         context["aaid"] = .string(phone.aaid.text.lowercased())
         let device = try await Self.device(server, account)
         for _ in 0..<2 {
-            let answer = try await server.engine.deregister(Self.ask(context, operation: nil), askedBy: device)
+            let answer = try await server.engine.deregistrations.deregister(
+                Self.ask(context, operation: nil), askedBy: device)
             #expect(try Self.message(answer).authenticators == [.allKeys(of: phone.aaid)])
             #expect(try await server.database.credentials(accountID: account.id).isEmpty)
         }
         #expect(try await Self.trail(server).count == 1)
         context["aaid"] = .string("ABCD#0001")
         #expect(
-            try await server.engine.deregister(Self.ask(context), askedBy: device).statusCode == .unknownAAID)
+            try await server.engine.deregistrations.deregister(Self.ask(context), askedBy: device).statusCode
+                == .unknownAAID)
     }
 
     @Test("by name of the key these go and no others")
@@ -102,14 +106,14 @@ struct DeregistrationTests {
         var context = self.mode("key")
         context["keys"] = .array([Self.key(first), Self.key(never)])
         let device = try await Self.device(server, account)
-        let answer = try await server.engine.deregister(Self.ask(context), askedBy: device)
+        let answer = try await server.engine.deregistrations.deregister(Self.ask(context), askedBy: device)
         #expect(
             try Self.message(answer).authenticators == [.key(first.aaid, first.keyID), .key(never.aaid, never.keyID)])
         #expect(
             try await server.database.credentials(accountID: account.id).map(\.keyID) == [second.keyID.bytes])
         // Its device is gone with its last key; it may delete no other.
         context["keys"] = .array([Self.key(second)])
-        _ = try Self.message(try await server.engine.deregister(Self.ask(context), askedBy: device))
+        _ = try Self.message(try await server.engine.deregistrations.deregister(Self.ask(context), askedBy: device))
         #expect(try await server.database.credentials(accountID: account.id).count == 1)
     }
 
@@ -120,7 +124,7 @@ struct DeregistrationTests {
         try await server.enrol("bob")
         let device = try await Self.device(server, account)
         for username in ["bob", "nobody"] {
-            let answer = try await server.engine.deregister(
+            let answer = try await server.engine.deregistrations.deregister(
                 Self.ask(["username": .string(username), "mode": .string("username")]), askedBy: device)
             #expect(answer == ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration))
         }
@@ -136,7 +140,7 @@ struct DeregistrationTests {
         let (account, own) = try await server.enrol()
         let (bob, bobs) = try await server.enrol("bob")
         let device = try await Self.device(server, account)
-        let invented = try await server.engine.authenticationRequest(username: "nobody", source: "a")
+        let invented = try await server.engine.requests.authentication(username: "nobody", source: "a")
         let names = try [bobs.id, try #require(try Forgery.keys(invented).first), Forgery.unknownKey(own.aaid)]
         let subject = "bank|\(account.id)"
         for name in names {
@@ -144,9 +148,9 @@ struct DeregistrationTests {
             for _ in 0..<2 {
                 var context = self.mode("key")
                 context["keys"] = .array([key])
-                let answer = try await server.engine.deregister(Self.ask(context), askedBy: device)
+                let answer = try await server.engine.deregistrations.deregister(Self.ask(context), askedBy: device)
                 #expect(try Self.message(answer).authenticators == [.key(name.aaid, name.keyID)])
-                let relyingParty = try await server.engine.deregister(
+                let relyingParty = try await server.engine.deregistrations.deregister(
                     Self.ask(["subject": .string(subject), "mode": .string("key"), "keys": .array([key])]),
                     client: server.bank)
                 #expect(relyingParty == answer)
@@ -159,7 +163,7 @@ struct DeregistrationTests {
         // Among the account's own, too.
         var context = self.mode("key")
         context["keys"] = .array([Self.key(bobs), Self.key(own)])
-        _ = try Self.message(try await server.engine.deregister(Self.ask(context), askedBy: device))
+        _ = try Self.message(try await server.engine.deregistrations.deregister(Self.ask(context), askedBy: device))
         #expect(try await server.database.credentials(accountID: account.id).isEmpty)
         #expect(try await server.database.credentials(accountID: bob.id).map(\.keyID) == [bobs.keyID.bytes])
         #expect(try await Self.trail(server).map(\.accountID) == [account.id])
@@ -171,7 +175,8 @@ struct DeregistrationTests {
         let (account, _) = try await server.enrol()
         let device = try await Self.device(server, account)
         _ = try await server.directory.setLocked(true, username: "alice", by: "test")
-        let answer = try await server.engine.deregister(Self.ask(self.mode("username")), askedBy: device)
+        let answer = try await server.engine.deregistrations.deregister(
+            Self.ask(self.mode("username")), askedBy: device)
         #expect(answer.statusCode == .forbidden && answer.uafRequest == nil)
         #expect(try await server.database.credentials(accountID: account.id).count == 1)
     }
@@ -209,7 +214,7 @@ struct DeregistrationTests {
         }
         let device = try await Self.device(server, account)
         #expect(
-            try await server.engine.deregister(request, askedBy: device)
+            try await server.engine.deregistrations.deregister(request, askedBy: device)
                 == ReturnUAFRequest(statusCode: .badRequest))
         #expect(try await server.database.credentials(accountID: account.id).count == 1)
     }
@@ -221,19 +226,22 @@ struct DeregistrationTests {
         func context(_ subject: String) -> JSONObject {
             ["subject": .string(subject), "mode": .string("username")]
         }
-        let stranger = try await server.engine.deregister(
+        let stranger = try await server.engine.deregistrations.deregister(
             Self.ask(context("shop|\(account.id)")), client: server.bank)
-        let never = try await server.engine.deregister(Self.ask(context("bank|never")), client: server.bank)
+        let never = try await server.engine.deregistrations.deregister(
+            Self.ask(context("bank|never")), client: server.bank)
         #expect(try await server.database.credentials(accountID: account.id).count == 1)
         #expect(try await Self.notices(server, account).isEmpty)
-        let known = try await server.engine.deregister(Self.ask(context("bank|\(account.id)")), client: server.bank)
+        let known = try await server.engine.deregistrations.deregister(
+            Self.ask(context("bank|\(account.id)")), client: server.bank)
         #expect(try await server.database.credentials(accountID: account.id).isEmpty)
         #expect(known == stranger && known == never)
         #expect(try Self.message(known).authenticators == [.everything])
         #expect(try await Self.trail(server).map(\.actor) == ["bank"])
         #expect(try await Self.notices(server, account) == ["Demo Bank"])
         #expect(
-            try await server.engine.deregister(Self.ask(self.mode("username")), client: server.bank).statusCode
+            try await server.engine.deregistrations.deregister(Self.ask(self.mode("username")), client: server.bank)
+                .statusCode
                 == .badRequest, "clients know no user names")
     }
 
@@ -253,11 +261,11 @@ struct DeregistrationTests {
         }
         var client = server.bank
         client.mayDeregister = false
-        let answer = try await server.engine.deregister(Self.ask(context), client: client)
+        let answer = try await server.engine.deregistrations.deregister(Self.ask(context), client: client)
         #expect(answer == ReturnUAFRequest(statusCode: .forbidden, operation: .deregistration))
         // Its own dispatch, whose token it could redeem itself, is no way round.
         await #expect(throws: CeremonyError(.forbidden)) {
-            try await server.engine.dispatch(
+            try await server.engine.dispatches.dispatch(
                 DispatchRequest(dispatcher: "link", operation: .deregistration, context: context), client: client)
         }
         #expect(try await server.database.credentials(accountID: account.id).count == 1)
@@ -273,7 +281,9 @@ struct DeregistrationTests {
         let request = Self.ask(self.mode("username"))
         let codes = try await withThrowingTaskGroup(of: UAFStatusCode.self) { group in
             for _ in 0..<32 {
-                group.addTask { try await server.engine.deregister(request, askedBy: device).statusCode }
+                group.addTask {
+                    try await server.engine.deregistrations.deregister(request, askedBy: device).statusCode
+                }
             }
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
@@ -286,7 +296,7 @@ struct DeregistrationTests {
     private func dispatch(_ context: JSONObject, _ server: TestServer, _ dispatcher: String = "link") async throws
         -> DispatchAnswer
     {
-        try await server.engine.dispatch(
+        try await server.engine.dispatches.dispatch(
             DispatchRequest(dispatcher: dispatcher, operation: .deregistration, context: context), client: server.bank)
     }
 
@@ -302,27 +312,27 @@ struct DeregistrationTests {
             ], server, "link-png-qr-code")
         #expect(answer.result == .dispatched && answer.link?.isEmpty == false)
         let session = try #require(answer.sessionID)
-        #expect(try await server.engine.status(sessionID: session, clientID: "bank").state == .tokenCreated)
+        #expect(try await server.engine.sessions.status(sessionID: session, clientID: "bank").state == .tokenCreated)
         #expect(try await server.database.credentials(accountID: account.id).count == 2)
         let token = try #require(answer.token)
         for operation in [UAF.Operation.authentication, .registration] {
             await #expect(throws: CeremonyError(.tokenUnknown)) {
-                try await server.engine.redeem(token: token, operation: operation)
+                try await server.engine.redemptions.redeem(token: token, operation: operation)
             }
         }
-        let request = try await server.engine.redeem(token: token, operation: .deregistration)
+        let request = try await server.engine.redemptions.redeem(token: token, operation: .deregistration)
         #expect(try Self.message(request).authenticators == [.key(phone.aaid, phone.keyID)])
         #expect(request.requester?.origin == "http://127.0.0.1:8081" && request.dispatchChannel == "link-png-qr-code")
         #expect(try await server.database.credentials(accountID: account.id).map(\.keyID) == [second.keyID.bytes])
         #expect(try await server.database.devices(accountID: account.id).count == 1)
-        let status = try await server.engine.status(sessionID: session, clientID: "bank")
+        let status = try await server.engine.sessions.status(sessionID: session, clientID: "bank")
         #expect(status.state == .succeeded && status.uafStatusCode == 1200 && status.tokenResult == "tokenRedeemed")
         #expect(status.subject == "bank|\(account.id)")
         let event = try #require(try await Self.trail(server).first)
         #expect(event.actor == "bank" && event.ceremonyID == session && event.accountID == account.id)
         #expect(try await Self.notices(server, account) == ["Demo Bank"])
         await #expect(throws: CeremonyError(.tokenUnknown)) {
-            try await server.engine.redeem(token: token, operation: .authentication)
+            try await server.engine.redemptions.redeem(token: token, operation: .authentication)
         }
     }
 
@@ -333,21 +343,21 @@ struct DeregistrationTests {
         let answer = try await self.dispatch(
             ["subject": .string("bank|\(account.id)"), "mode": .string("username")], server)
         let token = try #require(answer.token)
-        let first = try await server.engine.redeem(token: token, operation: .deregistration)
+        let first = try await server.engine.redemptions.redeem(token: token, operation: .deregistration)
         #expect(try Self.message(first).authenticators == [.key(phone.aaid, phone.keyID)])
         let later = try await server.addPhone(to: "alice")
         for _ in 0..<29 {
             server.clock.advance(.seconds(24 * 60 * 60))
-            try await server.engine.sweep()
-            #expect(try await server.engine.redeem(token: token, operation: .deregistration) == first)
+            try await server.engine.sweep.run()
+            #expect(try await server.engine.redemptions.redeem(token: token, operation: .deregistration) == first)
         }
         #expect(try await server.database.credentials(accountID: account.id).map(\.keyID) == [later.keyID.bytes])
         #expect(try await Self.trail(server).count == 1)
         #expect(try await Self.notices(server, account).count == 1)
         server.clock.advance(Limits().deregistrationRetention)
-        try await server.engine.sweep()
+        try await server.engine.sweep.run()
         await #expect(throws: CeremonyError(.tokenUnknown)) {
-            try await server.engine.redeem(token: token, operation: .deregistration)
+            try await server.engine.redemptions.redeem(token: token, operation: .deregistration)
         }
     }
 
@@ -360,7 +370,7 @@ struct DeregistrationTests {
         let token = try #require(answer.token)
         let messages = try await withThrowingTaskGroup(of: ReturnUAFRequest.self) { group in
             for _ in 0..<32 {
-                group.addTask { try await server.engine.redeem(token: token, operation: .deregistration) }
+                group.addTask { try await server.engine.redemptions.redeem(token: token, operation: .deregistration) }
             }
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
@@ -382,7 +392,7 @@ struct DeregistrationTests {
         if mode == "key" { context["keys"] = .array([first, second, bobs].map(Self.key)) }
         let answer = try await self.dispatch(context, server)
         let message = try Self.message(
-            try await server.engine.redeem(token: try #require(answer.token), operation: .deregistration))
+            try await server.engine.redemptions.redeem(token: try #require(answer.token), operation: .deregistration))
         #expect(Set(message.authenticators) == [.key(first.aaid, first.keyID), .key(second.aaid, second.keyID)])
         #expect(try await server.database.credentials(accountID: bob.id).count == 1)
     }
@@ -399,7 +409,8 @@ struct DeregistrationTests {
         func redeem() async throws -> ReturnUAFRequest {
             let answer = try await self.dispatch(
                 ["subject": .string("bank|\(account.id)"), "mode": .string("username")], server)
-            return try await server.engine.redeem(token: try #require(answer.token), operation: .deregistration)
+            return try await server.engine.redemptions.redeem(
+                token: try #require(answer.token), operation: .deregistration)
         }
         let request = try await redeem()
         #expect(
@@ -423,9 +434,10 @@ struct DeregistrationTests {
             ["subject": .string("bank|\(account.id)"), "mode": .string("username")], server)
         server.clock.advance(Limits().dispatchLifetime)
         await #expect(throws: CeremonyError(.tokenExpired)) {
-            try await server.engine.redeem(token: try #require(answer.token), operation: .deregistration)
+            try await server.engine.redemptions.redeem(token: try #require(answer.token), operation: .deregistration)
         }
-        let status = try await server.engine.status(sessionID: try #require(answer.sessionID), clientID: "bank")
+        let status = try await server.engine.sessions.status(
+            sessionID: try #require(answer.sessionID), clientID: "bank")
         #expect(status.state == .failed && status.tokenResult == "tokenTimedOut")
         #expect(try await server.database.credentials(accountID: account.id).count == 1)
     }
@@ -439,7 +451,7 @@ struct DeregistrationTests {
             [
                 "subject": .string("bank|\(account.id)"), "mode": .string("key"), "keys": .array([Self.key(bobs)]),
             ], server)
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try #require(answer.token), operation: .deregistration)
         #expect(request.statusCode == .ok && request.uafRequest == nil, "nothing was deleted: no phone is to delete")
         #expect(try await Self.trail(server).isEmpty, "and nothing is said to have been")

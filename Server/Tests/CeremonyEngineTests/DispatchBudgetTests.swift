@@ -10,7 +10,7 @@ struct DispatchBudgetTests {
     private static let shop = DispatchingClient(id: "shop", name: "Shop", origin: nil, mayDeregister: true)
 
     /// A server whose budgets are small and come back slowly.
-    private func server(_ adjust: (inout CeremonyEngine.Configuration) -> Void = { _ in }) throws -> TestServer {
+    private func server(_ adjust: (inout CeremonyConfiguration) -> Void = { _ in }) throws -> TestServer {
         try TestServer {
             adjust(&$0)
             $0.limits.dispatchBurst = 4
@@ -30,7 +30,7 @@ struct DispatchBudgetTests {
         context["subject"] = subject.map(JSON.string)
         if operation == .deregistration { context["mode"] = .string("username") }
         do {
-            return try await server.engine.dispatch(
+            return try await server.engine.dispatches.dispatch(
                 DispatchRequest(dispatcher: "link", operation: operation, context: context),
                 client: client ?? server.bank
             ).result.rawValue
@@ -127,7 +127,7 @@ struct DispatchBudgetTests {
         let server = try self.server()
         for _ in 0..<5 {
             await #expect(throws: CeremonyError(.invalidRequest)) {
-                try await server.engine.dispatch(
+                try await server.engine.dispatches.dispatch(
                     DispatchRequest(dispatcher: "link", operation: nil, context: ["policy": .string("none")]),
                     client: server.bank)
             }
@@ -145,13 +145,13 @@ struct DispatchBudgetTests {
         }
         let (account, _) = try await server.enrol()
         server.clock.advance(Limits().endedRetention + .seconds(1))
-        try await server.engine.sweep()
+        try await server.engine.sweep.run()
         let before = try await server.database.auditEntries(after: 0, limit: 99)
         let sessions = try await withThrowingTaskGroup(of: String?.self) { group in
             for number in 0..<count {
                 group.addTask {
                     let context: JSONObject = number % 2 == 0 ? ["subject": .string("bank|\(account.id)")] : [:]
-                    return try await server.engine.dispatch(
+                    return try await server.engine.dispatches.dispatch(
                         DispatchRequest(dispatcher: "link", operation: nil, context: context), client: server.bank
                     ).sessionID
                 }
@@ -161,13 +161,13 @@ struct DispatchBudgetTests {
         }
         #expect(sessions.count >= 256)
         server.clock.advance(Limits().dispatchLifetime)
-        #expect(try await server.engine.sweep() == count)
+        #expect(try await server.engine.sweep.run() == count)
         server.clock.advance(Limits().endedRetention + .seconds(1))
-        #expect(try await server.engine.sweep() == count)
-        #expect(try await server.engine.sweep() == 0)
+        #expect(try await server.engine.sweep.run() == count)
+        #expect(try await server.engine.sweep.run() == 0)
         #expect(try await server.database.auditEntries(after: 0, limit: 99) == before)
         for id in sessions.prefix(9) {
-            #expect(try await server.engine.status(sessionID: id, clientID: "bank").state == .unknown)
+            #expect(try await server.engine.sessions.status(sessionID: id, clientID: "bank").state == .unknown)
         }
     }
 
@@ -181,17 +181,18 @@ struct DispatchBudgetTests {
         }
         let dispatched = try await server.dispatch("Pay", to: account)
         #expect(try await trail().isEmpty)
-        let request = try await server.engine.redeem(token: dispatched.token ?? "", operation: .authentication)
+        let request = try await server.engine.redemptions.redeem(
+            token: dispatched.token ?? "", operation: .authentication)
         let claim = try #require(try await trail().first)
         #expect(claim.kind.rawValue == "dispatch-claimed" && claim.actor == "bank" && claim.accountID == account.id)
         #expect(claim.ceremonyID == dispatched.sessionID && claim.detail == "link-png-qr-code")
-        _ = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        _ = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(try await trail().map(\.kind.rawValue) == ["dispatch-claimed", "transaction-confirmed"])
         // One that a phone took and never answered is in the trail to its end.
         let left = try await server.dispatch("Pay more", to: account)
-        _ = try await server.engine.redeem(token: left.token ?? "", operation: .authentication)
+        _ = try await server.engine.redemptions.redeem(token: left.token ?? "", operation: .authentication)
         server.clock.advance(Limits().claimedLifetime)
-        try await server.engine.sweep()
+        try await server.engine.sweep.run()
         #expect(try await trail().suffix(2).map(\.kind.rawValue) == ["dispatch-claimed", "expired"])
     }
 }

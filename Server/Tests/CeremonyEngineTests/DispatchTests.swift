@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import Crypto
 import Store
@@ -19,21 +20,21 @@ struct DispatchTests {
         #expect(dispatched.transaction.map(\.content) == [content])
         #expect(dispatched.link == dispatched.qrContent)
         #expect(dispatched.expiresAt == server.clock.now + .seconds(60))
-        var status = try await server.engine.status(sessionID: session, clientID: "bank")
+        var status = try await server.engine.sessions.status(sessionID: session, clientID: "bank")
         #expect(status.state == .tokenCreated && status.tokenResult == nil && status.subject == "bank|\(account.id)")
 
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try #require(dispatched.token), operation: .authentication)
         let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
         #expect(message.transaction.map(\.content) == [content])
         #expect(message.policy.accepted.flatMap { $0 }.flatMap { $0.keyIDs ?? [] } == [phone.keyID])
         #expect(request.requester?.origin == "http://127.0.0.1:8081")
-        status = try await server.engine.status(sessionID: session, clientID: "bank")
+        status = try await server.engine.sessions.status(sessionID: session, clientID: "bank")
         #expect(status.state == .clientAuthenticating && status.tokenResult == "tokenRedeemed")
 
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .ok)
-        status = try await server.engine.status(sessionID: session, clientID: "bank")
+        status = try await server.engine.sessions.status(sessionID: session, clientID: "bank")
         #expect(status.state == .succeeded && status.isFinal)
         #expect(status.uafStatusCode == 1200)
         #expect(status.authenticators == [phone.aaid])
@@ -56,19 +57,20 @@ struct DispatchTests {
     @Test func thePaymentsFieldsAreTheTextThatIsSigned() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
-        let dispatched = try await server.engine.dispatch(
+        let dispatched = try await server.engine.dispatches.dispatch(
             DispatchRequest(
                 dispatcher: "link", operation: .authentication,
                 context: ["subject": .string("bank|\(account.id)"), "payment": .object(Self.payment)]),
             client: server.bank)
         #expect(dispatched.transaction == [Transaction(content: Array(Self.paymentText.utf8))])
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try #require(dispatched.token), operation: .authentication)
         let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
         #expect(message.transaction == dispatched.transaction)
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .ok)
-        let status = try await server.engine.status(sessionID: try #require(dispatched.sessionID), clientID: "bank")
+        let status = try await server.engine.sessions.status(
+            sessionID: try #require(dispatched.sessionID), clientID: "bank")
         #expect(status.confirmation?.contentHash == Array(SHA256.hash(data: Array(Self.paymentText.utf8))))
     }
 
@@ -103,7 +105,7 @@ struct DispatchTests {
         payment[member] = value
         let context: JSONObject = ["subject": .string("s"), "payment": .object(payment)]
         let error = await #expect(throws: CeremonyError.self) {
-            try await server.engine.dispatch(
+            try await server.engine.dispatches.dispatch(
                 DispatchRequest(dispatcher: "link", operation: .authentication, context: context), client: server.bank)
         }
         #expect(error?.code == .invalidRequest && error?.reason == reason)
@@ -114,7 +116,7 @@ struct DispatchTests {
         let server = try TestServer()
         let (account, _) = try await server.enrol()
         let dispatched = try await server.dispatch("Pay 100 EUR", to: account)
-        var events = server.engine.statusEvents(
+        var events = server.engine.sessions.statusEvents(
             sessionID: try #require(dispatched.sessionID), clientID: "bank"
         ).makeAsyncIterator()
         #expect(try await events.next()?.state == .tokenCreated)
@@ -128,12 +130,12 @@ struct DispatchTests {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
         let dispatched = try await server.dispatch("Pay 100 EUR", to: account)
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try #require(dispatched.token), operation: .authentication)
-        let answer = try await server.engine.answerAuthentication(
+        let answer = try await server.engine.authenticationAnswers.judge(
             try phone.authenticate(request, counter: 2, content: Array("Pay 900 EUR".utf8)))
         #expect(answer.response.statusCode == .unacceptableContent)
-        let status = try await server.engine.status(
+        let status = try await server.engine.sessions.status(
             sessionID: try #require(dispatched.sessionID), clientID: "bank")
         #expect(status.state == .failed && status.uafStatusCode == 1498 && status.confirmation == nil)
     }
@@ -143,25 +145,25 @@ struct DispatchTests {
         let (account, _) = try await server.enrol()
         let (_, stranger) = try await server.enrol("mallory")
         let dispatched = try await server.dispatch("Pay 100 EUR", to: account)
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try #require(dispatched.token), operation: .authentication)
-        let answer = try await server.engine.answerAuthentication(try stranger.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try stranger.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .unauthorized)
     }
 
     @Test func anAuthenticationWithoutANameTellsThePersonAtItsEnd() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
-        let dispatched = try await server.engine.dispatch(
+        let dispatched = try await server.engine.dispatches.dispatch(
             DispatchRequest(dispatcher: "link", operation: nil, context: nil), client: server.bank)
         #expect(dispatched.qrContent == nil)
         let session = try #require(dispatched.sessionID)
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(try #require(dispatched.link)), operation: .authentication)
-        #expect(try await server.engine.status(sessionID: session, clientID: "bank").subject == nil)
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        #expect(try await server.engine.sessions.status(sessionID: session, clientID: "bank").subject == nil)
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.location == nil, "no browser of this server waits")
-        let status = try await server.engine.status(sessionID: session, clientID: "bank")
+        let status = try await server.engine.sessions.status(sessionID: session, clientID: "bank")
         #expect(status.state == .succeeded && status.subject == "bank|\(account.id)" && status.confirmation == nil)
     }
 
@@ -170,9 +172,9 @@ struct DispatchTests {
         let (account, _) = try await server.enrol()
         let session = try #require(try await server.dispatch("Pay", to: account).sessionID)
         for (id, client) in [(session, "shop"), ("none", "bank")] {
-            let status = try await server.engine.status(sessionID: id, clientID: client)
+            let status = try await server.engine.sessions.status(sessionID: id, clientID: client)
             #expect(status.state == .unknown && status.isFinal)
-            var events = server.engine.statusEvents(sessionID: id, clientID: client).makeAsyncIterator()
+            var events = server.engine.sessions.statusEvents(sessionID: id, clientID: client).makeAsyncIterator()
             #expect(try await events.next()?.state == .unknown)
             #expect(try await events.next() == nil)
         }
@@ -183,16 +185,16 @@ struct DispatchTests {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
         let dispatched = try await server.dispatch("Pay", to: account)
-        var events = server.engine.statusEvents(
+        var events = server.engine.sessions.statusEvents(
             sessionID: try #require(dispatched.sessionID), clientID: "bank"
         ).makeAsyncIterator()
         #expect(try await events.next()?.state == .tokenCreated)
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try #require(dispatched.token), operation: .authentication)
         #expect(try await events.next()?.state == .clientAuthenticating)
         let answer =
             isConfirmed ? try phone.authenticate(request, counter: 2) : try phone.giveUp(request, clientErrorCode: 16)
-        _ = try await server.engine.answerAuthentication(answer)
+        _ = try await server.engine.authenticationAnswers.judge(answer)
         let last = try await events.next()
         if isConfirmed {
             #expect(last?.state == .succeeded && last?.uafStatusCode == 1200 && last?.confirmation != nil)
@@ -209,18 +211,18 @@ struct DispatchTests {
         let session = try #require(dispatched.sessionID)
         server.clock.advance(.seconds(60))
         for isSwept in [false, true] {
-            let status = try await server.engine.status(sessionID: session, clientID: "bank")
+            let status = try await server.engine.sessions.status(sessionID: session, clientID: "bank")
             #expect(status.state == .failed && status.tokenResult == "tokenTimedOut", "swept: \(isSwept)")
             await #expect(throws: CeremonyError(.tokenExpired)) {
-                try await server.engine.redeem(token: dispatched.token ?? "", operation: .authentication)
+                try await server.engine.redemptions.redeem(token: dispatched.token ?? "", operation: .authentication)
             }
-            try await server.engine.sweep()
+            try await server.engine.sweep.run()
         }
         server.clock.advance(.seconds(601))
-        try await server.engine.sweep()
-        #expect(try await server.engine.status(sessionID: session, clientID: "bank").state == .unknown)
+        try await server.engine.sweep.run()
+        #expect(try await server.engine.sessions.status(sessionID: session, clientID: "bank").state == .unknown)
         await #expect(throws: CeremonyError(.tokenUnknown)) {
-            try await server.engine.redeem(token: dispatched.token ?? "", operation: .authentication)
+            try await server.engine.redemptions.redeem(token: dispatched.token ?? "", operation: .authentication)
         }
     }
 
@@ -229,26 +231,26 @@ struct DispatchTests {
         let (_, phone) = try await server.enrol()
         let request = try await server.claimSignIn()
         server.clock.advance(.seconds(180))
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .invalidRequest)
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .expired)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .expired)
     }
 
     @Test func aTokenWorksOnlyAtItsOwnOperation() async throws {
         let server = try TestServer()
         try await server.enrol()
-        let activation = try await server.engine.createActivation(username: "alice", by: "test")
+        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
         let token = try TestPhone.token(activation.link)
         await #expect(throws: CeremonyError(.tokenUnknown)) {
-            try await server.engine.redeem(token: token, operation: .authentication)
+            try await server.engine.redemptions.redeem(token: token, operation: .authentication)
         }
-        #expect(try await server.engine.redeem(token: token, operation: .registration).statusCode == .ok)
+        #expect(try await server.engine.redemptions.redeem(token: token, operation: .registration).statusCode == .ok)
         await #expect(throws: CeremonyError(.tokenAlreadyRedeemed)) {
-            try await server.engine.redeem(token: token, operation: .registration)
+            try await server.engine.redemptions.redeem(token: token, operation: .registration)
         }
         for token in ["", "unknown", "AAAAA-AAAAA", String(repeating: "x", count: 5000)] {
             await #expect(throws: CeremonyError(.tokenUnknown)) {
-                try await server.engine.redeem(token: token, operation: .authentication)
+                try await server.engine.redemptions.redeem(token: token, operation: .authentication)
             }
         }
     }
@@ -262,7 +264,8 @@ struct DispatchTests {
             for index in 0..<50 {
                 group.addTask {
                     do {
-                        _ = try await server.engine.redeem(token: tokens[index % 3], operation: .authentication)
+                        _ = try await server.engine.redemptions.redeem(
+                            token: tokens[index % 3], operation: .authentication)
                         return "won"
                     } catch { return (error as? CeremonyError)?.code.name ?? "\(error)" }
                 }
@@ -281,7 +284,7 @@ struct DispatchTests {
             ("link", "shop|\(account.id)", DispatchResult.userNotFound), ("link", "bank|nobody", .userNotFound),
             ("carrier-pigeon", "bank|\(account.id)", .dispatcherNotFound), ("link", "bank|\(bare.id)", .dispatchError),
         ] {
-            let answer = try await server.engine.dispatch(
+            let answer = try await server.engine.dispatches.dispatch(
                 DispatchRequest(dispatcher: dispatcher, operation: nil, context: ["subject": .string(subject)]),
                 client: server.bank)
             #expect(answer.result == result && answer.token == nil && answer.sessionID == nil)
@@ -318,7 +321,7 @@ struct DispatchTests {
     func aContextThatIsNotUnderstoodIsRefused(context: JSONObject) async throws {
         let server = try TestServer()
         await #expect(throws: CeremonyError(.invalidRequest)) {
-            try await server.engine.dispatch(
+            try await server.engine.dispatches.dispatch(
                 DispatchRequest(dispatcher: "link", operation: .authentication, context: context), client: server.bank)
         }
     }
@@ -326,14 +329,14 @@ struct DispatchTests {
     @Test func onlyAuthenticationsAreDispatched() async throws {
         let server = try TestServer()
         await #expect(throws: CeremonyError(.invalidRequest)) {
-            try await server.engine.dispatch(
+            try await server.engine.dispatches.dispatch(
                 DispatchRequest(dispatcher: "link", operation: .registration, context: nil), client: server.bank)
         }
     }
 
     @Test func aRawQRCodeCarriesThePayloadWithoutALink() async throws {
         let server = try TestServer()
-        let answer = try await server.engine.dispatch(
+        let answer = try await server.engine.dispatches.dispatch(
             DispatchRequest(dispatcher: "png-qr-code", operation: nil, context: nil), client: server.bank)
         #expect(answer.link == nil)
         #expect(answer.qrContent?.hasPrefix("http") == false)
@@ -343,10 +346,10 @@ struct DispatchTests {
     @Test(arguments: ["link", "link-png-qr-code", "png-qr-code"])
     func aPhoneIsToldHowTheTokenWasToTravel(dispatcher: String) async throws {
         let server = try TestServer()
-        let answer = try await server.engine.dispatch(
+        let answer = try await server.engine.dispatches.dispatch(
             DispatchRequest(dispatcher: dispatcher, operation: nil, context: nil), client: server.bank)
         let token = try TestPhone.token(try #require(answer.qrContent ?? answer.link))
-        let request = try await server.engine.redeem(token: token, operation: .authentication)
+        let request = try await server.engine.redemptions.redeem(token: token, operation: .authentication)
         #expect(request.dispatchChannel == dispatcher)
     }
 }

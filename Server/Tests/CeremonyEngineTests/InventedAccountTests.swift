@@ -18,7 +18,7 @@ struct InventedAccountTests {
         let alice: AccountRecord
         let mallory: TestPhone
 
-        init(_ adjust: (inout CeremonyEngine.Configuration) -> Void = { $0.factors = [[.pin]] }) async throws {
+        init(_ adjust: (inout CeremonyConfiguration) -> Void = { $0.factors = [[.pin]] }) async throws {
             self.server = try TestServer {
                 adjust(&$0)
                 $0.limits.challengeBurst = 1000
@@ -28,7 +28,7 @@ struct InventedAccountTests {
         }
 
         func request(_ username: String?) async throws -> ReturnUAFRequest {
-            try await self.server.engine.authenticationRequest(username: username, source: "a")
+            try await self.server.engine.requests.authentication(username: username, source: "a")
         }
 
         func keys(_ username: String) async throws -> [CredentialID] {
@@ -36,7 +36,7 @@ struct InventedAccountTests {
         }
 
         func answer(_ message: SendUAFResponse) async throws -> ServerResponse {
-            try await self.server.engine.answerAuthentication(message).response
+            try await self.server.engine.authenticationAnswers.judge(message).response
         }
     }
 
@@ -108,8 +108,10 @@ struct InventedAccountTests {
         let scene = try await Scene { $0.factors = [[.pin, .fingerprint]] }
         let finger = try TestPhone(factor: .fingerprint)
         let device = try await scene.server.device(of: scene.alice)
-        let registration = try await scene.server.engine.registrationRequest(of: device)
-        #expect(try await scene.server.engine.answerRegistration(try finger.register(registration)).statusCode == .ok)
+        let registration = try await scene.server.engine.requests.registration(of: device)
+        #expect(
+            try await scene.server.engine.registrationAnswers.judge(try finger.register(registration)).statusCode == .ok
+        )
         func answer(_ keys: [CredentialID]) async throws -> ServerResponse {
             try await scene.answer(try Forgery.authentication(try await scene.request(nil), keys: keys))
         }
@@ -144,16 +146,18 @@ struct InventedAccountTests {
         let text =
             "{\"devices\":[{\"count\":1,\"weight\":16}],\"sets\":[{\"weight\":16,\"keys\":[\(keys)]}]}"
         guard case .object(let document) = try JSON(parsing: Array(text.utf8)) else { return }
-        try await scene.server.engine.setKeyDistribution(try KeyDistribution(json: document), by: "test")
+        try await scene.server.engine.inventedAccounts.setKeyDistribution(
+            try KeyDistribution(json: document), by: "test")
         // Alice has a PIN, as everybody here; her face comes after it, and her finger after that.
         let device = try await scene.server.device(of: scene.alice)
         for factor in [AuthenticatorModel.Factor.face, .fingerprint] {
             let phone = try TestPhone(factor: factor)
-            let request = try await scene.server.engine.registrationRequest(of: device)
-            #expect(try await scene.server.engine.answerRegistration(try phone.register(request)).statusCode == .ok)
+            let request = try await scene.server.engine.requests.registration(of: device)
+            #expect(
+                try await scene.server.engine.registrationAnswers.judge(try phone.register(request)).statusCode == .ok)
         }
         func isOrdered(_ username: String) async throws -> Bool {
-            let request = try await scene.server.engine.authenticationRequest(username: username, policy: "either")
+            let request = try await scene.server.engine.requests.authentication(username: username, policy: "either")
             let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
             let names = try #require(message.policy.accepted.first?.first?.aaid).map(\.text)
             #expect(names.count == 3 && message.policy.accepted[0][0].keyIDs?.count == 3)
@@ -178,7 +182,7 @@ struct InventedAccountTests {
             try scene.server.engine.replaceRules(
                 metadata: scene.server.engine.metadata, policies: try policies([factor]), channelBinding: .ignore)
             for _ in 0..<2 {
-                let request = try await scene.server.engine.authenticationRequest(
+                let request = try await scene.server.engine.requests.authentication(
                     username: Self.unknown, policy: "one")
                 let models = Set(try Forgery.keys(request).map(\.aaid))
                 #expect(models == [AuthenticatorModel(factor: factor, keyStore: .file).aaid])
@@ -211,7 +215,7 @@ struct InventedAccountTests {
             CredentialID(aaid: finger, keyID: key.keyID), CredentialID(aaid: key.aaid, keyID: try KeyID(changed)),
             CredentialID(aaid: key.aaid, keyID: try KeyID(key.keyID.bytes + [0])),
         ] {
-            let server = try await scene.server.engine.authenticationRequest(username: nil, policy: nil)
+            let server = try await scene.server.engine.requests.authentication(username: nil, policy: nil)
             let answer = try await scene.answer(try Forgery.authentication(server, keys: [other]))
             #expect(answer.statusCode == .unknownKeyID && answer.newUAFRequest != nil)
         }
@@ -226,14 +230,15 @@ struct InventedAccountTests {
             let key = try #require(try await scene.keys(name).first)
             let request: ReturnUAFRequest
             if inTheApp {
-                request = try await scene.server.engine.registrationRequest(of: scene.server.device(of: mallory))
+                request = try await scene.server.engine.requests.registration(of: scene.server.device(of: mallory))
             } else {
-                let activation = try await scene.server.engine.createActivation(username: "mallory", by: "test")
-                request = try await scene.server.engine.redeem(
+                let activation = try await scene.server.engine.enrolments.createActivation(
+                    username: "mallory", by: "test")
+                request = try await scene.server.engine.redemptions.redeem(
                     token: try TestPhone.token(activation.link), operation: .registration)
             }
             answers.append(
-                try await scene.server.engine.answerRegistration(try Forgery.registration(request, keys: [key])))
+                try await scene.server.engine.registrationAnswers.judge(try Forgery.registration(request, keys: [key])))
         }
         #expect(answers[0].statusCode == .unacceptableKey)
         #expect(answers[0].serialized == answers[1].serialized)

@@ -28,13 +28,13 @@ struct KeyDistributionTests {
 
     private func server(_ document: String = Self.document) async throws -> TestServer {
         let server = try TestServer { $0.limits.proposalAccounts = 2 }
-        try await server.engine.setKeyDistribution(
+        try await server.engine.inventedAccounts.setKeyDistribution(
             try KeyDistribution(json: try Self.object(document)), by: "test")
         return server
     }
 
     private func keys(_ name: String, _ server: TestServer) async throws -> [CredentialID] {
-        try Forgery.keys(try await server.engine.authenticationRequest(username: name, policy: nil))
+        try Forgery.keys(try await server.engine.requests.authentication(username: name, policy: nil))
     }
 
     @Test("Over many names they follow the document: devices, keys together, and the lengths of names")
@@ -83,12 +83,13 @@ struct KeyDistributionTests {
         let before = try await answers()
         for name in ["alice", "bob", "carol"] { try await server.enrol(name) }
         server.clock.advance(.seconds(86_400))
-        try await server.engine.sweep()
+        try await server.engine.sweep.run()
         #expect(try await answers() == before)
-        try await server.engine.setKeyDistribution(nil, by: "test")
+        try await server.engine.inventedAccounts.setKeyDistribution(nil, by: "test")
         #expect(try await answers() != before)
-        #expect(try await server.engine.keyDistribution() == .standard)
-        try await server.engine.setKeyDistribution(try KeyDistribution(json: Self.object(Self.document)), by: "test")
+        #expect(try await server.engine.inventedAccounts.keyDistribution() == .standard)
+        try await server.engine.inventedAccounts.setKeyDistribution(
+            try KeyDistribution(json: Self.object(Self.document)), by: "test")
         #expect(try await answers() == before)
         let kinds = try await server.database.auditEntries(after: 0, limit: 999).map(\.event.kind.rawValue)
         #expect(kinds.count { $0 == "invented-accounts-set" } == 3)
@@ -106,7 +107,7 @@ struct KeyDistributionTests {
             for _ in 0..<3 {
                 #expect(try await !self.keys("alice", server).isEmpty)
                 #expect(try await self.keys("nobody", server) == before)
-                #expect(try await server.engine.keyDistribution() == .standard)
+                #expect(try await server.engine.inventedAccounts.keyDistribution() == .standard)
             }
             #expect(told.withLock { $0 } == count + 1)
         }
@@ -116,8 +117,8 @@ struct KeyDistributionTests {
     func longNames() async throws {
         let server = try await self.server()
         func answer(_ key: CredentialID) async throws -> UAFStatusCode {
-            let request = try await server.engine.authenticationRequest(username: nil, policy: nil)
-            return try await server.engine.answerAuthentication(try Forgery.authentication(request, keys: [key]))
+            let request = try await server.engine.requests.authentication(username: nil, policy: nil)
+            return try await server.engine.authenticationAnswers.judge(try Forgery.authentication(request, keys: [key]))
                 .response.statusCode
         }
         var lengths: Set<Int> = []
@@ -143,7 +144,8 @@ struct KeyDistributionTests {
     @Test("Models are never outside the policy, also where the document has none of it")
     func policy() async throws {
         let server = try TestServer { $0.factors = [[.devicePasscode], [.face, .pin]] }
-        try await server.engine.setKeyDistribution(try KeyDistribution(json: Self.object(Self.document)), by: "test")
+        try await server.engine.inventedAccounts.setKeyDistribution(
+            try KeyDistribution(json: Self.object(Self.document)), by: "test")
         let allowed = Set([Self.aaid(.devicePasscode), Self.aaid(.face), Self.aaid(.pin)])
         var seen: Set<AAID> = []
         for number in 0..<60 {
@@ -157,19 +159,19 @@ struct KeyDistributionTests {
     @Test("A proposal resembles what is there in sixteenths, without what few accounts have, and sets nothing")
     func proposal() async throws {
         let server = try await self.server()
-        let before = try await server.engine.keyDistribution()
+        let before = try await server.engine.inventedAccounts.keyDistribution()
         try await server.enrol("alice")
-        #expect(try await server.engine.proposedKeyDistribution() == nil, "one account is too few")
+        #expect(try await server.engine.inventedAccounts.proposedKeyDistribution() == nil, "one account is too few")
         for name in ["bob", "carol"] { try await server.enrol(name) }
         // Two devices, which only one account has, and a fingerprint, which only one has.
         _ = try await server.addPhone(to: "carol", factor: .fingerprint)
-        let proposal = try #require(try await server.engine.proposedKeyDistribution())
+        let proposal = try #require(try await server.engine.inventedAccounts.proposedKeyDistribution())
         #expect(proposal.devices == [16, 0, 0])
         #expect(proposal.sets.map(\.weight) == [16])
         #expect(proposal.sets.first?.keys.map(\.aaid) == [Self.aaid(.pin)])
         #expect(proposal.sets.first?.keys.map(\.keyIDLength) == [32])
         #expect(try KeyDistribution(json: proposal.json) == proposal)
-        #expect(try await server.engine.keyDistribution() == before)
+        #expect(try await server.engine.inventedAccounts.keyDistribution() == before)
     }
 
     static let unusable = [
@@ -194,8 +196,8 @@ struct KeyDistributionTests {
         let other = try KeyDistribution(
             json: Self.object(Self.document.replacing("C516#0004", with: "ABCD#0004")))
         await #expect(throws: CeremonyError(.invalidRequest)) {
-            try await server.engine.setKeyDistribution(other, by: "test")
+            try await server.engine.inventedAccounts.setKeyDistribution(other, by: "test")
         }
-        #expect(try await server.engine.keyDistribution().json == Self.object(Self.document))
+        #expect(try await server.engine.inventedAccounts.keyDistribution().json == Self.object(Self.document))
     }
 }

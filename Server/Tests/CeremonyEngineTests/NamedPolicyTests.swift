@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import SQLiteStore
 import Store
@@ -33,7 +34,7 @@ struct NamedPolicyTests {
         var context: JSONObject = [:]
         context["policy"] = policy.map(JSON.string)
         context["subject"] = account.map { .string("bank|\($0.id)") }
-        return try await server.engine.dispatch(
+        return try await server.engine.dispatches.dispatch(
             DispatchRequest(dispatcher: "link", operation: .authentication, context: context), client: server.bank)
     }
 
@@ -42,12 +43,12 @@ struct NamedPolicyTests {
         let server = try Self.server()
         let (_, phone) = try await server.enrol()
         let dispatched = try await Self.dispatch(server, policy)
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try #require(dispatched.token), operation: .authentication)
         let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
         #expect(message.policy.accepted.flatMap { $0 }.contains { $0.aaid == [Self.pin] } == (policy == nil))
         // A phone that answers with the PIN all the same.
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == (policy == nil ? .ok : .unacceptableAuthenticator))
     }
 
@@ -56,15 +57,16 @@ struct NamedPolicyTests {
         let server = try Self.server()
         let (account, _) = try await server.enrol()
         let finger = try TestPhone(factor: .fingerprint)
-        let activation = try await server.engine.createActivation(username: "alice", by: "test")
-        let registration = try await server.engine.redeem(
+        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "test")
+        let registration = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
-        let confirmation = try await server.engine.answerRegistration(try finger.register(registration)).confirmation
-        _ = try await server.engine.confirmActivation(
+        let confirmation = try await server.engine.registrationAnswers.judge(try finger.register(registration))
+            .confirmation
+        _ = try await server.engine.enrolments.confirmActivation(
             id: activation.id, number: try #require(confirmation?.number), by: "test")
         for policy in ["finger", "no-pin"] {
             let dispatched = try await Self.dispatch(server, policy, to: account)
-            let request = try await server.engine.redeem(
+            let request = try await server.engine.redemptions.redeem(
                 token: try #require(dispatched.token), operation: .authentication)
             let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
             #expect(message.policy.accepted == [[MatchCriteria(aaid: [Self.finger], keyIDs: [finger.keyID])]])
@@ -76,7 +78,7 @@ struct NamedPolicyTests {
         let server = try Self.server()
         let (account, _) = try await server.enrol()
         let dispatched = try await Self.dispatch(server, "finger", to: account)
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try #require(dispatched.token), operation: .authentication)
         #expect(request.statusCode == .unacceptableAuthenticator && request.uafRequest == nil)
     }
@@ -92,7 +94,7 @@ struct NamedPolicyTests {
         let server = try Self.server()
         let (_, phone) = try await server.enrol()
         let waiting = try await Self.dispatch(server, "finger")
-        let claimed = try await server.engine.redeem(
+        let claimed = try await server.engine.redemptions.redeem(
             token: try #require(try await Self.dispatch(server, "no-pin").token), operation: .authentication)
         // A catalog in which the default policy's models are missing is no catalog.
         #expect(throws: RequestError.self) {
@@ -103,14 +105,14 @@ struct NamedPolicyTests {
         var metadata = try MetadataCatalog.builtIn()
         metadata.revoke(Self.pin)
         try server.engine.replaceRules(metadata: metadata, policies: PolicyCatalog(), channelBinding: .ignore)
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try #require(waiting.token), operation: .authentication)
         #expect(request.statusCode == .unacceptableAuthenticator)
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(claimed, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(claimed, counter: 2))
         #expect(answer.response.statusCode == .invalidRequest)
         // And what is revoked from now on is revoked for requests from before.
-        let open = try await server.engine.authenticationRequest(username: nil, source: "a")
-        let revoked = try await server.engine.answerAuthentication(try phone.authenticate(open, counter: 2))
+        let open = try await server.engine.requests.authentication(username: nil, source: "a")
+        let revoked = try await server.engine.authenticationAnswers.judge(try phone.authenticate(open, counter: 2))
         #expect(revoked.response.statusCode == .revokedAuthenticator)
     }
 }
@@ -146,11 +148,12 @@ struct NamedPolicyRequestTests {
 
     private static func activation(_ server: TestServer, policy: String?) async throws -> Activation {
         _ = try? await server.directory.create(username: "alice", displayName: nil, by: "test")
-        return try await server.engine.createActivation(username: "alice", policy: policy, by: "operator")
+        return try await server.engine.enrolments.createActivation(username: "alice", policy: policy, by: "operator")
     }
 
     private static func redeem(_ server: TestServer, _ activation: Activation) async throws -> ReturnUAFRequest {
-        try await server.engine.redeem(token: try TestPhone.token(activation.link), operation: .registration)
+        try await server.engine.redemptions.redeem(
+            token: try TestPhone.token(activation.link), operation: .registration)
     }
 
     @Test("An enrolment must meet the policy that its link was made with", arguments: ["finger", nil])
@@ -162,11 +165,12 @@ struct NamedPolicyRequestTests {
             let message = try RegistrationRequest(parsing: (request.uafRequest ?? "").utf8)
             #expect((message.policy.accepted == [[MatchCriteria(aaid: [Self.finger])]]) == (policy != nil))
             #expect(message.policy.disallowed.contains(MatchCriteria(aaid: [Names.face])) == (policy != nil))
-            let answer = try await server.engine.answerRegistration(try TestPhone(factor: factor).register(request))
+            let answer = try await server.engine.registrationAnswers.judge(
+                try TestPhone(factor: factor).register(request))
             let isWanted = policy == nil || factor == .fingerprint
             #expect(answer.statusCode == (isWanted ? .accepted : .unacceptableAuthenticator))
             #expect(
-                try await server.engine.activation(id: activation.id).state
+                try await server.engine.enrolments.activation(id: activation.id).state
                     == (isWanted ? .pendingConfirmation : .failed))
         }
     }
@@ -188,7 +192,7 @@ struct NamedPolicyRequestTests {
         let server = try Self.server()
         let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
         await #expect(throws: CeremonyError(.invalidRequest)) {
-            try await server.engine.createActivation(username: "alice", policy: policy, by: "operator")
+            try await server.engine.enrolments.createActivation(username: "alice", policy: policy, by: "operator")
         }
         let trail = try await server.database.auditEntries(after: 0, limit: 9).map(\.event)
         #expect(!trail.contains { $0.kind.rawValue == "activation-created" && $0.accountID == account.id })
@@ -203,9 +207,10 @@ struct NamedPolicyRequestTests {
         try Self.forget(server)
         let late = try await Self.redeem(server, unread)
         #expect(late.statusCode == .unacceptableAuthenticator && late.uafRequest == nil)
-        let answer = try await server.engine.answerRegistration(try TestPhone(factor: .fingerprint).register(request))
+        let answer = try await server.engine.registrationAnswers.judge(
+            try TestPhone(factor: .fingerprint).register(request))
         #expect(answer.statusCode == .invalidRequest)
-        #expect(try await server.engine.activation(id: read.id).state == .failed)
+        #expect(try await server.engine.enrolments.activation(id: read.id).state == .failed)
         #expect(try await server.directory.devices(username: "alice").isEmpty)
     }
 
@@ -215,14 +220,16 @@ struct NamedPolicyRequestTests {
         let (account, _) = try await server.enrol()
         let device = try await server.device(of: account)
         for factor in [AuthenticatorModel.Factor.password, .fingerprint] {
-            let request = try await server.engine.registrationRequest(of: device, policy: policy)
-            let answer = try await server.engine.answerRegistration(try TestPhone(factor: factor).register(request))
+            let request = try await server.engine.requests.registration(of: device, policy: policy)
+            let answer = try await server.engine.registrationAnswers.judge(
+                try TestPhone(factor: factor).register(request))
             let isWanted = policy == nil || factor == .fingerprint
             #expect(answer.statusCode == (isWanted ? .ok : .unacceptableAuthenticator))
         }
-        let request = try await server.engine.registrationRequest(of: device, policy: "finger")
+        let request = try await server.engine.requests.registration(of: device, policy: "finger")
         try Self.forget(server)
-        let late = try await server.engine.answerRegistration(try TestPhone(factor: .fingerprint).register(request))
+        let late = try await server.engine.registrationAnswers.judge(
+            try TestPhone(factor: .fingerprint).register(request))
         #expect(late.statusCode == .invalidRequest)
     }
 
@@ -230,10 +237,10 @@ struct NamedPolicyRequestTests {
     func unknown(policy: String) async throws {
         let server = try Self.server()
         let (account, _) = try await server.enrol()
-        let registration = try await server.engine.registrationRequest(
+        let registration = try await server.engine.requests.registration(
             of: try await server.device(of: account), policy: policy)
         #expect(registration.statusCode == .badRequest && registration.uafRequest == nil)
-        let authentication = try await server.engine.authenticationRequest(username: "alice", policy: policy)
+        let authentication = try await server.engine.requests.authentication(username: "alice", policy: policy)
         #expect(authentication.statusCode == .badRequest && authentication.uafRequest == nil)
     }
 
@@ -242,22 +249,23 @@ struct NamedPolicyRequestTests {
         let server = try Self.server()
         let (_, phone) = try await server.enrol()
         for username in ["alice", nil] {
-            let request = try await server.engine.authenticationRequest(username: username, policy: "pin")
+            let request = try await server.engine.requests.authentication(username: username, policy: "pin")
             let message = try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8)
             #expect(
                 message.policy.accepted == [
                     [MatchCriteria(aaid: [Self.pin], keyIDs: username.map { _ in [phone.keyID] })]
                 ])
             let counter: UInt32 = username == nil ? 3 : 2
-            let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: counter))
+            let answer = try await server.engine.authenticationAnswers.judge(
+                try phone.authenticate(request, counter: counter))
             #expect(answer.response.statusCode == .ok && answer.authenticated != nil)
         }
-        let other = try await server.engine.authenticationRequest(username: nil, policy: "finger")
-        let refused = try await server.engine.answerAuthentication(try phone.authenticate(other, counter: 4))
+        let other = try await server.engine.requests.authentication(username: nil, policy: "finger")
+        let refused = try await server.engine.authenticationAnswers.judge(try phone.authenticate(other, counter: 4))
         #expect(refused.response.statusCode == .unacceptableAuthenticator && refused.authenticated == nil)
-        let request = try await server.engine.authenticationRequest(username: "alice", policy: "pin")
+        let request = try await server.engine.requests.authentication(username: "alice", policy: "pin")
         try Self.forget(server)
-        let late = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 4))
+        let late = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 4))
         #expect(late.response.statusCode == .invalidRequest)
     }
 
@@ -266,7 +274,7 @@ struct NamedPolicyRequestTests {
         let server = try Self.server()
         try await server.enrol()
         func criteria(_ username: String, _ policy: String?) async throws -> [MatchCriteria] {
-            let request = try await server.engine.authenticationRequest(username: username, policy: policy)
+            let request = try await server.engine.requests.authentication(username: username, policy: policy)
             #expect(request.statusCode == .ok)
             return try AuthenticationRequest(parsing: (request.uafRequest ?? "").utf8).policy.accepted.flatMap { $0 }
         }
@@ -292,16 +300,16 @@ struct NamedPolicyRequestTests {
     @Test("A relying party that proved who it is has no budget of challenges, whoever else has used up theirs")
     func budget() async throws {
         let server = try Self.server()
-        for _ in 0..<30 { _ = try await server.engine.authenticationRequest(username: nil, source: "a") }
+        for _ in 0..<30 { _ = try await server.engine.requests.authentication(username: nil, source: "a") }
         await #expect(throws: CeremonyError(.tooManyRequests)) {
-            try await server.engine.authenticationRequest(username: nil, source: "a")
+            try await server.engine.requests.authentication(username: nil, source: "a")
         }
         for _ in 0..<40 {
-            let request = try await server.engine.authenticationRequest(username: nil, policy: nil)
+            let request = try await server.engine.requests.authentication(username: nil, policy: nil)
             #expect(request.statusCode == .ok)
         }
         await #expect(throws: CeremonyError(.invalidRequest)) {
-            try await server.engine.authenticationRequest(username: "", policy: "pin")
+            try await server.engine.requests.authentication(username: "", policy: "pin")
         }
     }
 }

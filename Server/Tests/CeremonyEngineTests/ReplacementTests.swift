@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import Foundation
 import SQLiteStore
@@ -33,20 +34,21 @@ struct ReplacementTests {
     ) async throws -> Phone {
         _ = try? await server.directory.create(username: username, displayName: nil, by: "test")
         let phone = try TestPhone()
-        let activation = try await server.engine.createActivation(username: username, by: "operator")
-        let request = try await server.engine.redeem(
+        let activation = try await server.engine.enrolments.createActivation(username: username, by: "operator")
+        let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
         var message = try phone.register(request, name: name)
         message.context?["deviceSecret"] = .string(secret)
         if let claim { message.context?["replaces"] = claim }
-        let answer = try await server.engine.answerRegistration(message)
+        let answer = try await server.engine.registrationAnswers.judge(message)
         #expect(answer.statusCode == .accepted)
         return Phone(
             key: phone, secret: secret, activation: activation, number: try #require(answer.confirmation?.number))
     }
 
     private func confirm(_ phone: Phone, _ server: TestServer) async throws {
-        _ = try await server.engine.confirmActivation(id: phone.activation.id, number: phone.number, by: "operator")
+        _ = try await server.engine.enrolments.confirmActivation(
+            id: phone.activation.id, number: phone.number, by: "operator")
     }
 
     private func enrolled(_ server: TestServer, _ username: String = "alice", claiming claim: JSON? = nil) async throws
@@ -63,8 +65,8 @@ struct ReplacementTests {
     }
 
     private func signsIn(_ phone: Phone, _ server: TestServer) async throws -> Bool {
-        let open = try await server.engine.authenticationRequest(username: nil, source: "a")
-        return try await server.engine.answerAuthentication(try phone.key.authenticate(open, counter: 9))
+        let open = try await server.engine.requests.authentication(username: nil, source: "a")
+        return try await server.engine.authenticationAnswers.judge(try phone.key.authenticate(open, counter: 9))
             .response.statusCode == .ok
     }
 
@@ -98,13 +100,13 @@ struct ReplacementTests {
         let old = try await self.enrolled(server)
         let wrong = try await self.pending(server, claiming: Self.claim([old.secret], [old.key]))
         await #expect(throws: CeremonyError(.wrongNumber)) {
-            try await server.engine.confirmActivation(
+            try await server.engine.enrolments.confirmActivation(
                 id: wrong.activation.id, number: wrong.number == "000000" ? "000001" : "000000", by: "operator")
         }
         #expect(try await self.keys(server) == [old.key.keyID.bytes])
         _ = try await self.pending(server, claiming: Self.claim([old.secret], [old.key]))
         server.clock.advance(.seconds(3600))
-        try await server.engine.sweep()
+        try await server.engine.sweep.run()
         #expect(try await self.keys(server) == [old.key.keyID.bytes])
         #expect(try await self.signsIn(old, server))
         #expect(try await self.replaced(server).isEmpty)
@@ -230,12 +232,12 @@ struct ReplacementTests {
             }
             context = object
         }
-        let activation = try await server.engine.createActivation(username: "alice", by: "operator")
-        let request = try await server.engine.redeem(
+        let activation = try await server.engine.enrolments.createActivation(username: "alice", by: "operator")
+        let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
         var message = try TestPhone().register(request)
         message.context = context
-        #expect(try await server.engine.answerRegistration(message).statusCode == .badRequest)
+        #expect(try await server.engine.registrationAnswers.judge(message).statusCode == .badRequest)
         #expect(try await self.keys(server) == [old.key.keyID.bytes])
     }
 }

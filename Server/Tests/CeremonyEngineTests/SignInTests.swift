@@ -1,3 +1,4 @@
+import Accounts
 import Ceremony
 import CeremonyEngine
 import Foundation
@@ -19,17 +20,17 @@ struct SignInTests {
         #expect(request.requester?.service == "Demo Bank")
         #expect(request.requester?.address == "192.0.2.1")
         #expect(request.lifetimeMilliseconds == 180_000)
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .claimed)
-        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) == nil)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .claimed)
+        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) == nil)
 
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .ok)
         #expect(answer.response.location == nil)
         #expect(answer.authenticated == nil, "a ceremony gives the phone no token")
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .approved)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .approved)
 
         server.clock.advance(.seconds(10))
-        let outcome = try await server.engine.consumeSignIn(
+        let outcome = try await server.engine.signIns.consume(
             reference: "request", browser: server.browser, client: "bank")
         let told = try await server.database.auditEntries(after: 0, limit: 100).map(\.event)
             .filter { $0.kind == .init(rawValue: "signed-in") }
@@ -41,7 +42,7 @@ struct SignInTests {
         #expect(outcome?.authTime == server.clock.now - .seconds(10))
         // Whoever could make no session of it comes again, however late.
         server.clock.advance(server.engine.configuration.limits.outcomeLifetime)
-        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) == outcome)
+        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) == outcome)
         #expect(try await server.beginSignIn().state == .completed)
         let notices = try await server.database.notices(accountID: account.id, limit: 9)
         #expect(notices.map(\.kind) == [.signedIn, .deviceAdded])
@@ -54,7 +55,7 @@ struct SignInTests {
         let begun = try #require(try await server.beginSignIn().codes)
         server.clock.advance(.seconds(1))
         let renewed = try #require(
-            try await server.engine.renewSignIn(reference: "request", browser: server.browser, source: "a").codes)
+            try await server.engine.signIns.renew(reference: "request", browser: server.browser, source: "a").codes)
         for codes in [begun, renewed] {
             #expect(!codes.qrContent.utf8.contains(UInt8(ascii: ":")))
             #expect(!codes.qrContent.utf8.contains(UInt8(ascii: "/")))
@@ -72,12 +73,12 @@ struct SignInTests {
         let code = try #require(view.codes?.typedCode)
         #expect(code.count == 11)
         let typed = code.lowercased().replacing("-", with: " ").replacing("0", with: "o").replacing("1", with: "l")
-        let request = try await server.engine.redeem(token: typed, operation: .authentication)
+        let request = try await server.engine.redemptions.redeem(token: typed, operation: .authentication)
         #expect(request.dispatchChannel == "typed")
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .ok)
         #expect(answer.response.location == nil)
-        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) != nil)
+        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) != nil)
     }
 
     @Test func aLinkSignsInOnlyThroughTheContinuationInTheStartingBrowser() async throws {
@@ -86,46 +87,48 @@ struct SignInTests {
         let view = try await server.beginSignIn()
         let codes = try #require(view.codes)
         #expect(try TestPhone.token(codes.link) != TestPhone.token(codes.qrContent))
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(codes.link), operation: .authentication)
         #expect(request.dispatchChannel == "link")
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         let location = try #require(answer.response.location)
         #expect(location.hasPrefix("http://localhost:8080/sign-in/continue?code="))
         #expect(
-            try await server.engine.signInState(reference: "request", browser: server.browser) == .approvedOnDevice)
-        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) == nil)
+            try await server.engine.signIns.state(reference: "request", browser: server.browser) == .approvedOnDevice)
+        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) == nil)
 
         let code = String(location.split(separator: "=")[1])
-        #expect(try await server.engine.continueSignIn(code: code, browser: server.browser) == "request")
+        #expect(try await server.engine.signIns.resume(code: code, browser: server.browser) == "request")
         await #expect(throws: CeremonyError(.notFound)) {
-            try await server.engine.continueSignIn(code: code, browser: server.browser)
+            try await server.engine.signIns.resume(code: code, browser: server.browser)
         }
         // The page that has waited must not take it away from the one that the phone opened.
         #expect(
-            try await server.engine.signInState(reference: "request", browser: server.browser) == .approvedOnDevice)
-        #expect(try await server.engine.completedSignIn(reference: "request", browser: server.browser) == nil)
-        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) != nil)
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .completed)
-        #expect(try await server.engine.completedSignIn(reference: "request", browser: server.browser) == "Demo Bank")
-        #expect(try await server.engine.completedSignIn(reference: "request", browser: "another") == nil)
+            try await server.engine.signIns.state(reference: "request", browser: server.browser) == .approvedOnDevice)
+        #expect(try await server.engine.signIns.completedService(reference: "request", browser: server.browser) == nil)
+        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) != nil)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .completed)
+        #expect(
+            try await server.engine.signIns.completedService(reference: "request", browser: server.browser)
+                == "Demo Bank")
+        #expect(try await server.engine.signIns.completedService(reference: "request", browser: "another") == nil)
     }
 
     @Test func aPageThatWaitsLearnsThatAnotherPageOfItsBrowserHasFinished() async throws {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
         let view = try await server.beginSignIn()
-        var events = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+        var events = try await server.engine.signIns.events(reference: "request", browser: server.browser)
             .makeAsyncIterator()
         #expect(try await events.next() == .waiting)
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(view.codes?.link ?? ""), operation: .authentication)
         #expect(try await events.next() == .claimed)
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(try await events.next() == .approvedOnDevice)
         let code = String(try #require(answer.response.location).split(separator: "=")[1])
-        _ = try await server.engine.continueSignIn(code: code, browser: server.browser)
-        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) != nil)
+        _ = try await server.engine.signIns.resume(code: code, browser: server.browser)
+        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) != nil)
         #expect(try await events.next() == .completed)
         #expect(try await events.next() == nil)
     }
@@ -134,18 +137,18 @@ struct SignInTests {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
         let view = try await server.beginSignIn()
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(view.codes?.qrContent ?? ""), operation: .authentication)
-        _ = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
-        _ = try await server.engine.consumeSignIn(reference: "request", browser: server.browser)
-        let told = try await server.engine.notices(accountID: account.id)
+        _ = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
+        _ = try await server.engine.signIns.consume(reference: "request", browser: server.browser)
+        let told = try await server.directory.notices(accountID: account.id)
         #expect(told.map(\.kind).contains(.signedIn))
         server.clock.advance(server.engine.configuration.limits.noticeRetention)
-        try await server.engine.sweep()
-        #expect(try await server.engine.notices(accountID: account.id) == told, "not a moment too early")
+        try await server.engine.sweep.run()
+        #expect(try await server.directory.notices(accountID: account.id) == told, "not a moment too early")
         server.clock.advance(.seconds(1))
-        try await server.engine.sweep()
-        #expect(try await server.engine.notices(accountID: account.id).isEmpty)
+        try await server.engine.sweep.run()
+        #expect(try await server.directory.notices(accountID: account.id).isEmpty)
     }
 
     @Test(arguments: [nil, "another browser's cookie"])
@@ -153,31 +156,31 @@ struct SignInTests {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
         let view = try await server.beginSignIn()
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(view.codes?.link ?? ""), operation: .authentication)
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         let code = String(try #require(answer.response.location).split(separator: "=")[1])
         await #expect(throws: CeremonyError(.wrongBrowser)) {
-            try await server.engine.continueSignIn(code: code, browser: browser)
+            try await server.engine.signIns.resume(code: code, browser: browser)
         }
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .failed)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .failed)
         await #expect(throws: CeremonyError(.notFound)) {
-            try await server.engine.continueSignIn(code: code, browser: server.browser)
+            try await server.engine.signIns.resume(code: code, browser: server.browser)
         }
-        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) == nil)
+        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) == nil)
     }
 
     @Test func aContinuationComesTooLate() async throws {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
         let view = try await server.beginSignIn()
-        let request = try await server.engine.redeem(
+        let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(view.codes?.link ?? ""), operation: .authentication)
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         let code = String(try #require(answer.response.location).split(separator: "=")[1])
         server.clock.advance(server.engine.configuration.limits.continuationLifetime)
         await #expect(throws: CeremonyError(.notFound)) {
-            try await server.engine.continueSignIn(code: code, browser: server.browser)
+            try await server.engine.signIns.resume(code: code, browser: server.browser)
         }
     }
 
@@ -185,39 +188,39 @@ struct SignInTests {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
         let request = try await server.claimSignIn()
-        _ = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        _ = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         let other = RandomSource.system.token()
         let engine = server.engine
         await #expect(throws: CeremonyError(.wrongBrowser)) { try await server.beginSignIn(browser: other) }
         await #expect(throws: CeremonyError(.wrongBrowser)) {
-            try await engine.renewSignIn(reference: "request", browser: other, source: "a")
+            try await engine.signIns.renew(reference: "request", browser: other, source: "a")
         }
         await #expect(throws: CeremonyError(.wrongBrowser)) {
-            try await engine.signInState(reference: "request", browser: other)
+            try await engine.signIns.state(reference: "request", browser: other)
         }
         await #expect(throws: CeremonyError(.wrongBrowser)) {
-            _ = try await engine.signInEvents(reference: "request", browser: other)
+            _ = try await engine.signIns.events(reference: "request", browser: other)
         }
         await #expect(throws: CeremonyError(.wrongBrowser)) {
-            try await engine.consumeSignIn(reference: "request", browser: other)
+            try await engine.signIns.consume(reference: "request", browser: other)
         }
         await #expect(throws: CeremonyError(.wrongBrowser)) {
-            try await engine.cancelSignIn(reference: "request", browser: other)
+            try await engine.signIns.cancel(reference: "request", browser: other)
         }
-        #expect(try await engine.consumeSignIn(reference: "request", browser: server.browser) != nil)
+        #expect(try await engine.signIns.consume(reference: "request", browser: server.browser) != nil)
     }
 
     @Test func anUnknownSignInIsNotFound() async throws {
         let server = try TestServer()
         await #expect(throws: CeremonyError(.notFound)) {
-            try await server.engine.renewSignIn(reference: "none", browser: server.browser, source: "a")
+            try await server.engine.signIns.renew(reference: "none", browser: server.browser, source: "a")
         }
         await #expect(throws: CeremonyError(.notFound)) {
-            try await server.engine.signInState(reference: "none", browser: server.browser)
+            try await server.engine.signIns.state(reference: "none", browser: server.browser)
         }
-        #expect(try await server.engine.consumeSignIn(reference: "none", browser: server.browser) == nil)
+        #expect(try await server.engine.signIns.consume(reference: "none", browser: server.browser) == nil)
         await #expect(throws: CeremonyError(.notFound)) {
-            try await server.engine.continueSignIn(code: "none", browser: server.browser)
+            try await server.engine.signIns.resume(code: "none", browser: server.browser)
         }
     }
 
@@ -227,28 +230,29 @@ struct SignInTests {
         let first = try #require(try await server.beginSignIn().codes)
         server.clock.advance(.seconds(61))
         await #expect(throws: CeremonyError(.tokenExpired)) {
-            try await server.engine.redeem(token: first.typedCode, operation: .authentication)
+            try await server.engine.redemptions.redeem(token: first.typedCode, operation: .authentication)
         }
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .waiting)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .waiting)
         let second = try #require(
-            try await server.engine.renewSignIn(reference: "request", browser: server.browser, source: "a").codes)
+            try await server.engine.signIns.renew(reference: "request", browser: server.browser, source: "a").codes)
         let third = try #require(try await server.beginSignIn().codes)
         for codes in [first, second] {
             for token in [try TestPhone.token(codes.link), try TestPhone.token(codes.qrContent), codes.typedCode] {
                 await #expect(throws: CeremonyError(.tokenExpired)) {
-                    try await server.engine.redeem(token: token, operation: .authentication)
+                    try await server.engine.redemptions.redeem(token: token, operation: .authentication)
                 }
             }
         }
         #expect(third.expiresAt == server.clock.now + .seconds(60))
-        _ = try await server.engine.redeem(token: third.typedCode, operation: .authentication)
+        _ = try await server.engine.redemptions.redeem(token: third.typedCode, operation: .authentication)
         for token in [try TestPhone.token(third.link), try TestPhone.token(third.qrContent), third.typedCode] {
             await #expect(throws: CeremonyError(.tokenAlreadyRedeemed)) {
-                try await server.engine.redeem(token: token, operation: .authentication)
+                try await server.engine.redemptions.redeem(token: token, operation: .authentication)
             }
         }
         #expect(
-            try await server.engine.renewSignIn(reference: "request", browser: server.browser, source: "a").codes == nil
+            try await server.engine.signIns.renew(reference: "request", browser: server.browser, source: "a").codes
+                == nil
         )
     }
 
@@ -261,12 +265,12 @@ struct SignInTests {
         server.clock.advance(retention)
         try await renew()
         await #expect(throws: CeremonyError(.tokenExpired)) {
-            try await server.engine.redeem(token: first.typedCode, operation: .authentication)
+            try await server.engine.redemptions.redeem(token: first.typedCode, operation: .authentication)
         }
         server.clock.advance(.seconds(1))
         try await renew()
         await #expect(throws: CeremonyError(.tokenUnknown)) {
-            try await server.engine.redeem(token: first.typedCode, operation: .authentication)
+            try await server.engine.redemptions.redeem(token: first.typedCode, operation: .authentication)
         }
     }
 
@@ -278,17 +282,18 @@ struct SignInTests {
         }
         let before = try await trail()
         for index in 0..<3 { _ = try await server.beginSignIn("request-\(index)") }
-        try await server.engine.cancelSignIn(reference: "request-0", browser: server.browser)
+        try await server.engine.signIns.cancel(reference: "request-0", browser: server.browser)
         server.clock.advance(server.engine.configuration.limits.ceremonyLifetime)
-        try await server.engine.sweep()
+        try await server.engine.sweep.run()
         #expect(try await trail() == before, "begun, given up and expired without a phone")
         let request = try await server.claimSignIn()
-        _ = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        _ = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(try await Array(trail().dropFirst(before.count)) == ["sign-in-claimed", "authenticated"])
         let claimed = try await server.beginSignIn("other")
-        _ = try await server.engine.redeem(token: claimed.codes?.typedCode ?? "", operation: .authentication)
+        _ = try await server.engine.redemptions.redeem(
+            token: claimed.codes?.typedCode ?? "", operation: .authentication)
         server.clock.advance(server.engine.configuration.limits.claimedLifetime)
-        try await server.engine.sweep()
+        try await server.engine.sweep.run()
         #expect(try await Array(trail().dropFirst(before.count + 2)) == ["sign-in-claimed", "expired"])
     }
 
@@ -298,19 +303,19 @@ struct SignInTests {
             $0.limits.codesPerMinute = 6
         }
         for index in 0..<2 { _ = try await server.beginSignIn("request-\(index)") }
-        _ = try await server.engine.renewSignIn(reference: "request-0", browser: server.browser, source: "a")
+        _ = try await server.engine.signIns.renew(reference: "request-0", browser: server.browser, source: "a")
         let refused = await #expect(throws: CeremonyError.self) { try await server.beginSignIn("request-2") }
         #expect(refused?.code == .tooManyRequests && refused?.retryAfterSeconds == 10)
         await #expect(throws: CeremonyError(.tooManyRequests)) {
-            try await server.engine.renewSignIn(reference: "request-0", browser: server.browser, source: "a")
+            try await server.engine.signIns.renew(reference: "request-0", browser: server.browser, source: "a")
         }
         _ = try await server.beginSignIn("request-2", source: "b")
         server.clock.advance(.seconds(10))
-        let view = try await server.engine.renewSignIn(
+        let view = try await server.engine.signIns.renew(
             reference: "request-0", browser: server.browser, source: "a")
         // Who waits for a phone's answer needs no code.
-        _ = try await server.engine.redeem(token: view.codes?.typedCode ?? "", operation: .authentication)
-        let claimed = try await server.engine.renewSignIn(
+        _ = try await server.engine.redemptions.redeem(token: view.codes?.typedCode ?? "", operation: .authentication)
+        let claimed = try await server.engine.signIns.renew(
             reference: "request-0", browser: server.browser, source: "a")
         #expect(claimed.state == .claimed)
     }
@@ -323,7 +328,7 @@ struct SignInTests {
         let codes = try #require(try await server.beginSignIn().codes)
         let other = try #require(try await server.beginSignIn("other").codes)
         func redeem(_ token: String, source: String? = "a") async throws {
-            _ = try await server.engine.redeem(token: token, operation: .authentication, source: source)
+            _ = try await server.engine.redemptions.redeem(token: token, operation: .authentication, source: source)
         }
         for guess in ["AAAAA-AAAAA", "no token of ours at all"] {
             await #expect(throws: CeremonyError(.tokenUnknown)) { try await redeem(guess) }
@@ -351,7 +356,7 @@ struct SignInTests {
             for _ in 0..<64 {
                 group.addTask {
                     do {
-                        _ = try await server.engine.redeem(
+                        _ = try await server.engine.redemptions.redeem(
                             token: "AAAAA-AAAAA", operation: .authentication, source: "a")
                         return nil
                     } catch let error as CeremonyError {
@@ -369,12 +374,12 @@ struct SignInTests {
         let (_, phone) = try await server.enrol()
         let request = try await server.claimSignIn()
         let denial = try phone.giveUp(request, clientErrorCode: 3)
-        #expect(try await server.engine.answerAuthentication(denial).response.statusCode == .ok)
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .denied)
-        let renewed = try await server.engine.renewSignIn(reference: "request", browser: server.browser, source: "a")
+        #expect(try await server.engine.authenticationAnswers.judge(denial).response.statusCode == .ok)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .denied)
+        let renewed = try await server.engine.signIns.renew(reference: "request", browser: server.browser, source: "a")
         #expect(renewed.state == .denied && renewed.codes == nil)
         #expect(try await server.beginSignIn().state == .waiting)
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .invalidRequest, "the old request is dead")
     }
 
@@ -382,9 +387,9 @@ struct SignInTests {
         let server = try TestServer()
         _ = try await server.beginSignIn()
         server.clock.advance(.seconds(15 * 60))
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .expired)
-        #expect(try await server.engine.sweep() == 1)
-        #expect(try await server.engine.sweep() == 0, "a second sweep finds nothing")
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .expired)
+        #expect(try await server.engine.sweep.run() == 1)
+        #expect(try await server.engine.sweep.run() == 0, "a second sweep finds nothing")
         #expect(try await server.beginSignIn().state == .waiting)
     }
 
@@ -392,19 +397,19 @@ struct SignInTests {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
         let request = try await server.claimSignIn()
-        _ = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        _ = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         server.clock.advance(server.engine.configuration.limits.outcomeLifetime)
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .expired)
-        #expect(try await server.engine.consumeSignIn(reference: "request", browser: server.browser) == nil)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .expired)
+        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) == nil)
     }
 
     @Test func aCancelledSignInIsOver() async throws {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
         let request = try await server.claimSignIn()
-        try await server.engine.cancelSignIn(reference: "request", browser: server.browser)
-        #expect(try await server.engine.signInState(reference: "request", browser: server.browser) == .expired)
-        let answer = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        try await server.engine.signIns.cancel(reference: "request", browser: server.browser)
+        #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .expired)
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .invalidRequest)
     }
 
@@ -412,7 +417,7 @@ struct SignInTests {
         let server = try TestServer()
         func identifier(_ reference: String, _ browser: String) async throws -> String? {
             let view = try await server.beginSignIn(reference, browser: browser)
-            return try await server.engine.redeem(
+            return try await server.engine.redemptions.redeem(
                 token: view.codes?.typedCode ?? "", operation: .authentication
             ).requester?.browserID
         }
@@ -426,12 +431,13 @@ struct SignInTests {
         let server = try TestServer()
         let (_, phone) = try await server.enrol()
         let view = try await server.beginSignIn()
-        var events = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+        var events = try await server.engine.signIns.events(reference: "request", browser: server.browser)
             .makeAsyncIterator()
         #expect(try await events.next() == .waiting)
-        let request = try await server.engine.redeem(token: view.codes?.typedCode ?? "", operation: .authentication)
+        let request = try await server.engine.redemptions.redeem(
+            token: view.codes?.typedCode ?? "", operation: .authentication)
         #expect(try await events.next() == .claimed)
-        _ = try await server.engine.answerAuthentication(try phone.authenticate(request, counter: 2))
+        _ = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(try await events.next() == .approved)
         #expect(try await events.next() == nil)
     }
@@ -439,11 +445,11 @@ struct SignInTests {
     @Test func aSweepTellsTheWaitingPageThatItIsOver() async throws {
         let server = try TestServer()
         _ = try await server.beginSignIn()
-        var events = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+        var events = try await server.engine.signIns.events(reference: "request", browser: server.browser)
             .makeAsyncIterator()
         #expect(try await events.next() == .waiting)
         server.clock.advance(.seconds(15 * 60))
-        try await server.engine.sweep()
+        try await server.engine.sweep.run()
         #expect(try await events.next() == .expired)
         #expect(try await events.next() == nil)
     }
@@ -453,9 +459,10 @@ struct SignInTests {
         let server = try TestServer()
         let view = try await server.beginSignIn()
         if isClaimed {
-            _ = try await server.engine.redeem(token: view.codes?.typedCode ?? "", operation: .authentication)
+            _ = try await server.engine.redemptions.redeem(
+                token: view.codes?.typedCode ?? "", operation: .authentication)
         }
-        var events = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+        var events = try await server.engine.signIns.events(reference: "request", browser: server.browser)
             .makeAsyncIterator()
         #expect(try await events.next() == (isClaimed ? .claimed : .waiting))
         server.clock.advance(isClaimed ? Limits().claimedLifetime : Limits().ceremonyLifetime)
@@ -466,15 +473,15 @@ struct SignInTests {
     @Test func aWatcherThatGoesMakesRoom() async throws {
         let server = try TestServer { $0.limits.watchersPerCeremony = 2 }
         _ = try await server.beginSignIn()
-        var first = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+        var first = try await server.engine.signIns.events(reference: "request", browser: server.browser)
             .makeAsyncIterator()
         #expect(try await first.next() == .waiting)
         for _ in 0..<5 {
-            var other = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+            var other = try await server.engine.signIns.events(reference: "request", browser: server.browser)
                 .makeAsyncIterator()
             #expect(try await other.next() == .waiting)
         }
-        try await server.engine.cancelSignIn(reference: "request", browser: server.browser)
+        try await server.engine.signIns.cancel(reference: "request", browser: server.browser)
         #expect(try await first.next() == .expired)
     }
 
@@ -482,10 +489,10 @@ struct SignInTests {
         let server = try TestServer { $0.limits.sweepBatch = 3 }
         for index in 0..<10 { _ = try await server.beginSignIn("request-\(index)") }
         server.clock.advance(.seconds(15 * 60))
-        #expect(try await server.engine.sweep() == 10)
+        #expect(try await server.engine.sweep.run() == 10)
         server.clock.advance(.seconds(601))
-        #expect(try await server.engine.sweep() == 10, "the ended ones are deleted")
-        #expect(try await server.engine.sweep() == 0)
+        #expect(try await server.engine.sweep.run() == 10, "the ended ones are deleted")
+        #expect(try await server.engine.sweep.run() == 0)
     }
 
     @Test func pastTheLimitOfWatchersTheOldestIsLetGo() async throws {
@@ -493,13 +500,13 @@ struct SignInTests {
         _ = try await server.beginSignIn()
         var watchers: [CeremonyEvents<SignInState>.Iterator] = []
         for _ in 0..<3 {
-            var watcher = try await server.engine.signInEvents(reference: "request", browser: server.browser)
+            var watcher = try await server.engine.signIns.events(reference: "request", browser: server.browser)
                 .makeAsyncIterator()
             #expect(try await watcher.next() == .waiting)
             watchers.append(watcher)
         }
         #expect(try await watchers[0].next() == nil)
-        try await server.engine.cancelSignIn(reference: "request", browser: server.browser)
+        try await server.engine.signIns.cancel(reference: "request", browser: server.browser)
         #expect(try await watchers[1].next() == .expired)
         #expect(try await watchers[2].next() == .expired)
     }

@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import Foundation
 import SQLiteStore
@@ -31,13 +32,13 @@ final class TestServer: Sendable {
 
     init(
         random: RandomSource = .system, storeLimits: Limits = Limits(),
-        _ adjust: (inout CeremonyEngine.Configuration) -> Void = { _ in }
+        _ adjust: (inout CeremonyConfiguration) -> Void = { _ in }
     ) throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
         let key = KeyEncryptionKey()
         let database = try SQLiteDatabase(folder: self.folder, key: key, limits: storeLimits)
         self.database = database
-        var configuration = CeremonyEngine.Configuration(
+        var configuration = CeremonyConfiguration(
             issuer: "http://localhost:8080", serviceName: "Countersign", appID: "",
             trustedFacets: [try FacetID(TestPhone.facet)], metadata: try MetadataCatalog.builtIn())
         adjust(&configuration)
@@ -72,11 +73,11 @@ final class TestServer: Sendable {
         to username: String, name: String = "Alice's phone", factor: AuthenticatorModel.Factor = .pin
     ) async throws -> TestPhone {
         let phone = try TestPhone(factor: factor)
-        let activation = try await self.engine.createActivation(username: username, by: "test")
-        let request = try await self.engine.redeem(
+        let activation = try await self.engine.enrolments.createActivation(username: username, by: "test")
+        let request = try await self.engine.redemptions.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
-        let answer = try await self.engine.answerRegistration(try phone.register(request, name: name))
-        _ = try await self.engine.confirmActivation(
+        let answer = try await self.engine.registrationAnswers.judge(try phone.register(request, name: name))
+        _ = try await self.engine.enrolments.confirmActivation(
             id: activation.id, number: answer.confirmation?.number ?? "", by: "test")
         return phone
     }
@@ -94,20 +95,20 @@ final class TestServer: Sendable {
     func beginSignIn(_ reference: String = "request", browser: String? = nil, source: String = "a") async throws
         -> SignInView
     {
-        try await self.engine.beginSignIn(
+        try await self.engine.signIns.begin(
             reference: reference, browser: browser ?? self.browser, requester: self.requester, source: source)
     }
 
     /// Begins a sign-in and redeems its QR code.
     func claimSignIn(_ reference: String = "request") async throws -> ReturnUAFRequest {
         let view = try await self.beginSignIn(reference)
-        return try await self.engine.redeem(
+        return try await self.engine.redemptions.redeem(
             token: try TestPhone.token(view.codes?.qrContent ?? ""), operation: .authentication)
     }
 
     /// Dispatches a transaction to an account by QR code.
     func dispatch(_ text: String, to account: AccountRecord) async throws -> DispatchAnswer {
-        try await self.engine.dispatch(
+        try await self.engine.dispatches.dispatch(
             DispatchRequest(
                 dispatcher: "link-png-qr-code", operation: .authentication,
                 context: [

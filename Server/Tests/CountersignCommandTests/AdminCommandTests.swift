@@ -1,3 +1,4 @@
+import Accounts
 import ArgumentParser
 import CeremonyEngine
 import CountersignServer
@@ -233,7 +234,8 @@ struct AdminCommandTests {
             guard case .object(let json) = try JSON(parsing: Array(document.utf8)) else {
                 throw RawConnection.Failure()
             }
-            try await assembly.ceremonies.setKeyDistribution(try KeyDistribution(json: json), by: "test")
+            try await assembly.ceremonies.inventedAccounts.setKeyDistribution(
+                try KeyDistribution(json: json), by: "test")
         }
         #expect(try await shown().array("sets")?.count == 1)
         try await place.run("invented", "reset")

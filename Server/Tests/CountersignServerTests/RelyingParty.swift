@@ -1,3 +1,4 @@
+import Accounts
 import Ceremony
 import CeremonyEngine
 import Countersign
@@ -85,7 +86,7 @@ extension ServerFixture {
         sensor: ScriptedSensor = ScriptedSensor(), trace: TraceRecorder? = nil
     ) async throws -> VirtualPhone {
         _ = try await self.assembly.directory.create(username: username, displayName: "Alice Example", by: "test")
-        let activation = try await self.assembly.ceremonies.createActivation(
+        let activation = try await self.assembly.ceremonies.enrolments.createActivation(
             username: username, policy: policy, by: "test")
         var configuration = Configuration(baseUrl: try #require(URL(string: "http://localhost:8080")))
         configuration.facetId = "linux:program:countersign-phone"
@@ -94,7 +95,8 @@ extension ServerFixture {
             transport: RouterTransport(client: client), clock: self.clock, sensor: sensor, traceRecorder: trace)
         let result = try await phone.enroll(try OutOfBandPayload(link: activation.link))
         let number = try #require(result.confirmation?.number)
-        _ = try await self.assembly.ceremonies.confirmActivation(id: activation.id, number: number, by: "test")
+        _ = try await self.assembly.ceremonies.enrolments.confirmActivation(
+            id: activation.id, number: number, by: "test")
         phone.person.forget()
         return phone
     }

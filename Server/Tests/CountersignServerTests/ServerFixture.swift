@@ -25,7 +25,7 @@ final class ServerFixture: Sendable {
     init(
         issuer: String = "http://localhost:8080", limits: Limits = Limits(), trustedProxies: [AddressBlock] = [],
         rules: @escaping @Sendable () throws -> RuleSet = { RuleSet(metadata: try .builtIn()) },
-        factors: FactorMatrix = CeremonyEngine.Configuration.everyFactor, trace: TraceRecorder? = nil
+        factors: FactorMatrix = CeremonyConfiguration.everyFactor, trace: TraceRecorder? = nil
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()

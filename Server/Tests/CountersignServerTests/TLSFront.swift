@@ -1,3 +1,4 @@
+import Accounts
 import Ceremony
 import CeremonyEngine
 import Countersign
@@ -146,9 +147,9 @@ extension ServerFixture {
     /// Enrols the phone for a new account, and confirms it.
     func enroll(_ phone: VirtualPhone, username: String = "alice") async throws {
         _ = try await self.assembly.directory.create(username: username, displayName: nil, by: "test")
-        let activation = try await self.assembly.ceremonies.createActivation(username: username, by: "test")
+        let activation = try await self.assembly.ceremonies.enrolments.createActivation(username: username, by: "test")
         let result = try await phone.enroll(try OutOfBandPayload(link: activation.link))
-        _ = try await self.assembly.ceremonies.confirmActivation(
+        _ = try await self.assembly.ceremonies.enrolments.confirmActivation(
             id: activation.id, number: result.confirmation?.number ?? "", by: "test")
     }
 }

@@ -3,7 +3,23 @@ public import UAF
 import UAFRelyingParty
 import _Primitives
 
-extension CeremonyEngine {
+/// What the server says to an authentication answer.
+public struct AuthenticationAnswer: Sendable {
+    /// The body for the phone.
+    public var response: ServerResponse
+    /// Who authenticated, after an answer to a challenge that the app had asked for itself; the caller then adds a token.
+    public var authenticated: AuthenticatedDevice?
+}
+
+/// Judges phones' authentication responses.
+public struct AuthenticationAnswers: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any CeremonyStore
+    let hub: CeremonyHub
+    let checks: AnswerChecks
+    let endings: Endings
+    let invented: InventedAccounts
+
     /// Judges a phone's authentication response.
     ///
     /// One write step: challenge consumed or ceremony ended, counters moved on, audit. Before the one of a ceremony the
@@ -18,20 +34,20 @@ extension CeremonyEngine {
     /// `source` has a budget of refused answers; past it `tooManyRequests` is thrown in the place of a refusal, and keys
     /// are found and signatures verified before the write step. A right answer is always taken. Without a source nothing
     /// is counted. Else thrown are errors of the store alone.
-    public func answerAuthentication(_ message: SendUAFResponse, source: String? = nil) async throws
+    public func judge(_ message: SendUAFResponse, source: String? = nil) async throws
         -> AuthenticationAnswer
     {
-        try await self.judged(from: source, \.response.statusCode) { isPastBudget in
+        try await self.checks.judged(from: source, \.response.statusCode) { isPastBudget in
             do {
-                return try await self.judgeAuthentication(message, readsFirst: isPastBudget)
+                return try await self.verdict(on: message, readsFirst: isPastBudget)
             } catch let answered as Answered {
-                self.note(refusedFacet: answered.refusedFacet)
+                self.checks.note(refusedFacet: answered.refusedFacet)
                 return AuthenticationAnswer(response: ServerResponse(answered))
             }
         }
     }
 
-    private func judgeAuthentication(_ message: SendUAFResponse, readsFirst: Bool) async throws
+    private func verdict(on message: SendUAFResponse, readsFirst: Bool) async throws
         -> AuthenticationAnswer
     {
         let now = self.time.now()
@@ -43,23 +59,24 @@ extension CeremonyEngine {
         } catch {
             throw Answered(error)
         }
-        let (data, origin) = try self.openServerData(response.serverData, operation: .authentication, at: now)
-        if response.isClientFailure { self.note(refusedFacet: context.refusedFacet) }
+        let (data, origin) = try self.checks.openServerData(response.serverData, operation: .authentication, at: now)
+        if response.isClientFailure { self.checks.note(refusedFacet: context.refusedFacet) }
         switch origin {
         case .ceremony(let id):
             if response.isClientFailure {
-                try await self.end(
-                    id, context.isDenial ? .deny : .fail, statusCode: nil,
+                try await self.endings.end(
+                    id, context.isDenial ? .deny : .fail,
                     audit: context.isDenial ? .denied : .failed, refusedFacet: context.refusedFacet,
-                    context: context, at: now)
+                    clientErrorCode: context.clientErrorCode, asmStatusCode: context.asmStatusCode, at: now)
                 return AuthenticationAnswer(response: ServerResponse(.ok))
             }
             do {
                 return try await self.answerCeremony(id, response, data, at: now)
             } catch let answered as Answered {
-                try await self.end(
+                try await self.endings.end(
                     id, .fail, statusCode: answered.statusCode, audit: answered.audit,
-                    refusedFacet: answered.refusedFacet, context: context, at: now)
+                    refusedFacet: answered.refusedFacet, clientErrorCode: context.clientErrorCode,
+                    asmStatusCode: context.asmStatusCode, at: now)
                 throw answered
             }
         case .open(let policy):
@@ -92,15 +109,15 @@ extension CeremonyEngine {
     private func answerCeremony(
         _ id: String, _ response: UnverifiedAuthentication, _ data: SealedServerData, at now: Timestamp
     ) async throws -> AuthenticationAnswer {
-        try self.checkNames(response.credentials, twice: .unacceptableContent)
+        try self.checks.checkNames(response.credentials, twice: .unacceptableContent)
         let (found, stored) = try await self.store.verificationMaterial(ceremonyID: id, keys: Self.keys(of: response))
-        let ceremony = try self.checkAnswerable(found, at: now)
+        let ceremony = try self.checks.checkAnswerable(found, at: now)
         let verifier = AuthenticationVerifier(self.relyingParty)
         let checked = try Self.check(
             response,
             expected: ExpectedAuthentication(
                 challenge: data.challenge, appID: self.configuration.appID,
-                policy: try self.policy(ofRequest: ceremony.detail.policy, for: .authentication),
+                policy: try self.checks.policy(ofRequest: ceremony.detail.policy, for: .authentication),
                 transaction: ceremony.transaction, serverData: response.serverData, account: ceremony.accountID),
             by: verifier)
         let verified = try self.verify(checked, response, stored, by: verifier)
@@ -109,7 +126,7 @@ extension CeremonyEngine {
         let accepted: CeremonyRecord?
         do {
             accepted = try await self.store.change(.id(id)) { record in
-                try self.handle(.accept, &record, at: now)
+                try record.take(.accept, at: now, limits: self.limits)
                 record.accountID = verified.account
                 record.deviceID = verified.deviceRegistration
                 record.uafStatusCode = Int(UAFStatusCode.ok.rawValue)
@@ -149,8 +166,8 @@ extension CeremonyEngine {
         _ response: UnverifiedAuthentication, _ data: SealedServerData, policyName: String?, readsFirst: Bool,
         at now: Timestamp
     ) async throws -> AuthenticationAnswer {
-        try self.checkNames(response.credentials, twice: .unacceptableContent)
-        let policy = try self.policy(ofRequest: policyName, for: .authentication)
+        try self.checks.checkNames(response.credentials, twice: .unacceptableContent)
+        let policy = try self.checks.policy(ofRequest: policyName, for: .authentication)
         let verifier = AuthenticationVerifier(self.relyingParty)
         let checked = try Self.check(
             response,
@@ -206,7 +223,7 @@ extension CeremonyEngine {
         by verifier: AuthenticationVerifier
     ) throws -> VerifiedAuthentication {
         let keys = try zip(response.credentials, stored).compactMap { id, stored in
-            try stored.map { try RegisteredCredential($0.credential) } ?? self.inventedKey(id)
+            try stored.map { try RegisteredCredential($0.credential) } ?? self.invented.key(id)
         }
         let verified: VerifiedAuthentication
         do { verified = try verifier.verify(checked, credentials: keys) } catch {

@@ -4,25 +4,34 @@ public import UAF
 import UAFRelyingParty
 import _Primitives
 
-extension CeremonyEngine {
+/// Judges phones' registration responses.
+public struct RegistrationAnswers: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any AccountStore & CeremonyStore
+    let hub: CeremonyHub
+    let checks: AnswerChecks
+    let endings: Endings
+    let invented: InventedAccounts
+    let replacements: Replacements
+
     /// Judges a phone's registration response.
     ///
     /// Out of band the keys are a new device's and stay pending, and the answer (1202) carries the number that the phone
     /// shows; in the app they join the device that has just authenticated, in place of its keys of the same models, and
-    /// are active at once (1200). Refusals, and the budget of `source`, as in ``answerAuthentication(_:source:)``.
-    public func answerRegistration(_ message: SendUAFResponse, source: String? = nil) async throws -> ServerResponse {
+    /// are active at once (1200). Refusals, and the budget of `source`, as in ``AuthenticationAnswers/judge(_:source:)``.
+    public func judge(_ message: SendUAFResponse, source: String? = nil) async throws -> ServerResponse {
         // The keys are found and verified before the write step in any case.
-        try await self.judged(from: source, \.statusCode) { _ in
+        try await self.checks.judged(from: source, \.statusCode) { _ in
             do {
-                return try await self.judgeRegistration(message)
+                return try await self.verdict(on: message)
             } catch let answered as Answered {
-                self.note(refusedFacet: answered.refusedFacet)
+                self.checks.note(refusedFacet: answered.refusedFacet)
                 return ServerResponse(answered.statusCode)
             }
         }
     }
 
-    private func judgeRegistration(_ message: SendUAFResponse) async throws -> ServerResponse {
+    private func verdict(on message: SendUAFResponse) async throws -> ServerResponse {
         let now = self.time.now()
         let context = try ClientContext(message.context, self.limits)
         let response: UnverifiedRegistration
@@ -30,23 +39,24 @@ extension CeremonyEngine {
             response = try UnverifiedRegistration(
                 parsing: message.uafResponse.utf8, reading: self.relyingParty.lenientReadings)
         } catch { throw Answered(error) }
-        let (data, origin) = try self.openServerData(response.serverData, operation: .registration, at: now)
-        if response.isClientFailure { self.note(refusedFacet: context.refusedFacet) }
+        let (data, origin) = try self.checks.openServerData(response.serverData, operation: .registration, at: now)
+        if response.isClientFailure { self.checks.note(refusedFacet: context.refusedFacet) }
         switch origin {
         case .ceremony(let id):
             if response.isClientFailure {
-                try await self.end(
-                    id, context.isDenial ? .deny : .fail, statusCode: nil,
+                try await self.endings.end(
+                    id, context.isDenial ? .deny : .fail,
                     audit: context.isDenial ? .denied : .failed, refusedFacet: context.refusedFacet,
-                    context: context, at: now)
+                    clientErrorCode: context.clientErrorCode, asmStatusCode: context.asmStatusCode, at: now)
                 return ServerResponse(.ok)
             }
             do {
                 return try await self.answerActivation(id, response, data, context, at: now)
             } catch let answered as Answered {
-                try await self.end(
+                try await self.endings.end(
                     id, .fail, statusCode: answered.statusCode, audit: answered.audit,
-                    refusedFacet: answered.refusedFacet, context: context, at: now)
+                    refusedFacet: answered.refusedFacet, clientErrorCode: context.clientErrorCode,
+                    asmStatusCode: context.asmStatusCode, at: now)
                 throw answered
             }
         case .open(let policy):
@@ -59,21 +69,21 @@ extension CeremonyEngine {
         _ id: String, _ response: UnverifiedRegistration, _ data: SealedServerData, _ context: ClientContext,
         at now: Timestamp
     ) async throws -> ServerResponse {
-        try self.checkNames(response.credentials, twice: .unacceptableKey)
+        try self.checks.checkNames(response.credentials, twice: .unacceptableKey)
         let (found, stored) = try await self.store.verificationMaterial(ceremonyID: id, keys: Self.keys(of: response))
-        let ceremony = try self.checkAnswerable(found, at: now)
+        let ceremony = try self.checks.checkAnswerable(found, at: now)
         let existing = self.existing(response, stored)
         guard let accountID = ceremony.accountID else { throw Answered(.invalidRequest) }
-        let policy = try self.policy(ofRequest: ceremony.detail.policy, for: .registration)
+        let policy = try self.checks.policy(ofRequest: ceremony.detail.policy, for: .registration)
         let verified = try self.verify(response, data, policy, existing: existing, at: now)
         let registration = try await self.registration(verified, accountID: accountID, context, at: now)
-        let number = self.confirmationNumber()
+        let number = self.environment.confirmationNumber()
         let accepted: CeremonyRecord?
         do {
             accepted = try await self.store.change(.id(id)) { record in
-                try self.handle(.accept, &record, at: now)
+                try record.take(.accept, at: now, limits: self.limits)
                 record.deviceID = registration.device.id
-                record.confirmationCode = self.confirmationCode(number, ceremonyID: id)
+                record.confirmationCode = self.environment.confirmationCode(number, ceremonyID: id)
                 record.uafStatusCode = Int(UAFStatusCode.accepted.rawValue)
                 record.authenticators = verified.keys.map(\.id.aaid.text)
                 var change = CeremonyChange()
@@ -103,11 +113,11 @@ extension CeremonyEngine {
     private func addKeys(
         _ response: UnverifiedRegistration, _ data: SealedServerData, policyName: String?, at now: Timestamp
     ) async throws -> ServerResponse {
-        try self.checkNames(response.credentials, twice: .unacceptableKey)
+        try self.checks.checkNames(response.credentials, twice: .unacceptableKey)
         guard let accountID = data.username, let deviceID = data.device,
             let account = try await self.store.account(id: accountID)
         else { throw Answered(.invalidRequest) }
-        let policy = try self.policy(ofRequest: policyName, for: .registration)
+        let policy = try self.checks.policy(ofRequest: policyName, for: .registration)
         let digest = Sealing.digest(ofSecret: data.challenge.text)
         let material = try await self.store.verificationMaterial(
             challengeDigest: digest, keys: Self.keys(of: response))
@@ -149,7 +159,7 @@ extension CeremonyEngine {
 
     /// The keys that are registered. One that was invented counts as such: whoever tries a name must not learn which.
     private func existing(_ response: UnverifiedRegistration, _ stored: [StoredCredential?]) -> Set<CredentialID> {
-        Set(zip(response.credentials, stored).filter { $1 != nil || self.inventedKey($0) != nil }.map(\.0))
+        Set(zip(response.credentials, stored).filter { $1 != nil || self.invented.key($0) != nil }.map(\.0))
     }
 
     private func verify(
@@ -174,10 +184,10 @@ extension CeremonyEngine {
         let device = DeviceRecord(
             id: self.newIdentifier(), accountID: accountID, name: shown.isEmpty ? "Phone" : shown, isActive: false,
             createdAt: now,
-            secretCode: context.deviceSecret.map { self.deviceSecretCode($0, accountID: accountID) })
+            secretCode: context.deviceSecret.map { self.replacements.deviceSecretCode($0, accountID: accountID) })
         return DeviceRegistration(
             device: device, credentials: self.credentials(verified, of: device, at: now),
-            replaces: try await self.replacedCredentials(context.replacement, accountID: accountID))
+            replaces: try await self.replacements.replacedCredentials(context.replacement, accountID: accountID))
     }
 
     /// The rows of a device's new keys, which may be used when the device may.
@@ -192,16 +202,5 @@ extension CeremonyEngine {
                 registrationCounter: key.registrationCounter, authenticatorVersion: key.authenticatorVersion,
                 attestation: key.attestation.stored, isActive: device.isActive, createdAt: now)
         }
-    }
-
-    private func confirmationNumber() -> String {
-        let bound = (0..<self.limits.confirmationDigits).reduce(UInt64(1)) { value, _ in value * 10 }
-        let digits = String(self.random.number(below: bound))
-        return String(repeating: "0", count: self.limits.confirmationDigits - digits.count) + digits
-    }
-
-    /// What is kept of a number, bound to its ceremony.
-    func confirmationCode(_ number: String, ceremonyID: String) -> [UInt8] {
-        self.sealing.code("\(ceremonyID) \(number)", purpose: .confirmationNumber)
     }
 }

@@ -34,7 +34,11 @@ struct ReplacementClaim: Sendable {
     }
 }
 
-extension CeremonyEngine {
+/// Finds what an enrolment may take the place of.
+struct Replacements: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any AccountStore
+
     /// What is kept of a device's secret: good for that account alone, and of no use to who reads the database.
     func deviceSecretCode(_ secret: String, accountID: String) -> [UInt8] {
         self.sealing.code("\(accountID) \(secret)", purpose: .deviceSecret)

@@ -1,5 +1,5 @@
+import Accounts
 import Ceremony
-import CeremonyEngine
 import CountersignServer
 import Foundation
 import Hummingbird

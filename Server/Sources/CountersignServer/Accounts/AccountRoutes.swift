@@ -1,4 +1,4 @@
-import CeremonyEngine
+import Accounts
 import HTTPTypes
 import Hummingbird
 import OAuthProvider
@@ -10,7 +10,7 @@ import _Primitives
 ///
 /// The phone proves itself by the token of an authentication in the app.
 struct AccountRoutes: Sendable {
-    let ceremonies: CeremonyEngine
+    let directory: AccountDirectory
     let provider: OpenIDProvider
     let authorization: DeviceAuthorization
 
@@ -22,7 +22,7 @@ struct AccountRoutes: Sendable {
 
     @Sendable private func notices(_ request: Request, _ context: ServerContext) async throws -> Response {
         let account = try await self.authorization.account(of: request)
-        let notices = try await self.ceremonies.notices(accountID: account.id)
+        let notices = try await self.directory.notices(accountID: account.id)
         return .json([
             "username": .string(account.username),
             "notices": .array(

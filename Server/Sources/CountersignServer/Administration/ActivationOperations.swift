@@ -8,7 +8,7 @@ import _Primitives
 
 /// Links that enrol a phone.
 struct ActivationOperations: Sendable {
-    let ceremonies: CeremonyEngine
+    let enrolments: Enrolments
     let trace: TraceRecorder?
 
     private static let activation: [AdminOperation.Field] = [
@@ -68,7 +68,7 @@ struct ActivationOperations: Sendable {
         let (username, policy) = (try call.body.requiredString("username"), try call.body.string("policy"))
         let activation: Activation
         do {
-            activation = try await self.ceremonies.createActivation(username: username, policy: policy, by: call.actor)
+            activation = try await self.enrolments.createActivation(username: username, policy: policy, by: call.actor)
         } catch let error as CeremonyError where error.code == .invalidRequest {
             throw Problem(.unprocessableContent, "unknown-policy", "There is no policy of that name.")
         }
@@ -81,12 +81,12 @@ struct ActivationOperations: Sendable {
     }
 
     @Sendable private func show(_ call: AdminOperation.Call) async throws -> JSONObject {
-        Self.json(try await self.ceremonies.activation(id: call.parameters["id"] ?? ""))
+        Self.json(try await self.enrolments.activation(id: call.parameters["id"] ?? ""))
     }
 
     @Sendable private func confirm(_ call: AdminOperation.Call) async throws -> JSONObject {
         let digits = try call.body.requiredString("number").filter { $0 != " " }
-        let view = try await self.ceremonies.confirmActivation(
+        let view = try await self.enrolments.confirmActivation(
             id: call.parameters["id"] ?? "", number: digits, by: call.actor)
         self.trace?.record(.activationConfirmed, in: TraceContext())
         return Self.json(view)

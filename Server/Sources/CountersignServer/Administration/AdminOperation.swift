@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import HTTPTypes
 import Hummingbird
@@ -36,6 +37,11 @@ struct AdminOperation: Sendable {
         let parameters: [String: String]
         let query: String?
         let body: JSONObject
+        /// Whether an operation has not found what it was asked about.
+        private static func isNotFound(_ error: any Error) -> Bool {
+            (error as? CeremonyError)?.code == .notFound || (error as? AccountError)?.code == .notFound
+        }
+
         /// Who asks, for the audit trail.
         let actor: String
         /// From where.
@@ -122,14 +128,18 @@ struct AdminRoutes: Sendable {
         let call = AdminOperation.Call(
             parameters: parameters, query: request.uri.query, body: body, actor: actor, source: context.source)
         let answer: JSONObject
-        do { answer = try await operation.handler(call) } catch let error as CeremonyError where error.code == .notFound
-        {
+        do { answer = try await operation.handler(call) } catch let error where Self.isNotFound(error) {
             // The operation knows what it looked for.
             guard let meaning = operation.refusals.first(where: { $0.status == 404 })?.meaning else { throw error }
-            throw Problem(.notFound, error.code.name, meaning)
+            throw Problem(.notFound, "not-found", meaning)
         }
         guard operation.status != .noContent else { return Response(status: .noContent) }
         return .json(answer, status: operation.status)
+    }
+
+    /// Whether an operation has not found what it was asked about.
+    private static func isNotFound(_ error: any Error) -> Bool {
+        (error as? CeremonyError)?.code == .notFound || (error as? AccountError)?.code == .notFound
     }
 
     /// Who asks, for the audit trail. Throws a 401 ``Problem``.

@@ -6,7 +6,8 @@ import _Primitives
 
 /// What the accounts look like that are invented for names that nobody has.
 struct InventedAccountOperations: Sendable {
-    let ceremonies: CeremonyEngine
+    let inventedAccounts: InventedAccounts
+    let proposalAccounts: Int
 
     private static let path = "/invented-accounts"
 
@@ -35,7 +36,7 @@ struct InventedAccountOperations: Sendable {
             AdminOperation(
                 method: .get, path: Self.path, id: "showInventedAccounts",
                 summary: "Show what invented accounts look like.", answer: Self.document,
-                handler: { _ in try await self.ceremonies.keyDistribution().json }),
+                handler: { _ in try await self.inventedAccounts.keyDistribution().json }),
             AdminOperation(
                 method: .put, path: Self.path, id: "setInventedAccounts",
                 summary: "Set what invented accounts look like. Who asked by a name before sees whether it changed.",
@@ -45,7 +46,7 @@ struct InventedAccountOperations: Sendable {
                 method: .delete, path: Self.path, id: "resetInventedAccounts",
                 summary: "Go by what the program brings.", status: .noContent,
                 handler: { call in
-                    try await self.ceremonies.setKeyDistribution(nil, by: call.actor)
+                    try await self.inventedAccounts.setKeyDistribution(nil, by: call.actor)
                     return [:]
                 }),
             AdminOperation(
@@ -59,7 +60,7 @@ struct InventedAccountOperations: Sendable {
     @Sendable private func set(_ call: AdminOperation.Call) async throws -> JSONObject {
         do {
             let distribution = try KeyDistribution(json: call.body)
-            try await self.ceremonies.setKeyDistribution(distribution, by: call.actor)
+            try await self.inventedAccounts.setKeyDistribution(distribution, by: call.actor)
             return distribution.json
         } catch let error as CeremonyError where error.code == .invalidRequest {
             throw Problem(.unprocessableContent, "unusable-document", "Nothing was changed: \(error.reason).")
@@ -67,10 +68,10 @@ struct InventedAccountOperations: Sendable {
     }
 
     @Sendable private func propose(_ call: AdminOperation.Call) async throws -> JSONObject {
-        guard let proposal = try await self.ceremonies.proposedKeyDistribution() else {
+        guard let proposal = try await self.inventedAccounts.proposedKeyDistribution() else {
             throw Problem(
                 .conflict, "too-few-accounts",
-                "No keys are those of \(self.ceremonies.configuration.limits.proposalAccounts) accounts; a document made of "
+                "No keys are those of \(self.proposalAccounts) accounts; a document made of "
                     + "fewer would tell of them.")
         }
         return proposal.json

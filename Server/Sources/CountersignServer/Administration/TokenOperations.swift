@@ -1,4 +1,4 @@
-import CeremonyEngine
+import Accounts
 import HTTPTypes
 import Hummingbird
 import Store

@@ -1,3 +1,4 @@
+public import Accounts
 public import Ceremony
 public import CeremonyEngine
 public import Hummingbird
@@ -27,7 +28,7 @@ public struct ServerAssembly: Sendable {
         /// again whenever they are to be reloaded.
         public var rules: @Sendable () throws -> RuleSet
         /// Which factors a sign-in takes: alternatives, each a list of those that are needed together.
-        public var factors = CeremonyEngine.Configuration.everyFactor
+        public var factors = CeremonyConfiguration.everyFactor
         /// What responses may have that the standard is against.
         public var lenientReadings: LenientReadings
         /// Extensions of responses that are understood or known to be harmless.
@@ -105,7 +106,7 @@ public struct ServerAssembly: Sendable {
                 acrValues: AssuranceLevel.allCases.map(\.rawValue), note: { Self.log($0, configuration.logger) }),
             store: store, outcomes: outcomes,
             people: People(directory: directory), time: time, random: random)
-        var engine = CeremonyEngine.Configuration(
+        var engine = CeremonyConfiguration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,
             // Without TLS the calling app's own facet stands for the application (founding decision, Loopback).
             appID: configuration.isSecure ? "\(configuration.issuer)/uaf/1.1/facets" : "",
@@ -127,7 +128,7 @@ public struct ServerAssembly: Sendable {
             subjects: Subjects(
                 subject: { account, client in provider.subject(ofAccount: account, client: client) },
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }))
-        outcomes.connect(ceremonies)
+        outcomes.connect(ceremonies.signIns)
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider, directory: directory,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
@@ -163,12 +164,12 @@ public struct ServerAssembly: Sendable {
             ceremonies: self.ceremonies, provider: self.provider, devices: devices, clients: clients, limits: limits,
             trace: self.trace, metrics: self.configuration.metrics
         ).mount(on: router)
-        RedeemRoutes(ceremonies: self.ceremonies, limits: limits, trace: self.trace).mount(on: router)
+        RedeemRoutes(redemptions: self.ceremonies.redemptions, limits: limits, trace: self.trace).mount(on: router)
         DispatchRoutes(
-            ceremonies: self.ceremonies, provider: self.provider, clients: clients, channels: self.channels,
-            limits: limits, trace: self.trace
+            dispatches: self.ceremonies.dispatches, sessions: self.ceremonies.sessions, provider: self.provider,
+            clients: clients, channels: self.channels, limits: limits, trace: self.trace
         ).mount(on: router)
-        AccountRoutes(ceremonies: self.ceremonies, provider: self.provider, authorization: devices).mount(on: router)
+        AccountRoutes(directory: self.directory, provider: self.provider, authorization: devices).mount(on: router)
         self.mountPages(on: router)
         let administrators = self.administrators
         self.administration(.token { try await administrators.administrator(token: $0) }).mount(on: router)
@@ -210,12 +211,15 @@ public struct ServerAssembly: Sendable {
         AdminRoutes(
             operations: AccountOperations(directory: self.directory).operations
                 + ClientOperations(provider: self.provider).operations
-                + ActivationOperations(ceremonies: self.ceremonies, trace: self.trace).operations
+                + ActivationOperations(enrolments: self.ceremonies.enrolments, trace: self.trace).operations
                 + TokenOperations(administrators: self.administrators).operations
                 + AuditOperations(
                     trail: self.trail, provider: self.provider, pageSize: self.configuration.limits.pageSize
                 ).operations + RuleOperations(assembly: self).operations
-                + InventedAccountOperations(ceremonies: self.ceremonies).operations,
+                + InventedAccountOperations(
+                    inventedAccounts: self.ceremonies.inventedAccounts,
+                    proposalAccounts: self.configuration.limits.proposalAccounts
+                ).operations,
             guarding: guarding, bodyLimit: self.configuration.limits.bodyBytes)
     }
 
@@ -251,7 +255,7 @@ public struct ServerAssembly: Sendable {
                 while true {
                     try await Task.sleep(for: interval)
                     do {
-                        try await self.assembly.ceremonies.sweep()
+                        try await self.assembly.ceremonies.sweep.run()
                         while try await self.assembly.provider.sweep() > 0 {}
                         try await self.assembly.provider.refreshKeys()
                     } catch {
@@ -288,13 +292,13 @@ public struct RuleSet: Sendable {
 
 /// Hands the outcomes of ceremonies to the provider, so that neither engine knows the other.
 private final class CeremonyOutcomes: AuthenticationOutcomes {
-    private let ceremonies = Mutex<CeremonyEngine?>(nil)
+    private let signIns = Mutex<SignIns?>(nil)
 
-    func connect(_ ceremonies: CeremonyEngine) { self.ceremonies.withLock { $0 = ceremonies } }
+    func connect(_ signIns: SignIns) { self.signIns.withLock { $0 = signIns } }
 
     func consume(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome? {
-        guard let ceremonies = self.ceremonies.withLock({ $0 }),
-            let outcome = try await ceremonies.consumeSignIn(
+        guard let signIns = self.signIns.withLock({ $0 }),
+            let outcome = try await signIns.consume(
                 reference: request, browser: browser.cookieValue, client: client)
         else { return nil }
         return AuthenticationOutcome(

@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import HTTPTypes
 import Hummingbird
@@ -24,7 +25,7 @@ struct ErrorMiddleware: RouterMiddleware {
     /// The answer to an error, which the request's line in the log then tells of.
     func problem(_ error: any Error, _ context: ServerContext) -> Problem {
         let problem = self.answer(error, context)
-        let shortage = (error as? CeremonyError)?.shortage
+        let shortage = (error as? CeremonyError)?.shortage ?? (error as? AccountError)?.shortage
         context.notes.note(
             RequestRefusal(
                 code: problem.name, reason: problem.detail, client: shortage?.clientID, setting: shortage?.setting))
@@ -35,6 +36,9 @@ struct ErrorMiddleware: RouterMiddleware {
         switch error {
         case let problem as Problem: return problem
         case let error as CeremonyError:
+            if let shortage = error.shortage { context.log(shortage) }
+            return self.problem(error)
+        case let error as AccountError:
             if let shortage = error.shortage { context.log(shortage) }
             return self.problem(error)
         case let error as JSONError:
@@ -81,6 +85,19 @@ struct ErrorMiddleware: RouterMiddleware {
             default: (.badRequest, error.reason)
             }
         return Problem(status, error.code.name, detail, headers: headers)
+    }
+
+    private func problem(_ error: AccountError) -> Problem {
+        var headers: HTTPFields = [:]
+        headers[.retryAfter] = error.shortage.map { String($0.retryAfterSeconds) }
+        let (status, detail): (HTTPResponse.Status, String) =
+            switch error.code {
+            case .notFound: (.notFound, "There is no such thing.")
+            case .conflict: (.conflict, "The name is taken.")
+            case .tooManyRequests: (.tooManyRequests, error.shortage?.remedy ?? "Too many requests.")
+            case .invalidRequest: (.badRequest, error.reason)
+            }
+        return Problem(status, error.code.rawValue, detail, headers: headers)
     }
 }
 

@@ -12,7 +12,8 @@ import _Primitives
 /// What back ends of relying parties call: have something confirmed on a phone, and learn how it went. Each sees its own
 /// sessions only.
 struct DispatchRoutes: Sendable {
-    let ceremonies: CeremonyEngine
+    let dispatches: Dispatches
+    let sessions: DispatchedSessions
     let provider: OpenIDProvider
     let clients: ClientAuthorization
     let channels: EventChannels
@@ -43,7 +44,7 @@ struct DispatchRoutes: Sendable {
         guard message.operation == nil || message.operation == operation else {
             throw Problem(.badRequest, "invalid-request", "This address dispatches another operation.")
         }
-        let answer = try await self.ceremonies.dispatch(
+        let answer = try await self.dispatches.dispatch(
             DispatchRequest(
                 dispatcher: try body.requiredString("dispatcher"), operation: operation,
                 context: message.context),
@@ -83,7 +84,7 @@ struct DispatchRoutes: Sendable {
     @Sendable private func status(_ request: Request, _ context: ServerContext) async throws -> Response {
         let client = try await self.clients.client(of: request)
         let body = try await request.jsonObject(limit: self.limits.bodyBytes)
-        let status = try await self.ceremonies.status(
+        let status = try await self.sessions.status(
             sessionID: try body.requiredString("sessionId"), clientID: client.id)
         return .json(try self.document(of: status, client, request, context))
     }
@@ -91,7 +92,7 @@ struct DispatchRoutes: Sendable {
     @Sendable private func events(_ request: Request, _ context: ServerContext) async throws -> Response {
         let client = try await self.clients.client(of: request)
         let session = try context.pathParameter("session")
-        let events = self.ceremonies.statusEvents(sessionID: session, clientID: client.id)
+        let events = self.sessions.statusEvents(sessionID: session, clientID: client.id)
         return .serverSentEvents(
             name: "status", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat
         ) {

@@ -9,7 +9,7 @@ import _Primitives
 
 /// Where a phone gives a one-time token and gets the UAF request that it stands for.
 struct RedeemRoutes: Sendable {
-    let ceremonies: CeremonyEngine
+    let redemptions: Redemptions
     let limits: Limits
     let trace: TraceRecorder?
 
@@ -26,7 +26,7 @@ struct RedeemRoutes: Sendable {
         -> Response
     {
         let body = try await request.jsonObject(limit: self.limits.bodyBytes)
-        let answer = try await self.ceremonies.redeem(
+        let answer = try await self.redemptions.redeem(
             token: try body.requiredString("token"), operation: operation, source: context.source)
         self.trace?.record(.requestAnswered, in: request.trace, context)
         return Response(

@@ -42,7 +42,7 @@ extension ServerAssembly {
         router.add(middleware: MissingPageMiddleware(answers: answers))
         PageRoutes(pages: pages).mount(on: router)
         SignInRoutes(
-            ceremonies: self.ceremonies, provider: self.provider, answers: answers, cookies: cookies,
+            signIns: self.ceremonies.signIns, provider: self.provider, answers: answers, cookies: cookies,
             channels: self.channels, limits: limits, trace: self.trace, metrics: self.configuration.metrics,
             time: self.time
         ).mount(on: router)

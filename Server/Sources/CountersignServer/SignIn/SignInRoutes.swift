@@ -13,7 +13,7 @@ import _Primitives
 /// A request's page answers only the browser that started it: every other one sees nothing, not even whether there is
 /// such a request.
 struct SignInRoutes: Sendable {
-    let ceremonies: CeremonyEngine
+    let signIns: SignIns
     let provider: OpenIDProvider
     let answers: PageAnswers
     let cookies: BrowserCookies
@@ -41,7 +41,7 @@ struct SignInRoutes: Sendable {
         let requester = SignInRequester(
             service: pending.clientName, origin: pending.clientOrigin, address: context.clientAddress,
             browser: BrowserWords.describe(userAgent: request.headers[.userAgent]))
-        let view = try await self.ceremonies.beginSignIn(
+        let view = try await self.signIns.begin(
             reference: id, browser: browser.cookieValue, requester: requester, source: context.source)
         // The request has not ended, so a completion was broken off, and can be done again.
         if view.state == .completed { return Self.completion(id) }
@@ -54,7 +54,7 @@ struct SignInRoutes: Sendable {
             return try await self.completed(id, request)
         }
         context.notes.note(client: pending.client)
-        let view = try await self.ceremonies.renewSignIn(
+        let view = try await self.signIns.renew(
             reference: id, browser: browser.cookieValue, source: context.source)
         return try self.page(view, id, pending, request)
     }
@@ -84,7 +84,7 @@ struct SignInRoutes: Sendable {
         if try await self.provider.pending(request: id, browser: browser) == nil {
             _ = try await self.completed(id, request)
         }
-        let events = try await self.ceremonies.signInEvents(reference: id, browser: browser.cookieValue)
+        let events = try await self.signIns.events(reference: id, browser: browser.cookieValue)
         return .serverSentEvents(
             name: "state", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat
         ) { state in
@@ -117,7 +117,7 @@ struct SignInRoutes: Sendable {
     @Sendable private func continueOnDevice(_ request: Request, _ context: ServerContext) async throws -> Response {
         let code = try Self.query("code", of: request)
         let browser = self.cookies.browser(of: request)?.cookieValue
-        let id = try await self.ceremonies.continueSignIn(code: code, browser: browser)
+        let id = try await self.signIns.resume(code: code, browser: browser)
         self.trace?.record(.continuationOpened, in: TraceContext(ofSignIn: id))
         return Self.completion(id)
     }
@@ -127,7 +127,7 @@ struct SignInRoutes: Sendable {
         let id = try Self.parameter("request", of: form)
         guard let (browser, _) = try await self.pending(id, request) else { throw Self.unknown }
         do {
-            try await self.ceremonies.cancelSignIn(reference: id, browser: browser.cookieValue)
+            try await self.signIns.cancel(reference: id, browser: browser.cookieValue)
         } catch let error as CeremonyError where error.code == .notFound {
             // The page was never shown: there is nothing to end but the request.
         }
@@ -156,7 +156,7 @@ struct SignInRoutes: Sendable {
     /// What a page says whose sign-in has gone on in another page of the same browser. Throws for every other browser.
     private func completed(_ id: String, _ request: Request) async throws -> Response {
         guard let browser = self.cookies.browser(of: request),
-            let service = try await self.ceremonies.completedSignIn(reference: id, browser: browser.cookieValue)
+            let service = try await self.signIns.completedService(reference: id, browser: browser.cookieValue)
         else { throw Self.unknown }
         return .page(
             try self.answers.pages.html(SignInPage(requestID: id, clientName: service, state: .completed)))

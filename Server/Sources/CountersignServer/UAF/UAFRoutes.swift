@@ -44,7 +44,7 @@ struct UAFRoutes: Sendable {
         } catch is JSONError {
             return Self.badRequest
         }
-        return Self.message(try await self.ceremonies.registrationRequest(of: device, policy: policy).serialized)
+        return Self.message(try await self.ceremonies.requests.registration(of: device, policy: policy).serialized)
     }
 
     /// In-app authentication. Anybody may ask; a relying party that proves who it is may name a policy. Only text that
@@ -70,8 +70,8 @@ struct UAFRoutes: Sendable {
         }
         let answer =
             isClient
-            ? try await self.ceremonies.authenticationRequest(username: username, policy: policy)
-            : try await self.ceremonies.authenticationRequest(username: username, source: context.source)
+            ? try await self.ceremonies.requests.authentication(username: username, policy: policy)
+            : try await self.ceremonies.requests.authentication(username: username, source: context.source)
         return Self.message(answer.serialized)
     }
 
@@ -82,12 +82,14 @@ struct UAFRoutes: Sendable {
         if ClientAuthorization.isClaimed(by: request) {
             let client = try await self.clients.client(of: request)
             return try await self.deregister(request) {
-                try await self.ceremonies.deregister($0, client: DispatchingClient(client))
+                try await self.ceremonies.deregistrations.deregister($0, client: DispatchingClient(client))
             }
         }
         // A token outlives its device: who asks again after a lost answer is told the same.
         let device = try self.devices.holder(of: request)
-        return try await self.deregister(request) { try await self.ceremonies.deregister($0, askedBy: device) }
+        return try await self.deregister(request) {
+            try await self.ceremonies.deregistrations.deregister($0, askedBy: device)
+        }
     }
 
     private func deregister(
@@ -108,7 +110,7 @@ struct UAFRoutes: Sendable {
         } catch is UAFError {
             return Self.message(ServerResponse(statusCode: .badRequest).serialized)
         }
-        let answer = try await self.ceremonies.answerRegistration(message, source: context.source)
+        let answer = try await self.ceremonies.registrationAnswers.judge(message, source: context.source)
         self.note(answer.statusCode, context)
         if answer.confirmation != nil { self.trace?.record(.confirmationNumberShown, in: request.trace, context) }
         return Self.message(answer.serialized)
@@ -121,7 +123,7 @@ struct UAFRoutes: Sendable {
         } catch is UAFError {
             return Self.message(ServerResponse(statusCode: .badRequest).serialized)
         }
-        let answer = try await self.ceremonies.answerAuthentication(message, source: context.source)
+        let answer = try await self.ceremonies.authenticationAnswers.judge(message, source: context.source)
         var response = answer.response
         self.note(response.statusCode, context)
         if response.statusCode == .ok {

@@ -67,7 +67,7 @@ struct EventChannelsTests {
             let browser = TestBrowser(client)
             let (request, _) = try await server.signInPage(browser, try await server.relyingParty())
             let cookie = try #require(browser.cookies["countersign_browser"])
-            let events = try await server.assembly.ceremonies.signInEvents(reference: request, browser: cookie)
+            let events = try await server.assembly.ceremonies.signIns.events(reference: request, browser: cookie)
             for _ in 0..<100 { channels.leave(enter(events.makeAsyncIterator().watch)) }
             var last = events.makeAsyncIterator()
             let place = enter(last.watch)

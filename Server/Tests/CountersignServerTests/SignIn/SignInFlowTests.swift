@@ -1,3 +1,4 @@
+import Accounts
 import Ceremony
 import CeremonyEngine
 import Countersign
@@ -244,7 +245,7 @@ struct SignInFlowTests {
             // The phase before is over, the success is not yet.
             server.clock.advance(by: Limits().outcomeLifetime - .seconds(1))
             let secret = try #require(browser.cookies["countersign_browser"])
-            let events = try await server.assembly.ceremonies.signInEvents(reference: request, browser: secret)
+            let events = try await server.assembly.ceremonies.signIns.events(reference: request, browser: secret)
             let before = server.store.ceremonyReads
             let watcher = Task {
                 var states: [SignInState] = []
@@ -267,7 +268,7 @@ struct SignInFlowTests {
             let result = try await phone.authenticate(try OutOfBandPayload(link: link))
             _ = try await browser.get(try #require(result.location?.absoluteString))
             let secret = try #require(browser.cookies["countersign_browser"])
-            var events = try await server.assembly.ceremonies.signInEvents(reference: request, browser: secret)
+            var events = try await server.assembly.ceremonies.signIns.events(reference: request, browser: secret)
                 .makeAsyncIterator()
             #expect(try await events.next() == .approvedOnDevice)
             server.clock.advance(by: Limits().outcomeLifetime)

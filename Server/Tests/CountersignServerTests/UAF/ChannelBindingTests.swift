@@ -54,7 +54,8 @@ struct ChannelBindingTests {
                 #expect(try await Self.refusal(phone) == 1490)
                 #expect(try await Self.refusal(phone) == nil)
                 front.show(other)
-                let activation = try await server.assembly.ceremonies.createActivation(username: "alice", by: "test")
+                let activation = try await server.assembly.ceremonies.enrolments.createActivation(
+                    username: "alice", by: "test")
                 let second = try await server.phone(at: address, caFile: file)
                 let error = await #expect(throws: OperationError.self) {
                     _ = try await second.enroll(try OutOfBandPayload(link: activation.link))

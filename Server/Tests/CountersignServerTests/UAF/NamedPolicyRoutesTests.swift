@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import Countersign
 import CountersignServer
@@ -77,7 +78,7 @@ struct NamedPolicyRoutesTests {
             for authorization in [nil, party.authorization] {
                 let answer = try await self.ask(.authentication, [:], authorization, client).answer
                 let message = try AuthenticationRequest(parsing: (answer?.uafRequest ?? "").utf8)
-                #expect(message.policy.accepted.count == CeremonyEngine.Configuration.everyFactor.count)
+                #expect(message.policy.accepted.count == CeremonyConfiguration.everyFactor.count)
             }
         }
     }

@@ -3,20 +3,26 @@ public import UAF
 import UAFRelyingParty
 import _Primitives
 
-extension CeremonyEngine {
+/// UAF requests that no dispatched ceremony stands behind: their state travels sealed, and the store has no row of them.
+public struct OpenRequests: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any AccountStore
+    let budgets: Budgets
+    let invented: InventedAccounts
+
     /// A request that anybody may ask for: no row, its state travels sealed, and `source` has a budget of them.
     ///
     /// Without a name any registered key may answer. With one, the account's keys; for a name that does not exist, or an
     /// account that cannot authenticate, an account is invented, the same for the same name each time, so that the answer
     /// does not tell who has one. Throws `tooManyRequests` and `invalidRequest` (a name beyond its limits).
-    public func authenticationRequest(username: String?, source: String) async throws -> ReturnUAFRequest {
+    public func authentication(username: String?, source: String) async throws -> ReturnUAFRequest {
         try CeremonyError.throwShortage(self.budgets.challenges.spend(source, at: self.time.now()))
-        return try await self.authenticationRequest(username: username, policy: nil)
+        return try await self.authentication(username: username, policy: nil)
     }
 
     /// The same for a caller who has proved to be a relying party (threat model, Policy downgrade by the caller):
     /// by a policy that it may name, and without a budget. A policy that is not known is answered with 1400.
-    public func authenticationRequest(username: String?, policy name: String?) async throws -> ReturnUAFRequest {
+    public func authentication(username: String?, policy name: String?) async throws -> ReturnUAFRequest {
         let rules = self.rules.value
         guard let policy = try? rules.policy(named: name, for: .authentication) else {
             return ReturnUAFRequest(statusCode: .badRequest, operation: .authentication)
@@ -36,8 +42,8 @@ extension CeremonyEngine {
         }
         let named = try await self.store.keys(username: username)
         // For every name, so that the time of the answer does not tell which one is known.
-        let invented = try self.inventedAccount(
-            username, for: policy, named: name, rules, self.distribution(of: named.inventedAccounts))
+        let invented = try self.invented.account(
+            username, for: policy, named: name, rules, self.invented.distribution(of: named.inventedAccounts))
         if let known = named.active, !known.isAccountLocked {
             let keys = try known.keys.map { key in
                 guard let aaid = try? AAID(key.aaid), let keyID = try? KeyID(key.keyID) else {
@@ -61,7 +67,7 @@ extension CeremonyEngine {
     /// A request for further keys of a device that has just authenticated, by a policy that it may name.
     ///
     /// An account that is gone or locked is answered with 1401 or 1403, a policy that is not known with 1400.
-    public func registrationRequest(of device: AuthenticatedDevice, policy name: String? = nil) async throws
+    public func registration(of device: AuthenticatedDevice, policy name: String? = nil) async throws
         -> ReturnUAFRequest
     {
         let rules = self.rules.value

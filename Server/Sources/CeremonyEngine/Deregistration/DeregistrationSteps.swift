@@ -3,41 +3,15 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-extension CeremonyEngine {
-    /// Starts a deregistration out of band: the server deletes in the step that redeems the token, and whoever redeems it
-    /// is told which keys these were, by their names.
-    ///
-    /// By their names, and never as everything of an AppID or of a model: a phone holds other people's keys beside them.
-    ///
-    /// The client holds the token, so it can redeem it without any phone: it needs the same permission as for a
-    /// deregistration that it asks for directly. Throws `forbidden` without it.
-    func dispatchDeregistration(
-        _ request: DispatchRequest, _ channel: CeremonyRecord.Channel, _ client: DispatchingClient
-    ) async throws -> DispatchAnswer {
-        guard client.mayDeregister else {
-            throw CeremonyError(.forbidden, "a client that may not have keys deleted")
-        }
-        let object = request.context ?? [:]
-        let context = try DeregistrationContext(object, person: "subject", limits: self.limits)
-        if case .model(let aaid) = context.keys, self.metadata[aaid] == nil {
-            throw CeremonyError(.invalidRequest, "a model that is not known")
-        }
-        let now = self.time.now()
-        try self.budgets.countDispatch(of: client.id, subject: context.person, at: now)
-        guard let accountID = try await self.subjects.accountID(context.person, client.id),
-            try await self.store.account(id: accountID) != nil
-        else { return DispatchAnswer(.userNotFound, dispatcher: request.dispatcher) }
-        return try await self.offer(
-            CeremonyRecord(
-                id: self.newIdentifier(), kind: .deregistration, clientID: client.id, accountID: accountID,
-                createdAt: now, expiresAt: now + self.limits.dispatchLifetime,
-                detail: CeremonyDetail(
-                    service: client.name, origin: client.origin, deregistration: JSON.object(object).text)),
-            by: request.dispatcher, channel)
-    }
+/// What a deregistration comes to, whether it is asked for directly or dispatched: a change of the store, a notice, and a
+/// message for the phone.
+struct DeregistrationSteps: CeremonyPart {
+    private static let bytesAroundName = #"{\"aaid\":\"\",\"keyID\":\"\"},"#.utf8.count
+
+    let environment: CeremonyEnvironment
 
     /// What goes with the redemption of a deregistration's token; nothing for any other ceremony.
-    func deregistration(_ record: inout CeremonyRecord, at now: Timestamp) throws -> CeremonyChange {
+    func change(_ record: inout CeremonyRecord, at now: Timestamp) throws -> CeremonyChange {
         var change = CeremonyChange()
         guard let context = try record.deregistrationContext(self.limits) else { return change }
         record.uafStatusCode = Int(UAFStatusCode.ok.rawValue)
@@ -49,14 +23,23 @@ extension CeremonyEngine {
         }
         return change
     }
-}
 
-extension CeremonyEngine {
-    private static let bytesAroundName = #"{\"aaid\":\"\",\"keyID\":\"\"},"#.utf8.count
+    /// Tells the devices that the person has left, or will have, who took keys away.
+    func notice(accountID: String, deregisteredBy name: String, at now: Timestamp) -> NoticeRecord {
+        NoticeRecord(
+            id: self.newIdentifier(), accountID: accountID, kind: .authenticatorsRemoved, at: now, subject: name)
+    }
+
+    func message(naming authenticators: [DeregisterAuthenticator]) throws -> ReturnUAFRequest {
+        let message = try self.requests.deregistrationRequest(authenticators)
+        return ReturnUAFRequest(
+            statusCode: .ok, operation: .deregistration,
+            uafRequest: String(decoding: message.serialized, as: UTF8.self))
+    }
 
     /// The message to a phone about keys that are gone: all of them, or the newest where that is more than a phone reads;
     /// without a message where there were none.
-    func deregistrationMessage(of keys: [CredentialSelection.Name]) throws -> ReturnUAFRequest {
+    func message(of keys: [CredentialSelection.Name]) throws -> ReturnUAFRequest {
         var names: [DeregisterAuthenticator] = []
         var room = self.limits.deregistrationBytes
         for key in keys {
@@ -69,7 +52,7 @@ extension CeremonyEngine {
             names.append(.key(aaid, keyID))
         }
         guard !names.isEmpty else { return ReturnUAFRequest(statusCode: .ok, operation: .deregistration) }
-        return try self.deregistrationMessage(naming: names)
+        return try self.message(naming: names)
     }
 }
 

@@ -3,7 +3,14 @@ public import UAF
 import UAFRelyingParty
 import _Primitives
 
-extension CeremonyEngine {
+/// Where phones exchange what they have been shown for the request behind it.
+public struct Redemptions: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any CeremonyStore
+    let hub: CeremonyHub
+    let budgets: Budgets
+    let deregistration: DeregistrationSteps
+
     /// Exchanges a one-time token, or a typed code, for the UAF request behind it.
     ///
     /// One read and, where it can be redeemed, one write step. Of many who try, one gets the request. Throws `tokenUnknown`
@@ -49,8 +56,8 @@ extension CeremonyEngine {
                 judge: { record, token in
                     try Self.checkRedeemable(record, token, operation, at: now)
                     if record.isCarriedOutDeregistration { return CeremonyChange() }
-                    try self.handle(.redeem(token.channel), &record, at: now)
-                    var change = try self.deregistration(&record, at: now)
+                    try record.take(.redeem(token.channel), at: now, limits: self.limits)
+                    var change = try self.deregistration.change(&record, at: now)
                     change.audit.append(contentsOf: Self.claim(of: record, at: now))
                     return change
                 })
@@ -91,7 +98,7 @@ extension CeremonyEngine {
     private func deregistrationRequest(of ceremony: CeremonyRecord, naming keys: [CredentialSelection.Name]) throws
         -> ReturnUAFRequest
     {
-        var message = try self.deregistrationMessage(of: keys)
+        var message = try self.deregistration.message(of: keys)
         message.requester = ceremony.requester
         message.dispatchChannel = ceremony.channel?.wireName
         return message
@@ -136,9 +143,7 @@ extension CeremonyEngine {
             return ReturnUAFRequest(statusCode: .unacceptableAuthenticator, operation: operation)
         }
     }
-}
 
-extension CeremonyEngine {
     /// For a known person the keys are named; for anybody the policy goes as it is.
     private func authenticationRequest(
         _ redeemed: RedeemedCeremony, _ rules: Rules, challenge: Challenge, serverData: String
@@ -154,79 +159,5 @@ extension CeremonyEngine {
             challenge: challenge, policy: policy,
             credentials: try redeemed.credentials.map { try RegisteredCredential($0) },
             transaction: redeemed.ceremony.transaction, serverData: serverData)
-    }
-}
-
-/// For which request a sealed state was made: a ceremony's, or one that anybody may ask for.
-enum ServerDataOrigin: Equatable {
-    case ceremony(String)
-    /// A challenge without a row, by a policy of that name or by the default one.
-    case open(policy: String?)
-
-    var text: String {
-        switch self {
-        case .ceremony(let id): "ceremony \(id)"
-        case .open(nil): "open"
-        case .open(let name?): "open \(name)"
-        }
-    }
-
-    init?(_ text: String) {
-        if text == "open" {
-            self = .open(policy: nil)
-        } else if text.hasPrefix("open ") {
-            self = .open(policy: String(text.dropFirst("open ".count)))
-        } else if text.hasPrefix("ceremony ") {
-            self = .ceremony(String(text.dropFirst("ceremony ".count)))
-        } else {
-            return nil
-        }
-    }
-}
-
-extension CeremonyRecord {
-    /// What the person is to agree to, as the message carries it.
-    var transaction: [Transaction] {
-        guard let content = self.detail.content, let contentType = self.detail.contentType else { return [] }
-        return [Transaction(contentType: Transaction.ContentType(rawValue: contentType), content: content)]
-    }
-
-    /// Who asks, as the phone shows it; `nil` where nothing is known.
-    var requester: ReturnUAFRequest.Requester? {
-        let requester = ReturnUAFRequest.Requester(
-            service: self.detail.service, origin: self.detail.origin, address: self.detail.address,
-            browser: self.detail.browser, browserID: self.detail.browserID)
-        return requester == ReturnUAFRequest.Requester() ? nil : requester
-    }
-}
-
-extension CeremonyRecord.Channel {
-    /// `dispatchChannel` in answers to phones: the dispatchers' names. A phone that had its payload from a link goes
-    /// by it.
-    var wireName: String {
-        switch self {
-        case .qrCode: "png-qr-code"
-        case .linkQRCode: "link-png-qr-code"
-        case .link: "link"
-        case .typed: "typed"
-        }
-    }
-}
-
-extension RegisteredCredential {
-    /// A stored key as the verifier takes it. Throws `corrupt` for names that no standard key has, and for evidence of
-    /// its attestation that cannot be read.
-    init(_ record: CredentialRecord) throws {
-        guard let aaid = try? AAID(record.aaid), let keyID = try? KeyID(record.keyID) else {
-            throw StoreError(.corrupt, "a stored key without a proper name")
-        }
-        guard let attestation = try? AttestationEvidence(stored: record.attestation) else {
-            throw StoreError(.corrupt, "a stored key whose attestation cannot be read")
-        }
-        self.init(
-            id: CredentialID(aaid: aaid, keyID: keyID), publicKey: record.publicKey,
-            publicKeyFormat: PublicKeyFormat(rawValue: record.keyFormat),
-            signatureAlgorithm: SignatureAlgorithm(rawValue: record.algorithm), signCounter: record.counter,
-            account: record.accountID, deviceRegistration: record.deviceID, attestation: attestation)
     }
 }

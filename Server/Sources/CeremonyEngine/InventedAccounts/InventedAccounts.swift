@@ -6,16 +6,88 @@ import _Primitives
 
 /// Accounts that are invented for names that nobody has, and the names of their keys.
 ///
-/// What they look like is a document (``KeyDistribution``). A KeyID of 32 bytes, as the product's own authenticators draw
-/// theirs: 15 bytes of a keyed digest (HMAC-SHA256) of AAID, account and device, and these, 17 bytes, under a mask that is
-/// another keyed digest, of the first (a synthetic IV). A longer one goes on with further keyed digests of all that. To
-/// everybody else it is as good as random; the server reads from it alone whose it would be, so that whatever names it is
-/// judged as if the key were registered. Shorter ones there are none (UAF Protocol §1).
-extension CeremonyEngine {
+/// What they look like is a document (``KeyDistribution``); which of its devices and sets of keys a name has, and what its
+/// keys are called, follows from keyed digests (HMAC-SHA256, one key for each of the purposes in quotation marks):
+///
+///     seed, 32 bytes = "invented key" of the user name in its one spelling (NFC)
+///
+///         byte   0          1   2   3      4   5   6      7   8   9      10 ... 31
+///              +----------+------------+---------------+---------------+-----------+
+///              | devices: | first draw | second draw,  | second draw,  | not used  |
+///              | low four | of device  | high byte, of | low byte, of  |           |
+///              | bits     | 1, 2, 3:   | device        | device        |           |
+///              |          | low four   | 1, 2, 3       | 1, 2, 3       |           |
+///              |          | bits       |               |               |           |
+///              +----------+------------+---------------+---------------+-----------+
+///
+///     account, 16 bytes = the beginning of "invented account" of the seed
+///     holder,  17 bytes = account, and a byte: two bits for the device (1, 2, 3), six for which of the device's keys
+///                         of one model it is
+///
+///     KeyID, 32 bytes, or as many as the document says
+///
+///         byte   0 ... 14                15 ... 31             32 ...
+///              +-----------------------+---------------------+-----------------------------+
+///              | tag: the beginning of | holder, XOR the     | blocks of "invented key     |
+///              | "invented key tag"    | beginning of        | rest" of tag, holder,       |
+///              | of holder, AAID and,  | "invented key mask" | length (two bytes) and the  |
+///              | beyond 32 bytes, the  | of the tag          | block's number (one byte),  |
+///              | length (two bytes)    |                     | the last one cut            |
+///              +-----------------------+---------------------+-----------------------------+
+///
+/// The tag is a synthetic IV: it makes the mask, and proves what is under it. To everybody else a KeyID is as good as
+/// random, as those that the product's own authenticators draw are; the server reads from it alone whose it would be, so
+/// that a message that names it is judged as if the key were registered. There are no shorter ones (UAF Protocol §1).
+public struct InventedAccounts: CeremonyPart {
     private static let tagCount = 15
     private static let accountCount = 16
     /// Tag, account and device.
     private static let shortestName = tagCount + accountCount + 1
+
+    let environment: CeremonyEnvironment
+    let store: any InventedAccountStore
+    private let read = ReadDistribution()
+    private let ableSets = AbleSets()
+
+    init(environment: CeremonyEnvironment, store: any InventedAccountStore) {
+        self.environment = environment
+        self.store = store
+    }
+
+    // MARK: The document
+
+    /// What invented accounts look like.
+    public func keyDistribution() async throws -> KeyDistribution {
+        self.distribution(of: try await self.store.inventedAccounts())
+    }
+
+    /// The distribution of a stored document; the standard one for none.
+    func distribution(of document: String?) -> KeyDistribution {
+        self.read.value(of: document, refused: self.configuration.inventedAccountsRefused)
+    }
+
+    /// Sets what invented accounts look like from now on; `nil`: as they are where nothing is set. Throws `invalidRequest`
+    /// for a model that is not known.
+    ///
+    /// Whoever has asked by a name before, and asks again, sees whether the answer changed.
+    public func setKeyDistribution(_ distribution: KeyDistribution?, by operator: String) async throws {
+        for key in distribution?.sets.flatMap(\.keys) ?? [] where self.rules.value.metadata[key.aaid] == nil {
+            throw CeremonyError(.invalidRequest, "the model \(key.aaid) has no metadata")
+        }
+        try await self.store.setInventedAccounts(
+            distribution.map { JSON.object($0.json).text },
+            audit: AuditEvent(.inventedAccountsSet, at: self.time.now(), actor: `operator`))
+    }
+
+    /// What invented accounts should look like to resemble those that there are now; nothing is set. `nil` where no kind of
+    /// device is that of ``Limits/proposalAccounts`` accounts. Reads every key.
+    public func proposedKeyDistribution() async throws -> KeyDistribution? {
+        KeyDistribution(
+            proposedFrom: try await self.store.keyStatistics(limit: self.limits.pageSize),
+            accounts: self.limits.proposalAccounts)
+    }
+
+    // MARK: Accounts
 
     /// An account for a name that nobody has: an identifier of the form and length of every other one, and keys that
     /// nobody has, as the distribution has them; each device can answer by the policy. By whichever policy it is asked, a
@@ -23,7 +95,7 @@ extension CeremonyEngine {
     ///
     /// The same for the same name and distribution. Spellings that Unicode holds for the same are the same name, as they
     /// are for accounts.
-    func inventedAccount(
+    func account(
         _ username: String, for policy: Policy, named name: String?, _ rules: Rules, _ distribution: KeyDistribution
     ) throws -> (id: String, keys: [RegisteredCredential]) {
         let seed = self.sealing.code(username.precomposedStringWithCanonicalMapping, purpose: .inventedKey)
@@ -35,7 +107,7 @@ extension CeremonyEngine {
             let draws = (Int(seed[device] & 15), Int(seed[device + 3]) << 8 | Int(seed[device + 6]))
             let models =
                 try self.drawnModels(
-                    draws, from: distribution, rules.ableSets.value(of: name, policy, distribution, rules.requests))
+                    draws, from: distribution, self.ableSets.value(of: name, policy, distribution, rules))
                 ?? self.modelsOfPolicy(policy, by: draws.1, rules)
             for (index, model) in models.enumerated() {
                 let earlier = models.prefix(index).count { $0.aaid == model.aaid }
@@ -77,9 +149,9 @@ extension CeremonyEngine {
 
     /// The key of an invented account that has this name: nobody holds it, and in everything else it is like one that is
     /// registered. `nil` for every other name.
-    func inventedKey(_ id: CredentialID) -> RegisteredCredential? {
+    func key(_ id: CredentialID) -> RegisteredCredential? {
         let name = id.keyID.bytes
-        guard name.count >= Self.shortestName, let statement = self.metadata[id.aaid] else { return nil }
+        guard name.count >= Self.shortestName, let statement = self.rules.value.metadata[id.aaid] else { return nil }
         let tag = Array(name.prefix(Self.tagCount))
         let holder = self.masked(Array(name[Self.tagCount..<Self.shortestName]), by: tag)
         guard constantTimeEqual(self.inventedKeyTag(id.aaid, holder, length: name.count), tag),

@@ -33,7 +33,12 @@ public struct ActivationView: Sendable, Equatable {
     public let expiresAt: Timestamp
 }
 
-extension CeremonyEngine {
+/// Enrolments of devices that operators ask for.
+public struct Enrolments: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any AccountStore & CeremonyStore
+    let hub: CeremonyHub
+
     /// Invites an account to enrol a device, by a policy that has a name or by the default one. `operator` is the name
     /// for the audit trail. Throws `notFound` for the account, `locked` where its devices could not authenticate,
     /// `invalidRequest` for the policy.
@@ -55,8 +60,8 @@ extension CeremonyEngine {
             audit: AuditEvent(
                 .activationCreated, at: now, accountID: account.id, ceremonyID: ceremony.id, actor: `operator`))
         return Activation(
-            id: ceremony.id, link: try self.link(token: codes.linkToken, kind: .registration),
-            qrContent: try self.link(token: codes.qrToken, kind: .registration), expiresAt: expiresAt)
+            id: ceremony.id, link: try self.configuration.link(token: codes.linkToken, kind: .registration),
+            qrContent: try self.configuration.link(token: codes.qrToken, kind: .registration), expiresAt: expiresAt)
     }
 
     /// How far an enrolment is. Throws `notFound`.
@@ -79,12 +84,12 @@ extension CeremonyEngine {
         }
         let deviceName = try await self.deviceName(of: before)
         let noticeID = self.newIdentifier()
-        let code = self.confirmationCode(String(number.filter { $0 != " " }), ceremonyID: id)
+        let code = self.environment.confirmationCode(String(number.filter { $0 != " " }), ceremonyID: id)
         let record: CeremonyRecord?
         do {
             record = try await self.store.change(.id(id)) { record in
                 let isRight = constantTimeEqual(code, record.confirmationCode ?? [])
-                try self.handle(.confirm(isRightNumber: isRight), &record, at: now)
+                try record.take(.confirm(isRightNumber: isRight), at: now, limits: self.limits)
                 record.confirmationCode = nil
                 var change = CeremonyChange()
                 change.deviceFate = isRight ? .activate : .discard

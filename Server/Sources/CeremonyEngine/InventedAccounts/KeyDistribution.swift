@@ -1,5 +1,4 @@
 import Store
-import Synchronization
 public import UAF
 import UAFRelyingParty
 public import _Primitives
@@ -185,86 +184,5 @@ public struct KeyDistribution: Sendable, Equatable {
             left -= weight
         }
         return weights.count - 1
-    }
-}
-
-/// The stored document as it was read last, so that it is parsed when it changes and not for each request.
-final class ReadDistribution: Sendable {
-    private let last = Mutex<(text: [UInt8], distribution: KeyDistribution)?>(nil)
-
-    /// The standard one for a text that is no document, after `refused` was told so, once: a name that somebody has is
-    /// answered whatever the document is, and by one that nobody has it must not show.
-    func value(of text: String?, refused: () -> Void) -> KeyDistribution {
-        guard let text else { return .standard }
-        let bytes = Array(text.utf8)
-        if let last = self.last.withLock({ $0 }), last.text == bytes { return last.distribution }
-        var distribution = KeyDistribution.standard
-        if case .object(let json)? = try? JSON(parsing: bytes), let read = try? KeyDistribution(json: json) {
-            distribution = read
-        } else {
-            refused()
-        }
-        self.last.withLock { $0 = (bytes, distribution) }
-        return distribution
-    }
-}
-
-/// Which sets of a distribution can answer by which policy, found out once for each: it costs more than all else that an
-/// invented account does, and would tell one from a real one by the time of its answer.
-final class AbleSets: Sendable {
-    private struct State {
-        var distribution: KeyDistribution?
-        /// Positions among the sets, by the policy's name; the default one has none.
-        var positions: [ExactText?: [Int]] = [:]
-    }
-
-    private let state = Mutex(State())
-
-    /// The positions of the sets with which a device can answer by the policy.
-    func value(
-        of name: String?, _ policy: Policy, _ distribution: KeyDistribution, _ requests: RequestBuilder
-    ) -> [Int] {
-        self.state.withLock { state in
-            if state.distribution != distribution { state = State(distribution: distribution) }
-            let name = name.map(ExactText.init)
-            if let known = state.positions[name] { return known }
-            let able = distribution.sets.indices.filter {
-                requests.canAnswer(policy, with: distribution.sets[$0].keys.map(\.aaid))
-            }
-            state.positions[name] = able
-            return able
-        }
-    }
-}
-
-extension CeremonyEngine {
-    /// What invented accounts look like.
-    public func keyDistribution() async throws -> KeyDistribution {
-        self.distribution(of: try await self.store.inventedAccounts())
-    }
-
-    func distribution(of document: String?) -> KeyDistribution {
-        self.distribution.value(of: document, refused: self.configuration.inventedAccountsRefused)
-    }
-
-    /// Sets what invented accounts look like from now on; `nil`: as they are where nothing is set. Throws `invalidRequest`
-    /// for a model that is not known.
-    ///
-    /// Whoever has asked by a name before, and asks again, sees whether the answer changed.
-    public func setKeyDistribution(_ distribution: KeyDistribution?, by operator: String) async throws {
-        for key in distribution?.sets.flatMap(\.keys) ?? [] where self.metadata[key.aaid] == nil {
-            throw CeremonyError(.invalidRequest, "the model \(key.aaid) has no metadata")
-        }
-        try await self.store.setInventedAccounts(
-            distribution.map { JSON.object($0.json).text },
-            audit: AuditEvent(.inventedAccountsSet, at: self.time.now(), actor: `operator`))
-    }
-
-    /// What invented accounts should look like to resemble those that there are now; nothing is set. `nil` where no kind of
-    /// device is that of ``Limits/proposalAccounts`` accounts. Reads every key.
-    public func proposedKeyDistribution() async throws -> KeyDistribution? {
-        KeyDistribution(
-            proposedFrom: try await self.store.keyStatistics(limit: self.limits.pageSize),
-            accounts: self.limits.proposalAccounts)
     }
 }

@@ -3,25 +3,6 @@ import Store
 public import UAF
 public import _Primitives
 
-/// A relying party's back end, after it has proved who it is.
-public struct DispatchingClient: Sendable, Equatable {
-    public var id: String
-    /// The name that phones show.
-    public var name: String
-    /// The web origin that phones show.
-    public var origin: String?
-    /// Whether it may have people's keys deleted.
-    public var mayDeregister: Bool
-
-    /// Names a client.
-    public init(id: String, name: String, origin: String?, mayDeregister: Bool = false) {
-        self.id = id
-        self.name = name
-        self.origin = origin
-        self.mayDeregister = mayDeregister
-    }
-}
-
 /// What a back end asks a phone for.
 public struct DispatchRequest: Sendable {
     /// How the token is to travel: `link`, `png-qr-code` or `link-png-qr-code`.
@@ -30,7 +11,7 @@ public struct DispatchRequest: Sendable {
     public var operation: UAF.Operation?
     /// `context` of the wrapped request. For an authentication `subject` for a known person, `transaction` for a text or
     /// `payment` for typed fields to agree to, and `policy` for a named policy; for a deregistration that of
-    /// ``CeremonyEngine/deregister(_:client:)``.
+    /// ``Deregistrations/deregister(_:client:)``.
     public var context: JSONObject?
 
     /// Asks for a dispatch.
@@ -72,7 +53,13 @@ public struct DispatchAnswer: Sendable, Equatable {
     }
 }
 
-extension CeremonyEngine {
+/// Where back ends have something asked on a phone.
+public struct Dispatches: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any AccountStore & CeremonyStore
+    let budgets: Budgets
+    let subjects: Subjects
+
     /// Starts an authentication or a transaction for a back end.
     ///
     /// A subject that the client was never told, or that does not exist, answers `userNotFound`. Throws
@@ -126,7 +113,7 @@ extension CeremonyEngine {
             ceremony, tokens: codes.records([channel], sealing: self.sealing), audit: nil)
         var answer = DispatchAnswer(.dispatched, dispatcher: dispatcher)
         let token = channel == .link ? codes.linkToken : codes.qrToken
-        let payload = try self.payload(token: token, kind: ceremony.kind)
+        let payload = try self.configuration.payload(token: token, kind: ceremony.kind)
         let link = payload.link(base: self.configuration.issuer)
         answer.sessionID = ceremony.id
         answer.token = token

@@ -5,14 +5,15 @@ public import _Primitives
 
 /// Accounts and devices, as operators manage them. Every change is in the audit trail under the operator's name.
 public struct AccountDirectory: Sendable {
-    private let store: any AccountStore
+    private let store: any AccountStore & NoticeStore
     private let time: TimeSource
     private let random: RandomSource
     private let limits: Limits
 
     /// Manages the accounts of a store.
     public init(
-        store: any AccountStore, time: TimeSource = .system, random: RandomSource = .system, limits: Limits = Limits()
+        store: any AccountStore & NoticeStore, time: TimeSource = .system, random: RandomSource = .system,
+        limits: Limits = Limits()
     ) {
         self.store = store
         self.time = time
@@ -36,7 +37,7 @@ public struct AccountDirectory: Sendable {
                 account,
                 audit: AuditEvent(.accountCreated, at: account.createdAt, accountID: account.id, actor: `operator`))
         } catch let error as StoreError where error.code == .conflict {
-            throw CeremonyError(.conflict, "the user name is taken")
+            throw AccountError(.conflict, "the user name is taken")
         }
         return account
     }
@@ -44,14 +45,14 @@ public struct AccountDirectory: Sendable {
     /// The one spelling of a user name, which requests, phones and the audit trail have.
     private func checked(username: String) throws -> String {
         guard self.isName(username, limit: self.limits.usernameCharacters), !username.contains(" ") else {
-            throw CeremonyError(.invalidRequest, "a user name that is empty, too long or cannot be shown")
+            throw AccountError(.invalidRequest, "a user name that is empty, too long or cannot be shown")
         }
         return username.precomposedStringWithCanonicalMapping
     }
 
     private func check(displayName: String?) throws {
         if let displayName, !self.isName(displayName, limit: self.limits.nameCharacters) {
-            throw CeremonyError(.invalidRequest, "a display name that is empty, too long or cannot be shown")
+            throw AccountError(.invalidRequest, "a display name that is empty, too long or cannot be shown")
         }
     }
 
@@ -83,9 +84,9 @@ public struct AccountDirectory: Sendable {
             guard
                 try await self.store.setAccountNames(
                     id: account.id, audit: events, username: account.username, displayName: account.displayName)
-            else { throw CeremonyError(.notFound) }
+            else { throw AccountError(.notFound) }
         } catch let error as StoreError where error.code == .conflict {
-            throw CeremonyError(.conflict, "the user name is taken")
+            throw AccountError(.conflict, "the user name is taken")
         }
         return account
     }
@@ -102,7 +103,7 @@ public struct AccountDirectory: Sendable {
         let event = AuditEvent(
             .accountEmailChanged, at: self.time.now(), accountID: account.id, actor: `operator`)
         guard try await self.store.setAccountEmail(email, id: account.id, audit: event) else {
-            throw CeremonyError(.notFound)
+            throw AccountError(.notFound)
         }
         account.email = email
         return account
@@ -110,7 +111,7 @@ public struct AccountDirectory: Sendable {
 
     private static func check(_ email: AccountEmail?) throws {
         guard let email, !EmailAddress.isValid(email.address) else { return }
-        throw CeremonyError(.invalidRequest, "an e-mail address that is none: NAME@HOST in ASCII")
+        throw AccountError(.invalidRequest, "an e-mail address that is none: NAME@HOST in ASCII")
     }
 
     /// The account of that user name. Throws `notFound`.
@@ -118,7 +119,7 @@ public struct AccountDirectory: Sendable {
         // The store brings a name into its one spelling; what is too long to be one does not get there.
         guard (1...self.limits.usernameCharacters).contains(username.unicodeScalars.count),
             let account = try await self.store.account(username: username)
-        else { throw CeremonyError(.notFound) }
+        else { throw AccountError(.notFound) }
         return account
     }
 
@@ -136,7 +137,7 @@ public struct AccountDirectory: Sendable {
         let event = AuditEvent(
             isLocked ? .accountLocked : .accountUnlocked, at: self.time.now(), accountID: account.id, actor: `operator`)
         guard try await self.store.setAccountLocked(isLocked, id: account.id, audit: event) else {
-            throw CeremonyError(.notFound)
+            throw AccountError(.notFound)
         }
         account.isLocked = isLocked
         return account
@@ -146,7 +147,7 @@ public struct AccountDirectory: Sendable {
     public func delete(username: String, by operator: String) async throws {
         let account = try await self.account(username: username)
         let event = AuditEvent(.accountDeleted, at: self.time.now(), accountID: account.id, actor: `operator`)
-        guard try await self.store.deleteAccount(id: account.id, audit: event) else { throw CeremonyError(.notFound) }
+        guard try await self.store.deleteAccount(id: account.id, audit: event) else { throw AccountError(.notFound) }
     }
 
     /// The devices of an account, pending ones included. Throws `notFound`.
@@ -162,6 +163,33 @@ public struct AccountDirectory: Sendable {
     /// Deletes a device with its keys, and ends the sessions that it signed in to. Throws `notFound`.
     public func deleteDevice(id: String, by operator: String) async throws {
         let event = AuditEvent(.deviceDeleted, at: self.time.now(), actor: `operator`, detail: id)
-        guard try await self.store.deleteDevice(id: id, audit: event) else { throw CeremonyError(.notFound) }
+        guard try await self.store.deleteDevice(id: id, audit: event) else { throw AccountError(.notFound) }
+    }
+
+    /// What the devices of an account are told, newest first, at most ``Limits/activityRows``.
+    ///
+    /// Cost: one query.
+    public func notices(accountID: String) async throws -> [NoticeRecord] {
+        try await self.store.notices(accountID: accountID, limit: self.limits.activityRows)
+    }
+}
+
+extension AuditEvent.Kind {
+    fileprivate static let accountCreated = Self(rawValue: "account-created")
+    fileprivate static let accountLocked = Self(rawValue: "account-locked")
+    fileprivate static let accountUnlocked = Self(rawValue: "account-unlocked")
+    fileprivate static let accountDeleted = Self(rawValue: "account-deleted")
+    fileprivate static let deviceDeleted = Self(rawValue: "device-deleted")
+}
+
+extension NoticeRecord.Kind {
+    /// The kind as phones read it.
+    public var name: String {
+        switch self {
+        case .signedIn: "signed-in"
+        case .deviceAdded: "device-added"
+        case .authenticatorAdded: "authenticator-added"
+        case .authenticatorsRemoved: "authenticators-removed"
+        }
     }
 }

@@ -4,7 +4,13 @@ public import UAF
 import UAFRelyingParty
 import _Primitives
 
-extension CeremonyEngine {
+/// Deregistrations that are asked for directly, by a person's own device or by a relying party.
+public struct Deregistrations: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any AccountStore
+    let subjects: Subjects
+    let steps: DeregistrationSteps
+
     /// Deletes keys because the person's own device asks, and answers with the message that has the device delete them
     /// too (§8.5). The records go first.
     ///
@@ -59,14 +65,14 @@ extension CeremonyEngine {
     private func deregister(
         _ context: DeregistrationContext, accountID: String?, askedBy device: String?, client: DispatchingClient?
     ) async throws -> ReturnUAFRequest {
-        if case .model(let aaid) = context.keys, self.metadata[aaid] == nil {
+        if case .model(let aaid) = context.keys, self.rules.value.metadata[aaid] == nil {
             return ReturnUAFRequest(statusCode: .unknownAAID, operation: .deregistration)
         }
         if let accountID {
             let now = self.time.now()
             let event = AuditEvent(
                 .deregistered, at: now, accountID: accountID, actor: client?.id, detail: device)
-            let notice = client.map { self.notice(accountID: accountID, deregisteredBy: $0.name, at: now) }
+            let notice = client.map { self.steps.notice(accountID: accountID, deregisteredBy: $0.name, at: now) }
             switch try await self.store.deregister(
                 context.selection, accountID: accountID, askedBy: device, audit: event, notice: notice)
             {
@@ -74,19 +80,6 @@ extension CeremonyEngine {
             case .locked: return ReturnUAFRequest(statusCode: .forbidden, operation: .deregistration)
             }
         }
-        return try self.deregistrationMessage(naming: context.message)
-    }
-
-    /// Tells the devices that the person has left, or will have, who took keys away.
-    func notice(accountID: String, deregisteredBy name: String, at now: Timestamp) -> NoticeRecord {
-        NoticeRecord(
-            id: self.newIdentifier(), accountID: accountID, kind: .authenticatorsRemoved, at: now, subject: name)
-    }
-
-    func deregistrationMessage(naming authenticators: [DeregisterAuthenticator]) throws -> ReturnUAFRequest {
-        let message = try self.requests.deregistrationRequest(authenticators)
-        return ReturnUAFRequest(
-            statusCode: .ok, operation: .deregistration,
-            uafRequest: String(decoding: message.serialized, as: UTF8.self))
+        return try self.steps.message(naming: context.message)
     }
 }

@@ -41,7 +41,7 @@ public struct Administrators: Sendable {
         let lifetime = try self.checked(lifetime ?? self.limits.administratorTokenLifetime)
         let now = self.time.now()
         // Counted before it is judged; a right one is given back.
-        try CeremonyError.throwShortage(self.guesses.spend(source, at: now))
+        try AccountError.throwShortage(self.guesses.spend(source, at: now))
         let token = self.random.token()
         let administrator = AdministratorRecord(
             id: self.random.identifier(), tokenDigest: Sealing.digest(ofSecret: token), createdAt: now,
@@ -49,7 +49,7 @@ public struct Administrators: Sendable {
         let isRedeemed = try await self.store.redeemAdministratorLink(
             digest: Sealing.digest(ofSecret: secret), at: now, administrator: administrator,
             audit: AuditEvent(.administratorAdded, at: now, detail: administrator.id))
-        guard isRedeemed else { throw CeremonyError(.notFound) }
+        guard isRedeemed else { throw AccountError(.notFound) }
         self.guesses.refund(source)
         return token
     }
@@ -68,13 +68,13 @@ public struct Administrators: Sendable {
     /// `notFound`.
     public func revoke(id: String, by operator: String) async throws {
         let event = AuditEvent(.administratorRevoked, at: self.time.now(), actor: `operator`, detail: id)
-        guard try await self.store.deleteAdministrator(id: id, audit: event) else { throw CeremonyError(.notFound) }
+        guard try await self.store.deleteAdministrator(id: id, audit: event) else { throw AccountError(.notFound) }
     }
 
     private func checked(_ lifetime: Duration) throws -> Duration {
         let most = self.limits.administratorTokenLifetime
         guard (.seconds(1)...most).contains(lifetime) else {
-            throw CeremonyError(
+            throw AccountError(
                 .invalidRequest, "A token lives from a second to \(most.components.seconds) seconds.")
         }
         return lifetime
@@ -93,8 +93,15 @@ public struct Administrators: Sendable {
             expiresAt: now + lifetime)
         let event = AuditEvent(.administratorTokenRotated, at: now, actor: `operator`, detail: id)
         guard try await self.store.replaceAdministrator(administrator, at: now, audit: event) else {
-            throw CeremonyError(.notFound)
+            throw AccountError(.notFound)
         }
         return token
     }
+}
+
+extension AuditEvent.Kind {
+    fileprivate static let administratorLinkCreated = Self(rawValue: "administrator-link-created")
+    fileprivate static let administratorAdded = Self(rawValue: "administrator-added")
+    fileprivate static let administratorRevoked = Self(rawValue: "administrator-revoked")
+    fileprivate static let administratorTokenRotated = Self(rawValue: "administrator-token-rotated")
 }

@@ -50,7 +50,13 @@ public struct ConfirmedTransaction: Sendable, Equatable {
     public let at: Timestamp
 }
 
-extension CeremonyEngine {
+/// The sessions that back ends have dispatched, as each may watch its own.
+public struct DispatchedSessions: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any CeremonyStore
+    let hub: CeremonyHub
+    let subjects: Subjects
+
     /// The state of a session. One that does not exist, or belongs to another client, is `unknown`.
     public func status(sessionID: String, clientID: String) async throws -> CeremonyStatus {
         try await self.reading(sessionID: sessionID, clientID: clientID).element

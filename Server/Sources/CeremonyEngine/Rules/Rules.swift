@@ -1,12 +1,12 @@
 import Store
 import Synchronization
-public import UAF
-public import UAFRelyingParty
+import UAF
+import UAFRelyingParty
 import _Primitives
 
 /// What an engine makes requests and judges answers by: the models, the policies, and what follows from them. It is
 /// replaced as a whole.
-struct Rules: Sendable {
+final class Rules: Sendable {
     let metadata: MetadataCatalog
     let policies: PolicyCatalog
     let requests: RequestBuilder
@@ -17,12 +17,10 @@ struct Rules: Sendable {
     let registrationPolicy: Policy
     /// How many keys the longest alternative of any policy needs: no answer with more can meet one.
     let mostKeys: Int
-    /// What invented accounts are drawn from, as far as these rules have been asked.
-    let ableSets = AbleSets()
 
     /// Throws `RequestError` where the configured factors make no policy of the models.
     init(
-        _ configuration: CeremonyEngine.Configuration, metadata: MetadataCatalog, policies: PolicyCatalog,
+        _ configuration: CeremonyConfiguration, metadata: MetadataCatalog, policies: PolicyCatalog,
         channelBinding: ChannelBindingRule
     ) throws {
         self.metadata = metadata
@@ -68,34 +66,4 @@ final class CurrentRules: Sendable {
     var value: Rules { self.rules.withLock { $0 } }
 
     func replace(by rules: Rules) { self.rules.withLock { $0 = rules } }
-}
-
-extension CeremonyEngine {
-    var requests: RequestBuilder { self.rules.value.requests }
-    var relyingParty: RelyingPartyConfiguration { self.rules.value.relyingParty }
-
-    /// The models that take part now.
-    public var metadata: MetadataCatalog { self.rules.value.metadata }
-    /// The protocol versions that are spoken, the lowest first.
-    public var versions: [Version] { self.relyingParty.versions.sorted() }
-    /// The policies that can be named now.
-    public var policies: PolicyCatalog { self.rules.value.policies }
-
-    /// Goes by other models, policies and TLS channels from now on, for every request and answer that comes after.
-    /// Throws `RequestError`, and changes nothing, where the configured factors make no policy of the models.
-    public func replaceRules(
-        metadata: MetadataCatalog, policies: PolicyCatalog, channelBinding: ChannelBindingRule
-    ) throws {
-        self.rules.replace(
-            by: try Rules(
-                self.configuration, metadata: metadata, policies: policies, channelBinding: channelBinding))
-    }
-
-    /// The policy by which a request was made, for its answer. Throws 1491 where it is not known any more: nobody can say
-    /// then what the answer should have met.
-    func policy(ofRequest name: String?, for operation: UAF.Operation) throws -> Policy {
-        do { return try self.rules.value.policy(named: name, for: operation) } catch {
-            throw Answered(.invalidRequest)
-        }
-    }
 }

@@ -5,28 +5,6 @@ public import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// What the server says to an authentication answer.
-public struct AuthenticationAnswer: Sendable {
-    /// The body for the phone.
-    public var response: ServerResponse
-    /// Who authenticated, after an answer to a challenge that the app had asked for itself; the caller then adds a token.
-    public var authenticated: AuthenticatedDevice?
-}
-
-/// A device that has just authenticated its account.
-public struct AuthenticatedDevice: Sendable, Equatable {
-    /// Whose device it is.
-    public let accountID: String
-    /// The device registration.
-    public let deviceID: String
-
-    /// A device of an account.
-    public init(accountID: String, deviceID: String) {
-        self.accountID = accountID
-        self.deviceID = deviceID
-    }
-}
-
 /// What a client says about itself beside its message.
 struct ClientContext: Sendable {
     let deviceName: String?
@@ -36,7 +14,7 @@ struct ClientContext: Sendable {
     let deviceSecret: String?
     /// What an enrolment is to take the place of.
     let replacement: ReplacementClaim?
-    /// What an app calls itself that has found that the list does not have it (``CeremonyEngine/shown(facet:)``).
+    /// What an app calls itself that has found that the list does not have it (``shown(facet:)``).
     let refusedFacet: String?
 
     /// Throws `badRequest` for members of the wrong type.
@@ -51,11 +29,14 @@ struct ClientContext: Sendable {
             let facet = try object.string("facetId")
             self.refusedFacet =
                 self.clientErrorCode == ErrorCode.untrustedFacetID.rawValue
-                ? facet.map(CeremonyEngine.shown(facet:)) : nil
+                ? facet.map(Self.shown(facet:)) : nil
         } catch {
             throw Answered(.badRequest)
         }
     }
+
+    /// A facet that somebody has sent, as log and trail keep it: one line, of so many characters at most.
+    static func shown(facet: String) -> String { DisplayText.line(facet, maximumLength: 128) }
 
     /// Whether the person said no, as opposed to something going wrong.
     var isDenial: Bool { self.clientErrorCode == ErrorCode.userCancelled.rawValue }
@@ -68,7 +49,7 @@ struct Answered: Error {
     let audit: AuditEvent.Kind
     /// A further message for the client, such as to delete keys that nobody knows.
     var newRequest: DeregistrationRequest?
-    /// The app that may not answer, where that was the reason (``CeremonyEngine/shown(facet:)``).
+    /// The app that may not answer, where that was the reason (``ClientContext/shown(facet:)``).
     var refusedFacet: String?
 
     init(_ statusCode: UAFStatusCode, audit: AuditEvent.Kind = .failed) {
@@ -78,11 +59,15 @@ struct Answered: Error {
 
     init(_ refusal: UAFRefusal) {
         self.init(refusal.statusCode, audit: refusal.step == .signCounter ? .counterWentBack : .failed)
-        self.refusedFacet = refusal.facetID.map { CeremonyEngine.shown(facet: $0.text) }
+        self.refusedFacet = refusal.facetID.map { ClientContext.shown(facet: $0.text) }
     }
 }
 
-extension CeremonyEngine {
+/// What holds for the answers to either operation.
+struct AnswerChecks: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let budgets: Budgets
+
     /// Counts an answer of `source` before it is judged, and gives back what was no refusal: of many at once no more are
     /// refused than there are left. `judge` is told whether the source is past its budget; its refusal is not told then.
     func judged<Answer>(
@@ -103,9 +88,6 @@ extension CeremonyEngine {
         }
         return answer
     }
-
-    /// A facet that somebody has sent, as log and trail keep it: one line, of so many characters at most.
-    static func shown(facet: String) -> String { DisplayText.line(facet, maximumLength: 128) }
 
     /// Tells the operator which app is not in the list, once a minute at most: whoever sends names has chosen them.
     func note(refusedFacet: String?) {
@@ -142,33 +124,12 @@ extension CeremonyEngine {
         return ceremony
     }
 
-    /// Ends a ceremony because of an answer that was refused or that reports a failure, with its codes. An answer that
-    /// comes after another one changes nothing, and only reads.
-    func end(
-        _ id: String, _ event: CeremonyEvent, statusCode: UAFStatusCode?, audit: AuditEvent.Kind,
-        refusedFacet: String? = nil, context: ClientContext?, at now: Timestamp
-    ) async throws {
-        guard let current = try await self.store.ceremony(.id(id)), current.phase != .ended else { return }
-        do {
-            _ = try await self.store.change(.id(id)) { record in
-                try self.handle(event, &record, at: now)
-                record.uafStatusCode = statusCode.map { Int($0.rawValue) }
-                record.clientErrorCode = context?.clientErrorCode
-                record.asmStatusCode = context?.asmStatusCode
-                let code = statusCode.map { String($0.rawValue) } ?? context?.clientErrorCode.map(String.init)
-                var change = CeremonyChange()
-                if record.isUnclaimed { return change }
-                change.audit = [
-                    AuditEvent(
-                        audit, at: now, accountID: record.accountID, ceremonyID: id,
-                        detail: code.map { code in refusedFacet.map { "\(code) \($0)" } ?? code })
-                ]
-                return change
-            }
-        } catch is RefusedEvent {
-            return
+    /// The policy by which a request was made, for its answer. Throws 1491 where it is not known any more: nobody can say
+    /// then what the answer should have met.
+    func policy(ofRequest name: String?, for operation: UAF.Operation) throws -> Policy {
+        do { return try self.rules.value.policy(named: name, for: operation) } catch {
+            throw Answered(.invalidRequest)
         }
-        self.hub.wake(id)
     }
 }
 

@@ -1,13 +1,18 @@
 import Store
 import _Primitives
 
-extension CeremonyEngine {
+/// Ends what is overdue, and deletes what is past its time.
+public struct Sweep: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any CeremonyStore & NoticeStore
+    let hub: CeremonyHub
+
     /// Ends what is overdue, deletes what nobody can ask for any more, and wakes who watches. Returns how many rows it
     /// changed.
     ///
     /// Nothing depends on when it runs: what is overdue counts as expired already. Two sweeps at once do no harm.
     @discardableResult
-    public func sweep() async throws -> Int {
+    public func run() async throws -> Int {
         let now = self.time.now()
         var count = 0
         while true {
@@ -40,7 +45,7 @@ extension CeremonyEngine {
     private func expire(_ id: String, at now: Timestamp) async throws {
         _ = try await self.store.change(.id(id)) { record in
             guard record.phase != .ended, now >= record.expiresAt else { return CeremonyChange() }
-            try self.handle(.expire, &record, at: now)
+            try record.take(.expire, at: now, limits: self.limits)
             var change = CeremonyChange()
             // Keys that nobody confirmed.
             if record.kind == .registration { change.deviceFate = .discard }
@@ -51,10 +56,4 @@ extension CeremonyEngine {
         }
         self.hub.wake(id)
     }
-}
-
-extension CeremonyRecord {
-    /// Whether it is a sign-in or a dispatch that no phone has taken up. Browsers begin these without end, and so does a
-    /// client that means harm or is in error; the trail is kept for ever: it begins with the phone.
-    var isUnclaimed: Bool { self.channel == nil && (self.browserDigest != nil || self.clientID != nil) }
 }

@@ -91,10 +91,10 @@ extension CeremonyRecord.Kind {
     }
 }
 
-extension CeremonyEngine {
+extension CeremonyConfiguration {
     /// The link that carries a token to a phone.
     func payload(token: String, kind: CeremonyRecord.Kind) throws -> OutOfBandPayload {
-        guard let address = URL(string: self.configuration.issuer + kind.redeemPath),
+        guard let address = URL(string: self.issuer + kind.redeemPath),
             let data = try? OutOfBandPayload.RedeemData(token: token, redeemUrl: address),
             let payload = try? OutOfBandPayload(redeemData: data)
         else { throw CeremonyError(.invalidRequest, "the configured issuer makes no address for tokens") }
@@ -102,9 +102,19 @@ extension CeremonyEngine {
     }
 
     func link(token: String, kind: CeremonyRecord.Kind) throws -> String {
-        try self.payload(token: token, kind: kind).link(base: self.configuration.issuer)
+        try self.payload(token: token, kind: kind).link(base: self.issuer)
     }
+}
 
-    /// A new identifier of a row: 16 random bytes.
-    func newIdentifier() -> String { self.random.identifier() }
+extension CeremonyRecord.Channel {
+    /// `dispatchChannel` in answers to phones: the dispatchers' names. A phone that had its payload from a link goes
+    /// by it.
+    var wireName: String {
+        switch self {
+        case .qrCode: "png-qr-code"
+        case .linkQRCode: "link-png-qr-code"
+        case .link: "link"
+        case .typed: "typed"
+        }
+    }
 }

@@ -90,7 +90,14 @@ public struct SignInOutcome: Sendable, Equatable {
     public let deviceID: String?
 }
 
-extension CeremonyEngine {
+/// The sign-in page: its codes, its states, and what becomes of it in the browser that began.
+public struct SignIns: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any CeremonyStore
+    let hub: CeremonyHub
+    let budgets: Budgets
+    let endings: Endings
+
     private static let signInChannels: Set = [CeremonyRecord.Channel.qrCode, .link, .typed]
 
     /// Shows the sign-in page of a request: begins a ceremony, renews the codes of one that waits, shows the state of
@@ -98,7 +105,7 @@ extension CeremonyEngine {
     ///
     /// `reference` names what is signed in to, `browser` is the value of the browser's cookie; `source` has a budget of
     /// codes. Throws `wrongBrowser` where another browser has begun it, `tooManyRequests`.
-    public func beginSignIn(reference: String, browser: String, requester: SignInRequester, source: String) async throws
+    public func begin(reference: String, browser: String, requester: SignInRequester, source: String) async throws
         -> SignInView
     {
         let now = self.time.now()
@@ -135,7 +142,7 @@ extension CeremonyEngine {
     /// The page as it is now. While it waits it gets new codes, of which `source` has a budget, and the ones before die.
     ///
     /// Throws `notFound`, `wrongBrowser` and `tooManyRequests`.
-    public func renewSignIn(reference: String, browser: String, source: String) async throws -> SignInView {
+    public func renew(reference: String, browser: String, source: String) async throws -> SignInView {
         let now = self.time.now()
         let record = try await self.requiredSignIn(reference, browser)
         let state = self.state(of: record, at: now)
@@ -168,11 +175,11 @@ extension CeremonyEngine {
     }
 
     private func view(_ codes: DispatchCodes, expiresAt: Timestamp) throws -> SignInView {
-        let payload = try self.payload(token: codes.qrToken, kind: .authentication)
+        let payload = try self.configuration.payload(token: codes.qrToken, kind: .authentication)
         return SignInView(
             state: .waiting,
             codes: SignInCodes(
-                link: try self.link(token: codes.linkToken, kind: .authentication),
+                link: try self.configuration.link(token: codes.linkToken, kind: .authentication),
                 // An issuer with a path has no short form.
                 qrContent: payload.compact ?? payload.base64URLEncoded,
                 typedCode: codes.typedCodeForDisplay, expiresAt: codes.expiresAt),
@@ -180,12 +187,12 @@ extension CeremonyEngine {
     }
 
     /// The state alone. Throws `notFound` and `wrongBrowser`.
-    public func signInState(reference: String, browser: String) async throws -> SignInState {
+    public func state(reference: String, browser: String) async throws -> SignInState {
         self.state(of: try await self.requiredSignIn(reference, browser), at: self.time.now())
     }
 
     /// The states from now to the last, for the browser that began. Throws `notFound` and `wrongBrowser`.
-    public func signInEvents(reference: String, browser: String) async throws -> CeremonyEvents<SignInState> {
+    public func events(reference: String, browser: String) async throws -> CeremonyEvents<SignInState> {
         let id = try await self.requiredSignIn(reference, browser).id
         return CeremonyEvents(hub: self.hub, id: id, time: self.time) {
             guard let record = try await self.store.ceremony(.id(id)) else { return (.expired, true, nil) }
@@ -200,14 +207,14 @@ extension CeremonyEngine {
     ///
     /// Works once, and only in the browser that began; in any other the sign-in ends, because its link was carried
     /// elsewhere. Throws `notFound` and `wrongBrowser`.
-    public func continueSignIn(code: String, browser: String?) async throws -> String {
+    public func resume(code: String, browser: String?) async throws -> String {
         let now = self.time.now()
         let digest = browser.map { Sealing.digest(ofSecret: $0) }
         let record: CeremonyRecord?
         do {
             record = try await self.store.change(.continuation(Sealing.digest(ofSecret: code))) { record in
                 let isStartingBrowser = digest.map { constantTimeEqual($0, record.browserDigest ?? []) } ?? false
-                try self.handle(.continueInBrowser(isStartingBrowser: isStartingBrowser), &record, at: now)
+                try record.take(.continueInBrowser(isStartingBrowser: isStartingBrowser), at: now, limits: self.limits)
                 record.continuationDigest = nil
                 var change = CeremonyChange()
                 if !isStartingBrowser {
@@ -232,7 +239,7 @@ extension CeremonyEngine {
     /// long as the record is kept: who failed to make a session of it can come back. That only one session comes of it is
     /// the business of whoever makes sessions. `client` is the service's identifier, for the audit trail. Throws
     /// `wrongBrowser`.
-    public func consumeSignIn(reference: String, browser: String, client: String? = nil) async throws
+    public func consume(reference: String, browser: String, client: String? = nil) async throws
         -> SignInOutcome?
     {
         let now = self.time.now()
@@ -276,7 +283,7 @@ extension CeremonyEngine {
 
     /// The service of a sign-in that another page of this browser has completed, so that this page can say so; `nil`
     /// where there is none, and for every other browser.
-    public func completedSignIn(reference: String, browser: String) async throws -> String? {
+    public func completedService(reference: String, browser: String) async throws -> String? {
         guard let record = try await self.store.ceremony(.reference(reference)),
             constantTimeEqual(Sealing.digest(ofSecret: browser), record.browserDigest ?? []),
             self.state(of: record, at: self.time.now()) == .completed
@@ -285,10 +292,10 @@ extension CeremonyEngine {
     }
 
     /// Gives a sign-in up. One that has ended stays as it is. Throws `notFound` and `wrongBrowser`.
-    public func cancelSignIn(reference: String, browser: String) async throws {
+    public func cancel(reference: String, browser: String) async throws {
         let now = self.time.now()
         let id = try await self.requiredSignIn(reference, browser).id
-        try await self.end(id, .cancel, statusCode: nil, audit: .cancelled, context: nil, at: now)
+        try await self.endings.end(id, .cancel, audit: .cancelled, at: now)
     }
 
     private func requiredSignIn(_ reference: String, _ browser: String) async throws -> CeremonyRecord {

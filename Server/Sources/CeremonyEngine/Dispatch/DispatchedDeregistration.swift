@@ -1,0 +1,38 @@
+import Store
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+extension Dispatches {
+    /// Starts a deregistration out of band: the server deletes in the step that redeems the token, and whoever redeems it
+    /// is told which keys these were, by their names.
+    ///
+    /// By their names, and never as everything of an AppID or of a model: a phone holds other people's keys beside them.
+    ///
+    /// The client holds the token, so it can redeem it without any phone: it needs the same permission as for a
+    /// deregistration that it asks for directly. Throws `forbidden` without it.
+    func dispatchDeregistration(
+        _ request: DispatchRequest, _ channel: CeremonyRecord.Channel, _ client: DispatchingClient
+    ) async throws -> DispatchAnswer {
+        guard client.mayDeregister else {
+            throw CeremonyError(.forbidden, "a client that may not have keys deleted")
+        }
+        let object = request.context ?? [:]
+        let context = try DeregistrationContext(object, person: "subject", limits: self.limits)
+        if case .model(let aaid) = context.keys, self.rules.value.metadata[aaid] == nil {
+            throw CeremonyError(.invalidRequest, "a model that is not known")
+        }
+        let now = self.time.now()
+        try self.budgets.countDispatch(of: client.id, subject: context.person, at: now)
+        guard let accountID = try await self.subjects.accountID(context.person, client.id),
+            try await self.store.account(id: accountID) != nil
+        else { return DispatchAnswer(.userNotFound, dispatcher: request.dispatcher) }
+        return try await self.offer(
+            CeremonyRecord(
+                id: self.newIdentifier(), kind: .deregistration, clientID: client.id, accountID: accountID,
+                createdAt: now, expiresAt: now + self.limits.dispatchLifetime,
+                detail: CeremonyDetail(
+                    service: client.name, origin: client.origin, deregistration: JSON.object(object).text)),
+            by: request.dispatcher, channel)
+    }
+}

@@ -1,0 +1,45 @@
+import Store
+import UAF
+import _Primitives
+
+/// Ends ceremonies before their success: for an answer that was refused, and for whoever gives one up.
+struct Endings: CeremonyPart {
+    let environment: CeremonyEnvironment
+    let store: any CeremonyStore
+    let hub: CeremonyHub
+
+    /// Ends a ceremony because of an answer that was refused or that reports a failure, with its codes. An answer that
+    /// comes after another one changes nothing, and only reads.
+    func end(
+        _ id: String, _ event: CeremonyEvent, statusCode: UAFStatusCode? = nil, audit: AuditEvent.Kind,
+        refusedFacet: String? = nil, clientErrorCode: Int? = nil, asmStatusCode: Int? = nil, at now: Timestamp
+    ) async throws {
+        guard let current = try await self.store.ceremony(.id(id)), current.phase != .ended else { return }
+        do {
+            _ = try await self.store.change(.id(id)) { record in
+                try record.take(event, at: now, limits: self.limits)
+                record.uafStatusCode = statusCode.map { Int($0.rawValue) }
+                record.clientErrorCode = clientErrorCode
+                record.asmStatusCode = asmStatusCode
+                let code = statusCode.map { String($0.rawValue) } ?? clientErrorCode.map(String.init)
+                var change = CeremonyChange()
+                if record.isUnclaimed { return change }
+                change.audit = [
+                    AuditEvent(
+                        audit, at: now, accountID: record.accountID, ceremonyID: id,
+                        detail: code.map { code in refusedFacet.map { "\(code) \($0)" } ?? code })
+                ]
+                return change
+            }
+        } catch is RefusedEvent {
+            return
+        }
+        self.hub.wake(id)
+    }
+}
+
+extension CeremonyRecord {
+    /// Whether it is a sign-in or a dispatch that no phone has taken up. Browsers begin these without end, and so does a
+    /// client that means harm or is in error; the trail is kept for ever: it begins with the phone.
+    var isUnclaimed: Bool { self.channel == nil && (self.browserDigest != nil || self.clientID != nil) }
+}

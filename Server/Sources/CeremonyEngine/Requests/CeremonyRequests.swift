@@ -1,0 +1,66 @@
+import Ceremony
+import Store
+import UAF
+import UAFRelyingParty
+import _Primitives
+
+/// For which request a sealed state was made: a ceremony's, or one that anybody may ask for.
+enum ServerDataOrigin: Equatable {
+    case ceremony(String)
+    /// A challenge without a row, by a policy of that name or by the default one.
+    case open(policy: String?)
+
+    var text: String {
+        switch self {
+        case .ceremony(let id): "ceremony \(id)"
+        case .open(nil): "open"
+        case .open(let name?): "open \(name)"
+        }
+    }
+
+    init?(_ text: String) {
+        if text == "open" {
+            self = .open(policy: nil)
+        } else if text.hasPrefix("open ") {
+            self = .open(policy: String(text.dropFirst("open ".count)))
+        } else if text.hasPrefix("ceremony ") {
+            self = .ceremony(String(text.dropFirst("ceremony ".count)))
+        } else {
+            return nil
+        }
+    }
+}
+
+extension CeremonyRecord {
+    /// What the person is to agree to, as the message carries it.
+    var transaction: [Transaction] {
+        guard let content = self.detail.content, let contentType = self.detail.contentType else { return [] }
+        return [Transaction(contentType: Transaction.ContentType(rawValue: contentType), content: content)]
+    }
+
+    /// Who asks, as the phone shows it; `nil` where nothing is known.
+    var requester: ReturnUAFRequest.Requester? {
+        let requester = ReturnUAFRequest.Requester(
+            service: self.detail.service, origin: self.detail.origin, address: self.detail.address,
+            browser: self.detail.browser, browserID: self.detail.browserID)
+        return requester == ReturnUAFRequest.Requester() ? nil : requester
+    }
+}
+
+extension RegisteredCredential {
+    /// A stored key as the verifier takes it. Throws `corrupt` for names that no standard key has, and for evidence of
+    /// its attestation that cannot be read.
+    init(_ record: CredentialRecord) throws {
+        guard let aaid = try? AAID(record.aaid), let keyID = try? KeyID(record.keyID) else {
+            throw StoreError(.corrupt, "a stored key without a proper name")
+        }
+        guard let attestation = try? AttestationEvidence(stored: record.attestation) else {
+            throw StoreError(.corrupt, "a stored key whose attestation cannot be read")
+        }
+        self.init(
+            id: CredentialID(aaid: aaid, keyID: keyID), publicKey: record.publicKey,
+            publicKeyFormat: PublicKeyFormat(rawValue: record.keyFormat),
+            signatureAlgorithm: SignatureAlgorithm(rawValue: record.algorithm), signCounter: record.counter,
+            account: record.accountID, deviceRegistration: record.deviceID, attestation: attestation)
+    }
+}

@@ -1,0 +1,77 @@
+import Store
+import UAFRelyingParty
+import _Primitives
+
+/// What every part of the engine works with: what the deployment chose, its keys, the clock and chance.
+///
+/// One object for all parts, so that a step which takes its part along takes a pointer.
+final class CeremonyEnvironment: Sendable {
+    let configuration: CeremonyConfiguration
+    let rules: CurrentRules
+    let sealing: Sealing
+    let time: TimeSource
+    let random: RandomSource
+
+    init(
+        configuration: CeremonyConfiguration, rules: CurrentRules, sealing: Sealing, time: TimeSource,
+        random: RandomSource
+    ) {
+        self.configuration = configuration
+        self.rules = rules
+        self.sealing = sealing
+        self.time = time
+        self.random = random
+    }
+}
+
+/// A part of the engine: one use case, with the stores that it needs and no others.
+protocol CeremonyPart: Sendable {
+    var environment: CeremonyEnvironment { get }
+}
+
+extension CeremonyPart {
+    var configuration: CeremonyConfiguration { self.environment.configuration }
+    var limits: Limits { self.environment.configuration.limits }
+    var rules: CurrentRules { self.environment.rules }
+    var requests: RequestBuilder { self.rules.value.requests }
+    var relyingParty: RelyingPartyConfiguration { self.rules.value.relyingParty }
+    var sealing: Sealing { self.environment.sealing }
+    var time: TimeSource { self.environment.time }
+    var random: RandomSource { self.environment.random }
+
+    /// A new identifier of a row: 16 random bytes.
+    func newIdentifier() -> String { self.random.identifier() }
+}
+
+extension SealingPurpose {
+    static let serverData = SealingPurpose("uaf server data")
+    static let typedCode = SealingPurpose("typed code")
+    static let confirmationNumber = SealingPurpose("confirmation number")
+    static let deviceSecret = SealingPurpose("device secret")
+    static let browserIdentifier = SealingPurpose("browser identifier")
+    static let inventedKey = SealingPurpose("invented key")
+    static let inventedAccount = SealingPurpose("invented account")
+    static let inventedKeyTag = SealingPurpose("invented key tag")
+    static let inventedKeyMask = SealingPurpose("invented key mask")
+    static let inventedKeyRest = SealingPurpose("invented key rest")
+}
+
+extension AuditEvent.Kind {
+    static let deviceAdded = Self(rawValue: "device-added")
+    static let deviceReplaced = Self(rawValue: "device-replaced")
+    static let authenticatorAdded = Self(rawValue: "authenticator-added")
+    static let activationCreated = Self(rawValue: "activation-created")
+    static let dispatchClaimed = Self(rawValue: "dispatch-claimed")
+    static let signInClaimed = Self(rawValue: "sign-in-claimed")
+    static let registrationAnswered = Self(rawValue: "registration-answered")
+    static let confirmationFailed = Self(rawValue: "confirmation-failed")
+    static let authenticated = Self(rawValue: "authenticated")
+    static let transactionConfirmed = Self(rawValue: "transaction-confirmed")
+    static let denied = Self(rawValue: "denied")
+    static let failed = Self(rawValue: "failed")
+    static let counterWentBack = Self(rawValue: "counter-went-back")
+    static let wrongBrowser = Self(rawValue: "wrong-browser")
+    static let cancelled = Self(rawValue: "cancelled")
+    static let expired = Self(rawValue: "expired")
+    static let signedIn = Self(rawValue: "signed-in")
+}
