@@ -259,40 +259,61 @@ extension Sealing {
 }
 
 extension AccountRecord {
-    static let columns = "id, username, display_name, is_locked, created_at, email, email_verified"
+    fileprivate enum Column: Int, TableColumn {
+        static let table = "account"
+        static let selection = Self.selected()
+
+        case id, username, displayName, isLocked, createdAt, email, emailVerified
+    }
+
+    static let columns = Column.selection
 
     init(_ row: Row, _ sealing: Sealing) throws {
-        let id = try row.text(0)
+        let id = try row.text(Column.id)
         self.init(
-            id: id, username: try sealing.openText(try row.bytes(1), purpose: .username, row: id),
-            displayName: try row.optionalBytes(2).map { try sealing.openText($0, purpose: .displayName, row: id) },
-            email: try row.optionalBytes(5).map {
+            id: id, username: try sealing.openText(try row.bytes(Column.username), purpose: .username, row: id),
+            displayName: try row.optionalBytes(Column.displayName).map {
+                try sealing.openText($0, purpose: .displayName, row: id)
+            },
+            email: try row.optionalBytes(Column.email).map {
                 AccountEmail(
                     address: try sealing.openText($0, purpose: .email, row: id),
-                    isVerified: try row.integer(6, as: Int.self) == 1)
+                    isVerified: try row.flag(Column.emailVerified))
             },
-            isLocked: try row.integer(3, as: Int.self) == 1, createdAt: try row.moment(4))
+            isLocked: try row.flag(Column.isLocked), createdAt: try row.moment(Column.createdAt))
     }
 }
 
 extension CredentialRecord {
-    static let columns = """
-        credential.id, device_id, credential.account_id, aaid, key_id, public_key, key_format, algorithm, counter,
-        registration_counter, authenticator_version, is_active, credential.created_at, last_used_at, attestation
-        """
+    fileprivate enum Column: Int, TableColumn {
+        static let table = "credential"
+        static let selection = Self.selected()
+
+        case id, deviceID, accountID, aaid, keyID, publicKey, keyFormat, algorithm, counter, registrationCounter,
+            authenticatorVersion, isActive, createdAt, lastUsedAt, attestation
+    }
+
+    static let columns = Column.selection
+    /// The position of what a statement selects behind them.
+    fileprivate static let columnCount = Column.allCases.count
 
     init(_ row: Row, _ sealing: Sealing) throws {
-        let (id, device, account) = (try row.text(0), try row.text(1), try row.text(2))
-        let (aaid, keyID) = (try row.text(3), try row.bytes(4))
+        let (id, device) = (try row.text(Column.id), try row.text(Column.deviceID))
+        let (account, aaid) = (try row.text(Column.accountID), try row.text(Column.aaid))
+        let keyID = try row.bytes(Column.keyID)
         let place = Sealing.place(ofKey: id, account: account, device: device, aaid: aaid, keyID: keyID)
         self.init(
             id: id, deviceID: device, accountID: account, aaid: aaid, keyID: keyID,
-            publicKey: try sealing.open(try row.bytes(5), purpose: .boundPublicKey, row: place),
-            keyFormat: try row.integer(6), algorithm: try row.integer(7), counter: try row.integer(8),
-            registrationCounter: try row.integer(9), authenticatorVersion: try row.integer(10),
-            attestation: try row.optionalBytes(14).map { try sealing.open($0, purpose: .attestation, row: id) } ?? [],
-            isActive: try row.integer(11, as: Int.self) == 1, createdAt: try row.moment(12),
-            lastUsedAt: try row.optionalMoment(13))
+            publicKey: try sealing.open(try row.bytes(Column.publicKey), purpose: .boundPublicKey, row: place),
+            keyFormat: try row.integer(Column.keyFormat), algorithm: try row.integer(Column.algorithm),
+            counter: try row.integer(Column.counter),
+            registrationCounter: try row.integer(Column.registrationCounter),
+            authenticatorVersion: try row.integer(Column.authenticatorVersion),
+            attestation: try row.optionalBytes(Column.attestation).map {
+                try sealing.open($0, purpose: .attestation, row: id)
+            } ?? [],
+            isActive: try row.flag(Column.isActive), createdAt: try row.moment(Column.createdAt),
+            lastUsedAt: try row.optionalMoment(Column.lastUsedAt))
     }
 }
 
@@ -341,7 +362,8 @@ extension Database {
                     """), arguments: [aaid, keyID.blob]
         ).map { row in
             StoredCredential(
-                credential: try CredentialRecord(row, sealing), isAccountLocked: try row.integer(15, as: Int.self) == 1)
+                credential: try CredentialRecord(row, sealing),
+                isAccountLocked: try row.integer(CredentialRecord.columnCount, as: Int.self) == 1)
         }
     }
 

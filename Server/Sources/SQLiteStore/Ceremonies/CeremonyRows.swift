@@ -65,40 +65,13 @@ extension SealingPurpose {
     static let ceremonyDetail = SealingPurpose("ceremony detail")
 }
 
-/// The columns of a ceremony by their names, in the order in which the statements of this file have them.
-enum CeremonyColumn: Int, CaseIterable {
+/// The columns of a ceremony.
+enum CeremonyColumn: Int, TableColumn {
+    static let table = "ceremony"
+
     case id, kind, phase, outcome, clientID, reference, browserDigest, accountID, channel, createdAt, expiresAt,
         changedAt, continuationDigest, confirmationCode, deviceID, uafStatus, clientError, asmStatus, authenticators,
         contentHash, isConsumed, detail, methods, assurance
-
-    var name: String {
-        switch self {
-        case .id: "id"
-        case .kind: "kind"
-        case .phase: "phase"
-        case .outcome: "outcome"
-        case .clientID: "client_id"
-        case .reference: "reference"
-        case .browserDigest: "browser_digest"
-        case .accountID: "account_id"
-        case .channel: "channel"
-        case .createdAt: "created_at"
-        case .expiresAt: "expires_at"
-        case .changedAt: "changed_at"
-        case .continuationDigest: "continuation_digest"
-        case .confirmationCode: "confirmation_code"
-        case .deviceID: "device_id"
-        case .uafStatus: "uaf_status"
-        case .clientError: "client_error"
-        case .asmStatus: "asm_status"
-        case .authenticators: "authenticators"
-        case .contentHash: "content_hash"
-        case .isConsumed: "is_consumed"
-        case .detail: "detail"
-        case .methods: "methods"
-        case .assurance: "assurance"
-        }
-    }
 
     /// What a step may change.
     static let changeable: [Self] = [
@@ -107,11 +80,8 @@ enum CeremonyColumn: Int, CaseIterable {
         .methods, .assurance,
     ]
 
-    static let selection = Self.allCases.map { "ceremony.\($0.name)" }.joined(separator: ", ")
-    static let insertion = """
-        INSERT INTO ceremony (\(Self.allCases.map(\.name).joined(separator: ", ")))
-        VALUES (\(Self.allCases.map { _ in "?" }.joined(separator: ", ")))
-        """
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
     static let change =
         "UPDATE ceremony SET \(Self.changeable.map { "\($0.name) = ?" }.joined(separator: ", ")) WHERE id = ?"
 }
@@ -134,35 +104,35 @@ extension CeremonyRecord {
 
     /// Opens `detail`, unless it is at hand.
     init(_ row: Row, _ sealing: Sealing, detail: CeremonyDetail? = nil) throws {
-        func index(_ column: CeremonyColumn) -> Int { column.rawValue }
-        let id = try row.text(index(.id))
-        guard let kind = Kind(rawValue: try row.integer(index(.kind))),
-            let phase = Phase(rawValue: try row.integer(index(.phase)))
+        let id = try row.text(CeremonyColumn.id)
+        guard let kind = Kind(rawValue: try row.integer(CeremonyColumn.kind)),
+            let phase = Phase(rawValue: try row.integer(CeremonyColumn.phase))
         else { throw StoreError(.corrupt, "a ceremony of an unknown kind or phase") }
         self.init(
-            id: id, kind: kind, clientID: try row.optionalText(index(.clientID)),
-            reference: try row.optionalText(index(.reference)),
-            browserDigest: try row.optionalBytes(index(.browserDigest)),
-            accountID: try row.optionalText(index(.accountID)), createdAt: try row.moment(index(.createdAt)),
-            expiresAt: try row.moment(index(.expiresAt)),
+            id: id, kind: kind, clientID: try row.optionalText(CeremonyColumn.clientID),
+            reference: try row.optionalText(CeremonyColumn.reference),
+            browserDigest: try row.optionalBytes(CeremonyColumn.browserDigest),
+            accountID: try row.optionalText(CeremonyColumn.accountID),
+            createdAt: try row.moment(CeremonyColumn.createdAt),
+            expiresAt: try row.moment(CeremonyColumn.expiresAt),
             detail: try detail
                 ?? CeremonyDetail(
-                    stored: try sealing.open(try row.bytes(index(.detail)), purpose: .ceremonyDetail, row: id)))
+                    stored: try sealing.open(try row.bytes(CeremonyColumn.detail), purpose: .ceremonyDetail, row: id)))
         self.phase = phase
-        self.outcome = try row.optionalInteger(index(.outcome)).flatMap { Outcome(rawValue: $0) }
-        self.channel = try row.optionalInteger(index(.channel)).flatMap { Channel(rawValue: $0) }
-        self.changedAt = try row.moment(index(.changedAt))
-        self.continuationDigest = try row.optionalBytes(index(.continuationDigest))
-        self.confirmationCode = try row.optionalBytes(index(.confirmationCode))
-        self.deviceID = try row.optionalText(index(.deviceID))
-        self.uafStatusCode = try row.optionalInteger(index(.uafStatus))
-        self.clientErrorCode = try row.optionalInteger(index(.clientError))
-        self.asmStatusCode = try row.optionalInteger(index(.asmStatus))
-        self.authenticators = try row.text(index(.authenticators)).split(separator: " ").map(String.init)
-        self.contentHash = try row.optionalBytes(index(.contentHash))
-        self.isConsumed = try row.integer(index(.isConsumed), as: Int.self) == 1
-        self.methods = try row.text(index(.methods)).split(separator: " ").map(String.init)
-        self.assurance = try row.text(index(.assurance))
+        self.outcome = try row.optionalInteger(CeremonyColumn.outcome).flatMap { Outcome(rawValue: $0) }
+        self.channel = try row.optionalInteger(CeremonyColumn.channel).flatMap { Channel(rawValue: $0) }
+        self.changedAt = try row.moment(CeremonyColumn.changedAt)
+        self.continuationDigest = try row.optionalBytes(CeremonyColumn.continuationDigest)
+        self.confirmationCode = try row.optionalBytes(CeremonyColumn.confirmationCode)
+        self.deviceID = try row.optionalText(CeremonyColumn.deviceID)
+        self.uafStatusCode = try row.optionalInteger(CeremonyColumn.uafStatus)
+        self.clientErrorCode = try row.optionalInteger(CeremonyColumn.clientError)
+        self.asmStatusCode = try row.optionalInteger(CeremonyColumn.asmStatus)
+        self.authenticators = try row.text(CeremonyColumn.authenticators).split(separator: " ").map(String.init)
+        self.contentHash = try row.optionalBytes(CeremonyColumn.contentHash)
+        self.isConsumed = try row.flag(CeremonyColumn.isConsumed)
+        self.methods = try row.text(CeremonyColumn.methods).split(separator: " ").map(String.init)
+        self.assurance = try row.text(CeremonyColumn.assurance)
     }
 
     /// What is stored in a column; `detail` is sealed.

@@ -6,25 +6,32 @@ public import _Primitives
 extension SQLiteDatabase: AuthorizationStore {
     public func addRequest(_ request: AuthorizationRequestRecord) async throws {
         try await self.step { db in
-            try db.cachedStatement(sql: "INSERT INTO oauth_request VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-                .execute(arguments: [
-                    request.id, request.browserDigest.blob, request.client, request.redirectURI, request.scope,
-                    request.state, request.nonce, (request.codeChallenge ?? []).blob, request.expiresAt.milliseconds,
-                    request.expectedSubject,
-                ])
+            try db.insert(
+                [
+                    RequestColumn.id: request.id, .browserDigest: request.browserDigest.blob,
+                    .client: request.client, .redirectURI: request.redirectURI, .scope: request.scope,
+                    .state: request.state, .nonce: request.nonce,
+                    .codeChallenge: (request.codeChallenge ?? []).blob,
+                    .expiresAt: request.expiresAt.milliseconds, .expectedSubject: request.expectedSubject,
+                ], by: RequestColumn.insertion)
         }
     }
 
     public func request(_ id: String) async throws -> AuthorizationRequestRecord? {
         try await self.read { db in
-            try Row.fetchOne(db.cachedStatement(sql: "SELECT * FROM oauth_request WHERE id = ?"), arguments: [id])
-                .map { row in
-                    AuthorizationRequestRecord(
-                        id: try row.text(0), browserDigest: try row.bytes(1), client: try row.text(2),
-                        redirectURI: try row.text(3), scope: try row.text(4), state: try row.optionalText(5),
-                        nonce: try row.optionalText(6), codeChallenge: try Self.challenge(row, 7),
-                        expectedSubject: try row.optionalText(9), expiresAt: try row.moment(8))
-                }
+            try Row.fetchOne(
+                db.cachedStatement(sql: "SELECT \(RequestColumn.selection) FROM oauth_request WHERE id = ?"),
+                arguments: [id]
+            ).map { row in
+                AuthorizationRequestRecord(
+                    id: try row.text(RequestColumn.id), browserDigest: try row.bytes(RequestColumn.browserDigest),
+                    client: try row.text(RequestColumn.client), redirectURI: try row.text(RequestColumn.redirectURI),
+                    scope: try row.text(RequestColumn.scope), state: try row.optionalText(RequestColumn.state),
+                    nonce: try row.optionalText(RequestColumn.nonce),
+                    codeChallenge: try Self.challenge(row, RequestColumn.codeChallenge),
+                    expectedSubject: try row.optionalText(RequestColumn.expectedSubject),
+                    expiresAt: try row.moment(RequestColumn.expiresAt))
+            }
         }
     }
 
@@ -65,12 +72,12 @@ extension SQLiteDatabase: AuthorizationStore {
             let row = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
-                        SELECT oauth_grant.* FROM oauth_grant JOIN oauth_session ON oauth_session.id = session
+                        SELECT \(GrantColumn.selection) FROM oauth_grant JOIN oauth_session ON oauth_session.id = session
                         WHERE code_digest = ?1 AND oauth_session.expires_at > ?2
                         """), arguments: [digest.blob, moment.milliseconds])
             guard let row else { return .unknown }
             let grant = try Self.grant(row)
-            guard try row.optionalMoment(15) == nil else {
+            guard try row.optionalMoment(GrantColumn.takenAt) == nil else {
                 try db.cachedStatement(sql: "UPDATE oauth_grant SET revoked = 1 WHERE id = ?")
                     .execute(arguments: [grant.id])
                 var replay = replay
@@ -128,32 +135,54 @@ extension SQLiteDatabase: AuthorizationStore {
     }
 
     private static func add(_ grant: GrantRecord, _ db: Database) throws {
-        try db.cachedStatement(
-            sql: "INSERT INTO oauth_grant VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0)"
-        ).execute(arguments: [
-            grant.id, grant.codeDigest.blob, grant.client, grant.session, grant.account, grant.subject,
-            grant.redirectURI, grant.scope, grant.nonce, (grant.codeChallenge ?? []).blob,
-            grant.authenticatedAt.milliseconds,
-            grant.acr, grant.amr.joined(separator: " "), grant.codeExpiresAt.milliseconds,
-            grant.expiresAt.milliseconds,
-        ])
+        try db.insert(
+            [
+                GrantColumn.id: grant.id, .codeDigest: grant.codeDigest.blob, .client: grant.client,
+                .session: grant.session, .account: grant.account, .subject: grant.subject,
+                .redirectURI: grant.redirectURI, .scope: grant.scope, .nonce: grant.nonce,
+                .codeChallenge: (grant.codeChallenge ?? []).blob,
+                .authenticatedAt: grant.authenticatedAt.milliseconds, .acr: grant.acr,
+                .amr: grant.amr.joined(separator: " "), .codeExpiresAt: grant.codeExpiresAt.milliseconds,
+                .expiresAt: grant.expiresAt.milliseconds,
+            ], by: GrantColumn.insertion)
         try db.cachedStatement(sql: "INSERT OR IGNORE INTO oauth_subject VALUES (?, ?, ?)")
             .execute(arguments: [grant.client, grant.subject, grant.account])
         try db.noteService(of: grant)
     }
 
-    private static func challenge(_ row: Row, _ column: Int) throws -> [UInt8]? {
+    private static func challenge(_ row: Row, _ column: some TableColumn) throws -> [UInt8]? {
         let bytes = try row.bytes(column)
         return bytes.isEmpty ? nil : bytes
     }
 
     private static func grant(_ row: Row) throws -> GrantRecord {
         GrantRecord(
-            id: try row.text(0), codeDigest: try row.bytes(1), client: try row.text(2), session: try row.text(3),
-            account: try row.text(4), subject: try row.text(5), redirectURI: try row.text(6), scope: try row.text(7),
-            nonce: try row.optionalText(8), codeChallenge: try Self.challenge(row, 9),
-            authenticatedAt: try row.moment(10),
-            acr: try row.text(11), amr: try row.text(12).split(separator: " ").map(String.init),
-            codeExpiresAt: try row.moment(13), expiresAt: try row.moment(14))
+            id: try row.text(GrantColumn.id), codeDigest: try row.bytes(GrantColumn.codeDigest),
+            client: try row.text(GrantColumn.client), session: try row.text(GrantColumn.session),
+            account: try row.text(GrantColumn.account), subject: try row.text(GrantColumn.subject),
+            redirectURI: try row.text(GrantColumn.redirectURI), scope: try row.text(GrantColumn.scope),
+            nonce: try row.optionalText(GrantColumn.nonce),
+            codeChallenge: try Self.challenge(row, GrantColumn.codeChallenge),
+            authenticatedAt: try row.moment(GrantColumn.authenticatedAt), acr: try row.text(GrantColumn.acr),
+            amr: try row.text(GrantColumn.amr).split(separator: " ").map(String.init),
+            codeExpiresAt: try row.moment(GrantColumn.codeExpiresAt),
+            expiresAt: try row.moment(GrantColumn.expiresAt))
     }
+}
+
+private enum RequestColumn: Int, TableColumn {
+    static let table = "oauth_request"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, browserDigest, client, redirectURI, scope, state, nonce, codeChallenge, expiresAt, expectedSubject
+}
+
+private enum GrantColumn: Int, TableColumn {
+    static let table = "oauth_grant"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, codeDigest, client, session, account, subject, redirectURI, scope, nonce, codeChallenge, authenticatedAt,
+        acr, amr, codeExpiresAt, expiresAt, takenAt
 }

@@ -9,14 +9,17 @@ extension SQLiteDatabase: ClientStore {
         try await self.step { [sealing] db in
             let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM oauth_client")) ?? 0
             guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }
-            try db.cachedStatement(sql: "INSERT INTO oauth_client VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(
-                arguments: [
-                    client.id, client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
-                    client.secretDigest.blob, client.createdAt.milliseconds,
-                    client.settings.mayDeregister, client.settings.idTokenAlgorithm.rawValue,
-                    client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
-                    client.formerSecret?.endsAt.milliseconds,
-                ])
+            try db.insert(
+                [
+                    ClientColumn.id: client.id, .name: client.name, .redirectURIs: Self.text(client.redirectURIs),
+                    .postLogoutRedirectURIs: Self.text(client.postLogoutRedirectURIs),
+                    .secretDigest: client.secretDigest.blob, .createdAt: client.createdAt.milliseconds,
+                    .mayDeregister: client.settings.mayDeregister,
+                    .idTokenAlgorithm: client.settings.idTokenAlgorithm.rawValue,
+                    .codeBinding: client.settings.codeBinding.rawValue,
+                    .formerSecretDigest: client.formerSecret?.digest.blob,
+                    .formerSecretUntil: client.formerSecret?.endsAt.milliseconds,
+                ], by: ClientColumn.insertion)
             try db.appendAudit(audit, sealing)
         }
     }
@@ -29,8 +32,9 @@ extension SQLiteDatabase: ClientStore {
 
     public func clients() async throws -> [ClientRecord] {
         try await self.read { db in
-            try Row.fetchAll(db.cachedStatement(sql: "SELECT * FROM oauth_client ORDER BY created_at, id"))
-                .map { try Self.client($0) }
+            try Row.fetchAll(
+                db.cachedStatement(sql: "SELECT \(ClientColumn.selection) FROM oauth_client ORDER BY created_at, id")
+            ).map { try Self.client($0) }
         }
     }
 
@@ -76,22 +80,25 @@ extension SQLiteDatabase: ClientStore {
     }
 
     private static func client(_ id: String, _ db: Database) throws -> ClientRecord? {
-        try Row.fetchOne(db.cachedStatement(sql: "SELECT * FROM oauth_client WHERE id = ?"), arguments: [id])
-            .map { try Self.client($0) }
+        try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT \(ClientColumn.selection) FROM oauth_client WHERE id = ?"), arguments: [id]
+        ).map { try Self.client($0) }
     }
 
     private static func client(_ row: Row) throws -> ClientRecord {
-        guard let binding = ClientSettings.CodeBinding(rawValue: try row.text(8)) else {
+        guard let binding = ClientSettings.CodeBinding(rawValue: try row.text(ClientColumn.codeBinding)) else {
             throw StoreError(.corrupt, "what a client's codes are bound to")
         }
         return ClientRecord(
-            id: try row.text(0), name: try row.text(1), redirectURIs: try Self.addresses(row.text(2)),
-            postLogoutRedirectURIs: try Self.addresses(row.text(3)), secretDigest: try row.bytes(4),
-            createdAt: try row.moment(5),
+            id: try row.text(ClientColumn.id), name: try row.text(ClientColumn.name),
+            redirectURIs: try Self.addresses(row.text(ClientColumn.redirectURIs)),
+            postLogoutRedirectURIs: try Self.addresses(row.text(ClientColumn.postLogoutRedirectURIs)),
+            secretDigest: try row.bytes(ClientColumn.secretDigest), createdAt: try row.moment(ClientColumn.createdAt),
             settings: ClientSettings(
-                idTokenAlgorithm: try row.algorithm(7), codeBinding: binding, mayDeregister: try row.integer(6) != 0),
-            formerSecret: try row.optionalBytes(9).map { digest in
-                guard let endsAt = try row.optionalMoment(10) else {
+                idTokenAlgorithm: try row.algorithm(ClientColumn.idTokenAlgorithm), codeBinding: binding,
+                mayDeregister: try row.integer(ClientColumn.mayDeregister, as: Int.self) != 0),
+            formerSecret: try row.optionalBytes(ClientColumn.formerSecretDigest).map { digest in
+                guard let endsAt = try row.optionalMoment(ClientColumn.formerSecretUntil) else {
                     throw StoreError(.corrupt, "a client's former secret")
                 }
                 return FormerSecret(digest: digest, endsAt: endsAt)
@@ -106,4 +113,13 @@ extension SQLiteDatabase: ClientStore {
         }
         return addresses
     }
+}
+
+private enum ClientColumn: Int, TableColumn {
+    static let table = "oauth_client"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
+        codeBinding, formerSecretDigest, formerSecretUntil
 }

@@ -34,7 +34,7 @@ extension SQLiteDatabase {
             let rows = try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
-                        SELECT * FROM oauth_session WHERE account = ? AND expires_at > ? AND used_at > ?
+                        SELECT \(SessionRecord.columns) FROM oauth_session WHERE account = ? AND expires_at > ? AND used_at > ?
                         ORDER BY used_at DESC, id LIMIT ?
                         """), arguments: [account, moment.milliseconds, idleSince.milliseconds, limit])
             return try rows.map { row in
@@ -56,16 +56,31 @@ extension SQLiteDatabase {
 }
 
 extension SessionRecord {
-    /// Reads a row of all columns.
+    fileprivate enum Column: Int, TableColumn {
+        static let table = "oauth_session"
+        static let selection = Self.selected()
+        static let insertion = Self.inserted()
+
+        case id, cookieDigest, account, authenticatedAt, acr, amr, usedAt, expiresAt, browser, address, device
+    }
+
+    static let columns = Column.selection
+
+    /// Reads a row of ``columns``.
     init(_ row: Row, _ sealing: Sealing) throws {
-        let id = try row.text(0)
+        let id = try row.text(Column.id)
         self.init(
-            id: id, cookieDigest: try row.bytes(1), account: try row.text(2), authenticatedAt: try row.moment(3),
-            acr: try row.text(4), amr: try row.text(5).split(separator: " ").map(String.init),
-            usedAt: try row.moment(6), expiresAt: try row.moment(7),
-            browser: try row.optionalBytes(8).map { try sealing.openText($0, purpose: .sessionBrowser, row: id) },
-            address: try row.optionalBytes(9).map { try sealing.openText($0, purpose: .sessionAddress, row: id) },
-            device: try row.optionalText(10))
+            id: id, cookieDigest: try row.bytes(Column.cookieDigest), account: try row.text(Column.account),
+            authenticatedAt: try row.moment(Column.authenticatedAt), acr: try row.text(Column.acr),
+            amr: try row.text(Column.amr).split(separator: " ").map(String.init),
+            usedAt: try row.moment(Column.usedAt), expiresAt: try row.moment(Column.expiresAt),
+            browser: try row.optionalBytes(Column.browser).map {
+                try sealing.openText($0, purpose: .sessionBrowser, row: id)
+            },
+            address: try row.optionalBytes(Column.address).map {
+                try sealing.openText($0, purpose: .sessionAddress, row: id)
+            },
+            device: try row.optionalText(Column.device))
     }
 }
 
@@ -74,12 +89,14 @@ extension Database {
     func insert(_ session: SessionRecord, _ sealing: Sealing) throws {
         let browser = try session.browser.map { try sealing.seal($0, purpose: .sessionBrowser, row: session.id).blob }
         let address = try session.address.map { try sealing.seal($0, purpose: .sessionAddress, row: session.id).blob }
-        try self.cachedStatement(sql: "INSERT INTO oauth_session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(
-            arguments: [
-                session.id, session.cookieDigest.blob, session.account, session.authenticatedAt.milliseconds,
-                session.acr, session.amr.joined(separator: " "), session.usedAt.milliseconds,
-                session.expiresAt.milliseconds, browser, address, session.device,
-            ])
+        try self.insert(
+            [
+                SessionRecord.Column.id: session.id, .cookieDigest: session.cookieDigest.blob,
+                .account: session.account, .authenticatedAt: session.authenticatedAt.milliseconds,
+                .acr: session.acr, .amr: session.amr.joined(separator: " "), .usedAt: session.usedAt.milliseconds,
+                .expiresAt: session.expiresAt.milliseconds, .browser: browser, .address: address,
+                .device: session.device,
+            ], by: SessionRecord.Column.insertion)
     }
 
     /// Remembers, for as long as the session lasts, where a grant signed its person in.

@@ -8,7 +8,7 @@ extension SQLiteDatabase: SessionStore {
     public func session(cookieDigest: [UInt8]) async throws -> SessionRecord? {
         try await self.read { [sealing] db in
             try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT * FROM oauth_session WHERE cookie_digest = ?"),
+                db.cachedStatement(sql: "SELECT \(SessionRecord.columns) FROM oauth_session WHERE cookie_digest = ?"),
                 arguments: [cookieDigest.blob]
             ).map { try SessionRecord($0, sealing) }
         }
@@ -81,9 +81,11 @@ extension SQLiteDatabase: SigningKeyStore {
         let sealed = try key.privateKey.withBytes {
             try sealing.seal(Array($0), purpose: .signingKey, row: key.id)
         }
-        try db.cachedStatement(sql: "INSERT INTO oauth_key VALUES (?, ?, ?, ?, ?)").execute(arguments: [
-            key.id, sealed.blob, key.createdAt.milliseconds, key.retiredAt?.milliseconds, key.algorithm.rawValue,
-        ])
+        try db.insert(
+            [
+                KeyColumn.id: key.id, .sealed: sealed.blob, .createdAt: key.createdAt.milliseconds,
+                .retiredAt: key.retiredAt?.milliseconds, .algorithm: key.algorithm.rawValue,
+            ], by: KeyColumn.insertion)
     }
 
     private static func providerKeys(_ db: Database, _ sealing: Sealing) throws -> ProviderKeys {
@@ -94,16 +96,25 @@ extension SQLiteDatabase: SigningKeyStore {
         let keys = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT * FROM oauth_key
+                    SELECT \(KeyColumn.selection) FROM oauth_key
                     ORDER BY retired_at IS NOT NULL, retired_at DESC, created_at DESC, algorithm
                     """)
         ).map { row in
-            let id = try row.text(0)
+            let id = try row.text(KeyColumn.id)
             return SigningKeyRecord(
-                id: id, algorithm: try row.algorithm(4),
-                privateKey: SecretBytes(try sealing.open(try row.bytes(1), purpose: .signingKey, row: id)),
-                createdAt: try row.moment(2), retiredAt: try row.optionalMoment(3))
+                id: id, algorithm: try row.algorithm(KeyColumn.algorithm),
+                privateKey: SecretBytes(
+                    try sealing.open(try row.bytes(KeyColumn.sealed), purpose: .signingKey, row: id)),
+                createdAt: try row.moment(KeyColumn.createdAt), retiredAt: try row.optionalMoment(KeyColumn.retiredAt))
         }
         return ProviderKeys(subjectSecret: SecretBytes(secret), signingKeys: keys)
     }
+}
+
+private enum KeyColumn: Int, TableColumn {
+    static let table = "oauth_key"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, sealed, createdAt, retiredAt, algorithm
 }

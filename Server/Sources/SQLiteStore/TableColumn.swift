@@ -1,0 +1,77 @@
+import GRDB
+import JOSE
+import Store
+import _Primitives
+
+/// The columns of a table, in the order in which this program's statements have them: rows are read, and written, by their
+/// names. What order the table itself has them in, after its migrations, does not matter.
+protocol TableColumn: CaseIterable, Hashable, RawRepresentable<Int>, Sendable {
+    static var table: String { get }
+}
+
+extension TableColumn {
+    /// The name in the table: `redirectURIs` is `redirect_uris`.
+    var name: String {
+        var name = ""
+        var isAfterSmallLetter = false
+        for letter in String(describing: self).unicodeScalars {
+            let isCapital = letter.properties.isUppercase
+            if isCapital, isAfterSmallLetter { name += "_" }
+            // Our own words.
+            name += letter.properties.lowercaseMapping
+            isAfterSmallLetter = !isCapital
+        }
+        return name
+    }
+
+    /// What stands between SELECT and FROM.
+    static func selected() -> String { Self.allCases.map { "\(Self.table).\($0.name)" }.joined(separator: ", ") }
+
+    /// A statement that adds a row of all columns.
+    static func inserted() -> String {
+        """
+        INSERT INTO \(Self.table) (\(Self.allCases.map(\.name).joined(separator: ", ")))
+        VALUES (\(Self.allCases.map { _ in "?" }.joined(separator: ", ")))
+        """
+    }
+}
+
+extension Database {
+    /// Adds a row by `statement`, which is ``TableColumn/inserted()``. A column without a value is NULL.
+    func insert<Column: TableColumn>(
+        _ values: [Column: (any DatabaseValueConvertible)?], by statement: String
+    ) throws {
+        let row: [(any DatabaseValueConvertible)?] = Column.allCases.map { values[$0] ?? nil }
+        try self.cachedStatement(sql: statement).execute(arguments: StatementArguments(row))
+    }
+}
+
+/// Reading by columns, of a row whose statement begins with ``TableColumn/selected()``.
+extension Row {
+    func bytes(_ column: some TableColumn) throws -> [UInt8] { try self.bytes(column.rawValue) }
+
+    func optionalBytes(_ column: some TableColumn) throws -> [UInt8]? { try self.optionalBytes(column.rawValue) }
+
+    func text(_ column: some TableColumn) throws -> String { try self.text(column.rawValue) }
+
+    func optionalText(_ column: some TableColumn) throws -> String? { try self.optionalText(column.rawValue) }
+
+    func integer<Value: FixedWidthInteger>(_ column: some TableColumn, as type: Value.Type = Value.self) throws -> Value
+    {
+        try self.integer(column.rawValue, as: type)
+    }
+
+    func optionalInteger<Value: FixedWidthInteger>(
+        _ column: some TableColumn, as type: Value.Type = Value.self
+    ) throws -> Value? {
+        try self.optionalInteger(column.rawValue, as: type)
+    }
+
+    func flag(_ column: some TableColumn) throws -> Bool { try self.integer(column.rawValue, as: Int.self) == 1 }
+
+    func algorithm(_ column: some TableColumn) throws -> SignatureAlgorithm { try self.algorithm(column.rawValue) }
+
+    func moment(_ column: some TableColumn) throws -> Timestamp { try self.moment(column.rawValue) }
+
+    func optionalMoment(_ column: some TableColumn) throws -> Timestamp? { try self.optionalMoment(column.rawValue) }
+}
