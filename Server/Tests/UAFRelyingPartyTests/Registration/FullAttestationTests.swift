@@ -149,41 +149,49 @@ struct FullAttestationTests {
         Self.expectRefusal(try Scene.fullAttestation(draft).scene)
     }
 
-    @Test("What is right at the edges is accepted")
-    func edges() throws {
-        let changes: [(inout AttestationDraft) -> Void] = [
-            { $0.leaf.notAfter = Timestamp(seconds: 1_800_000_000) },
-            { $0.leaf.notBefore = Timestamp(seconds: 1_800_000_000) },
-            { $0.root.constraints = .isCertificateAuthority(maxPathLength: 1) },
-            { $0.intermediate.constraints = .isCertificateAuthority(maxPathLength: 0) },
-            { $0.leaf.usage = nil },
-            { $0.leaf.serialNumber = Certificate.SerialNumber(bytes: bytes(20, 0x80)) },
-            { $0.leaf.constraints = nil },
-            {
-                $0.leaf.version = .v1
-                $0.leaf.constraints = nil
-                $0.leaf.usage = nil
-            },
-            { $0.intermediate.usage = nil },
-            {
-                $0.root.version = .v1
-                $0.root.constraints = nil
-                $0.root.usage = nil
-            },
-            { $0.leaf.others = [Certificate.Extension(oid: [1, 2, 3], critical: false, value: [5, 0])] },
-            { $0.leaf.aaid = Array("C516#0001".utf8) },
-            { $0.leaf.aaid = Array("c516#0001".utf8) },
-            { $0.leaf.aaid = [0x0C, 9] + Array("C516#0001".utf8) },
-            { $0.leaf.aaid = [0x04, 9] + Array("C516#0001".utf8) },
-            // Years from 2050 on are written otherwise.
-            { $0.leaf.notAfter = Timestamp(seconds: 4_000_000_000) },
-        ]
-        for (index, change) in changes.enumerated() {
-            var draft = AttestationDraft()
-            change(&draft)
-            let scene = try Scene.fullAttestation(draft).scene
-            #expect(throws: Never.self, "\(index)") { try scene.verifyRegistration() }
-        }
+    static let edges: [ChainChange] = [
+        ChainChange("no change") { _ in },
+        ChainChange("a leaf in its last second") { $0.leaf.notAfter = Timestamp(seconds: 1_800_000_000) },
+        ChainChange("a leaf in its first second") { $0.leaf.notBefore = Timestamp(seconds: 1_800_000_000) },
+        ChainChange("a root that allows one intermediate") {
+            $0.root.constraints = .isCertificateAuthority(maxPathLength: 1)
+        },
+        ChainChange("an intermediate that allows none") {
+            $0.intermediate.constraints = .isCertificateAuthority(maxPathLength: 0)
+        },
+        ChainChange("a leaf without key usage") { $0.leaf.usage = nil },
+        ChainChange("a leaf with a serial number of 20 bytes") {
+            $0.leaf.serialNumber = Certificate.SerialNumber(bytes: bytes(20, 0x80))
+        },
+        ChainChange("a leaf without constraints") { $0.leaf.constraints = nil },
+        ChainChange("a leaf of X.509 version 1") {
+            $0.leaf.version = .v1
+            $0.leaf.constraints = nil
+            $0.leaf.usage = nil
+        },
+        ChainChange("an intermediate without key usage") { $0.intermediate.usage = nil },
+        ChainChange("a root of X.509 version 1") {
+            $0.root.version = .v1
+            $0.root.constraints = nil
+            $0.root.usage = nil
+        },
+        ChainChange("an unknown extension that is not critical") {
+            $0.leaf.others = [Certificate.Extension(oid: [1, 2, 3], critical: false, value: [5, 0])]
+        },
+        ChainChange("the leaf's model, bare") { $0.leaf.aaid = Array("C516#0001".utf8) },
+        ChainChange("the leaf's model in small letters") { $0.leaf.aaid = Array("c516#0001".utf8) },
+        ChainChange("the leaf's model as a UTF8String") { $0.leaf.aaid = [0x0C, 9] + Array("C516#0001".utf8) },
+        ChainChange("the leaf's model as an OCTET STRING") { $0.leaf.aaid = [0x04, 9] + Array("C516#0001".utf8) },
+        // Years from 2050 on are written otherwise.
+        ChainChange("a leaf until 2096") { $0.leaf.notAfter = Timestamp(seconds: 4_000_000_000) },
+    ]
+
+    @Test("What is right at the edges is accepted", arguments: edges)
+    func isAccepted(change: ChainChange) throws {
+        var draft = AttestationDraft()
+        try change.change(&draft)
+        let scene = try Scene.fullAttestation(draft).scene
+        #expect(throws: Never.self) { try scene.verifyRegistration() }
     }
 
     @Test("Certificates in another order, missing, surplus or damaged are refused with 1496")
