@@ -21,8 +21,8 @@ public struct AccountDirectory: Sendable {
         self.limits = limits
     }
 
-    /// Adds an account. Throws `invalidRequest` for a name that cannot be shown on one line or is too long, or an e-mail
-    /// address that is none, `conflict` where the user name is taken.
+    /// Adds an account. Throws `invalidRequest` for a name that cannot be shown on one line or is too long, or an
+    /// e-mail address that is none, `conflict` where the user name is taken.
     public func create(
         username: String, displayName: String?, email: AccountEmail? = nil, by operator: String
     ) async throws -> AccountRecord {
@@ -56,11 +56,11 @@ public struct AccountDirectory: Sendable {
         }
     }
 
-    /// Calls a person by another user name, or shows another name; what is `nil` stays as it is, and an empty display name
-    /// is none. Keys, devices, sessions, and what services know the person by stay.
+    /// Calls a person by another user name, or shows another name; what is `nil` stays as it is, and an empty display
+    /// name is none. Keys, devices, sessions, and what services know the person by stay.
     ///
-    /// Throws `notFound`, `invalidRequest` as ``create(username:displayName:email:by:)``, `conflict` where the user name is
-    /// taken.
+    /// Throws `notFound`, `invalidRequest` as ``create(username:displayName:email:by:)``, `conflict` where the user
+    /// name is taken.
     public func rename(
         _ name: String, username: String? = nil, displayName: String? = nil, by operator: String
     ) async throws -> AccountRecord {

@@ -33,8 +33,8 @@ public struct Administrators: Sendable {
         return isMade ? secret : nil
     }
 
-    /// Exchanges the secret of the link for an administrator's token. Works once. Throws `notFound`; where `source` has sent
-    /// too many wrong secrets, `tooManyRequests`.
+    /// Exchanges the secret of the link for an administrator's token. Works once. Throws `notFound`; where `source` has
+    /// sent too many wrong secrets, `tooManyRequests`.
     ///
     /// `lifetime` is at most ``Limits/administratorTokenLifetime``, which it is by default; else `invalidRequest`.
     public func redeem(secret: String, source: String, lifetime: Duration? = nil) async throws -> String {

@@ -1,5 +1,6 @@
-/// The e-mail addresses that accounts can have: a dot-atom, `@` and a host, in ASCII (RFC 5322, section 3.4.1; RFC 5321,
-/// section 4.5.3.1). Quoted names, comments and literal addresses, which the grammar has too, nobody has for their own.
+/// The e-mail addresses that accounts can have: a dot-atom, `@` and a host, in ASCII (RFC 5322, section 3.4.1; RFC
+/// 5321, section 4.5.3.1). Quoted names, comments and literal addresses, which the grammar has too, nobody has for
+/// their own.
 enum EmailAddress {
     static func isValid(_ text: String) -> Bool {
         let bytes = Array(text.utf8)

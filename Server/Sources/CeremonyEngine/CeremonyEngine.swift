@@ -6,8 +6,8 @@ public import _Primitives
 /// Everything that the engine keeps its state in.
 public typealias CeremonyStores = AccountStore & CeremonyStore & AuditStore & NoticeStore & InventedAccountStore
 
-/// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server. It is its parts, one
-/// for each use case, and what they go by.
+/// Runs ceremonies: sign-ins, transactions and enrolments between people's devices and this server. It is its parts,
+/// one for each use case, and what they go by.
 ///
 /// It keeps nothing that another node would lack: every decision is made on a row of the store, inside the step that
 /// changes it. Only the wakes of ``CeremonyEvents`` and the budgets live in memory.

@@ -22,8 +22,8 @@ public struct OpenIDProvider: Sendable {
         public var epoch: String
         /// How sure an authentication can be: every `acr` that the outcomes can have.
         public var acrValues: [String]
-        /// Is told what of a client's registration its requests do not fit; of a client once a minute at most, as anybody
-        /// can send requests in its name.
+        /// Is told what of a client's registration its requests do not fit; of a client once a minute at most, as
+        /// anybody can send requests in its name.
         public var note: @Sendable (ClientMisfit) -> Void
 
         /// A provider of this issuer.
@@ -54,8 +54,8 @@ public struct OpenIDProvider: Sendable {
     var issuer: String { self.configuration.issuer }
     var limits: Limits { self.configuration.limits }
 
-    /// Opens the provider. At the first start of a store it makes the signing key and the secret of the pairwise subjects;
-    /// at any other it makes the keys that clients have their ID tokens signed with and that are not there.
+    /// Opens the provider. At the first start of a store it makes the signing key and the secret of the pairwise
+    /// subjects; at any other it makes the keys that clients have their ID tokens signed with and that are not there.
     ///
     /// - Parameters:
     ///   - outcomes: Where the results of ceremonies are taken from.
@@ -78,20 +78,23 @@ public struct OpenIDProvider: Sendable {
         let provider = OpenIDProvider(
             configuration: configuration, store: store, outcomes: outcomes, people: people, keys: keys,
             signIns: signIns,
-            notes: SourceBudget(burst: 1, perSecond: 1.0 / 60, sources: limits.oauth.clients), time: time,
+            notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients), time: time,
             random: random)
-        // A restored store may have a client whose algorithm's key it lacks. Nothing is made or written where all are there.
+        // A restored store may have a client whose algorithm's key it lacks. Nothing is made or written where all are
+        // there.
         for algorithm in Set(try await store.clients().map(\.settings.idTokenAlgorithm)) {
             do { try await provider.provideSigningKey(algorithm, by: nil) } catch let error as StoreError
                 where error.code == .unavailable
             {
-                // The disk is full. Everybody else's clients need none of it, and the token endpoint says what is missing.
+                // The disk is full. Everybody else's clients need none of it, and the token endpoint says what is
+                // missing.
             }
         }
         return provider
     }
 
-    /// Deletes what has ended: requests, grants and sessions. Says how many there were; call again while that is not zero.
+    /// Deletes what has ended: requests, grants and sessions. Says how many there were; call again while that is not
+    /// zero.
     ///
     /// Cost: one store step.
     public func sweep() async throws -> Int {
@@ -106,8 +109,8 @@ extension AuditEvent.Kind {
     static let clientAdded = Self(rawValue: "client-added")
     /// A client was deleted; the detail is its identifier.
     static let clientDeleted = Self(rawValue: "client-deleted")
-    /// A browser that had a session was let in to a service, without a phone; the detail says to which, how the person had
-    /// been authenticated, and the browser's address.
+    /// A browser that had a session was let in to a service, without a phone; the detail says to which, how the person
+    /// had been authenticated, and the browser's address.
     static let signedInBySession = Self(rawValue: "signed-in-by-session")
     /// A code was shown a second time, and what it gave was revoked; the actor is the client that showed it.
     static let codeReplayed = Self(rawValue: "code-replayed")
@@ -155,15 +158,15 @@ public struct AuthenticationOutcome: Sendable, Equatable {
 public protocol AuthenticationOutcomes: Sendable {
     /// Takes the outcome that was recorded for an authorization request, if the same browser started it.
     ///
-    /// The same browser gets it again: a completion that failed half way is done anew. Who calls sees to it that one
+    /// The same browser gets it again: a completion that failed half way is done anew. The caller sees to it that one
     /// session at most comes of it.
     ///
     /// - Parameter client: The service that is signed in to, for the audit trail.
     func consume(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome?
 }
 
-/// A request in a client's name that does not fit the client's registration: for the operator, who can change the one, or
-/// ask for the other to be changed.
+/// A request in a client's name that does not fit the client's registration: for the operator, who can change the one,
+/// or ask for the other to be changed.
 public struct ClientMisfit: Sendable, Equatable {
     /// The client's identifier.
     public let client: String
@@ -193,7 +196,7 @@ public struct ProviderRefusal: Sendable, Equatable {
                 (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
                     || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
             }
-            return isPlain && (1...64).contains(client.utf8.count) ? client : nil
+            return isPlain && (1...Limits.Fixed.notedClientBytes).contains(client.utf8.count) ? client : nil
         }
         self.setting = setting
     }

@@ -35,7 +35,8 @@ public final class SQLiteDatabase: Sendable {
         let fail: @Sendable (any Error) -> Void
     }
 
-    /// Opens the store in `folder`, which is made where it does not exist (mode 0700), and brings its schema up to date.
+    /// Opens the store in `folder`, which is made where it does not exist (mode 0700), and brings its schema up to
+    /// date.
     ///
     /// Blocks; called once, before anything is served. `measure` is told what every step and every read took. Throws
     /// ``StoreError``: `locked` where another process holds the folder, `wrongKey`, `newerSchema`, `corrupt`,
@@ -87,7 +88,8 @@ public final class SQLiteDatabase: Sendable {
             name: "store-writer", threads: 1, capacity: limits.waitingSteps, batchSize: limits.stepsPerCommit
         ) { Self.commit($0, pool) }
         self.readers = WorkQueue(
-            name: "store-reader", threads: limits.readers, capacity: limits.waitingSteps, batchSize: 32
+            name: "store-reader", threads: limits.readers, capacity: limits.waitingSteps,
+            batchSize: Limits.Fixed.readsPerTurn
         ) { Self.answer($0, pool) }
     }
 
@@ -105,8 +107,8 @@ public final class SQLiteDatabase: Sendable {
             Thread { [self] in
                 self.writer.close()
                 self.readers.close()
-                // So that the one file holds everything: who copies it afterwards has a whole store. Where this succeeds,
-                // nobody reads from the log any more.
+                // So that the one file holds everything: a copy of it that somebody makes now is a whole store. Where
+                // this succeeds, nobody reads from the log any more.
                 let log = try? self.pool.writeWithoutTransaction { try $0.checkpoint(.restart) }
                 try? self.pool.close()
                 if let log, log.walFrameCount == log.checkpointedFrameCount { LogFile.empty(of: self.path) }
@@ -161,8 +163,8 @@ public final class SQLiteDatabase: Sendable {
 
     /// As ``step(_:)``, but a reader looks first, and what it answers or refuses never comes to the writer.
     ///
-    /// The reader's thread hands the step on to the writer by itself: going back to the caller in between would cost two
-    /// more changes of thread. The step must judge again what it finds: others may have come in between.
+    /// The reader's thread hands the step on to the writer by itself: going back to the caller in between would cost
+    /// two more changes of thread. The step must judge again what it finds: others may have come in between.
     func step<Found: Sendable, Result: Sendable>(
         screenedBy screen: @escaping @Sendable (Database) throws -> Screening<Found, Result>,
         _ body: @escaping @Sendable (Database, Found) throws -> Result

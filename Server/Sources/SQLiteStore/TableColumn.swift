@@ -69,7 +69,7 @@ extension Row {
 
     func flag(_ column: some TableColumn) throws -> Bool { try self.integer(column.rawValue, as: Int.self) == 1 }
 
-    func algorithm(_ column: some TableColumn) throws -> SignatureAlgorithm { try self.algorithm(column.rawValue) }
+    func algorithm(_ column: some TableColumn) throws -> JWSAlgorithm { try self.algorithm(column.rawValue) }
 
     func moment(_ column: some TableColumn) throws -> Timestamp { try self.moment(column.rawValue) }
 

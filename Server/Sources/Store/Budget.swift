@@ -22,21 +22,23 @@ public struct Budget: Sendable {
     private let news: SourceBudget
     private let isWithinClients: Bool
 
-    /// The budget of at most `sources` sources, by the name of the setting that raises it: `burst` at once, and so many a
-    /// minute after that. Where its sources are clients', each of at most `clients` has so many.
+    /// The budget of at most `sources` sources, by the name of the setting that raises it: `burst` at once, and so many
+    /// a minute after that. Where its sources are clients', each of at most `clients` has so many. `pauseOfReports` is
+    /// how often the log is told.
     public init(
         _ setting: String, burst: Int, perMinute: Int, sources: Int, clients: Int? = nil,
-        remedy: String = "Too many requests from this address."
+        remedy: String = "Too many requests from this address.", pauseOfReports: Duration = Limits().pauseOfReports
     ) {
         self.setting = setting
         self.remedy = remedy
         self.sources = SourceBudget(
             burst: burst, perSecond: Double(perMinute) / 60, sources: sources, groups: clients ?? 1)
         self.isWithinClients = clients != nil
-        self.news = SourceBudget(burst: 1, perSecond: 1.0 / 60, sources: max(sources, clients ?? 0))
+        self.news = SourceBudget(oneIn: pauseOfReports, sources: max(sources, clients ?? 0))
     }
 
-    /// Spends one of a source's budget; where nothing is left, says so and spends nothing. The source is one of `client`'s.
+    /// Spends one of a source's budget; where nothing is left, says so and spends nothing. The source is one of
+    /// `client`'s.
     public func spend(_ source: String, of client: String? = nil, at now: Timestamp) -> Shortage? {
         guard let seconds = self.sources.spend(source, of: self.group(client), at: now) else { return nil }
         return Shortage(

@@ -1,22 +1,32 @@
-/// Every time, count and size of the server, in one place. Nothing else has a number of its own.
+/// Every time, count and size of the server, in one place. Nothing else has a number of its own, but for what stands
+/// below this (`VerificationLimits`) and the lengths that standards give.
+///
+/// The reference for operators is made of these comments (`scripts/configuration`). Of what an operator can set, the
+/// comment says what happens past it.
 public struct Limits: Sendable, Equatable {
     // MARK: Ceremonies
 
-    /// How long a QR code, a link or a typed code can be redeemed. The waiting page renews it.
+    /// How long a QR code, a link or a typed code can be redeemed. The waiting page renews it. Past it the phone is
+    /// told that its time is over (410 `token-expired`).
     public var dispatchLifetime: Duration = .seconds(60)
-    /// How long a claimed ceremony waits for the phone's answer.
+    /// How long a claimed ceremony waits for the phone's answer. Past it the answer is refused (1491), and the page
+    /// says that the time is over.
     public var claimedLifetime: Duration = .seconds(180)
     /// How long a ceremony can live in all, with every renewal.
     public var ceremonyLifetime: Duration = .seconds(15 * 60)
-    /// How long an activation link from an operator can be redeemed. Nobody renews it.
+    /// How long an activation link from an operator can be redeemed. Nobody renews it. Past it the phone is told 410
+    /// `token-expired`, and the operator makes another.
     public var activationLifetime: Duration = .seconds(15 * 60)
-    /// How long an enrolment waits for the number that the phone shows.
+    /// How long an enrolment waits for the number that the phone shows. Past it the enrolment ends, and its keys are
+    /// deleted.
     public var confirmationLifetime: Duration = .seconds(10 * 60)
-    /// How long the starting browser can take up a sign-in that its own device has approved.
+    /// How long the starting browser can take up a sign-in that its own device has approved. Past it the sign-in has
+    /// ended, and the page offers to begin anew.
     public var continuationLifetime: Duration = .seconds(60)
-    /// How long an approved sign-in waits for the browser to complete it.
+    /// How long an approved sign-in waits for the browser to complete it. Past it nobody is signed in, and the page
+    /// offers to begin anew.
     public var outcomeLifetime: Duration = .seconds(60)
-    /// How long a ceremony's record can be asked for after its end.
+    /// How long a ceremony's record can be asked for after its end. Past it the session is `unknown`.
     public var endedRetention: Duration = .seconds(10 * 60)
     /// How often ended and expired records are looked for.
     public var sweepInterval: Duration = .seconds(15)
@@ -26,40 +36,42 @@ public struct Limits: Sendable, Equatable {
     public var confirmationDigits = 6
     /// Letters of the typed code; each carries five bits.
     public var typedCodeLetters = 10
-    /// Characters of a transaction's text.
+    /// Characters of a transaction's text. Past it the dispatch is refused (400).
     public var transactionCharacters = 200
-    /// Watchers of one ceremony at a time (waiting pages, back ends).
+    /// Watchers of one ceremony at a time (waiting pages, back ends). Past it the oldest one's events end.
     public var watchersPerCeremony = 8
 
     // MARK: Public challenges
 
-    /// How long a challenge that anybody may ask for can be answered.
+    /// How long a challenge that anybody may ask for can be answered. Past it the answer is refused (1491).
     public var challengeLifetime: Duration = .seconds(180)
-    /// Public challenges that one source can ask for at once. The phones of a carrier may be one source.
+    /// Public challenges that one source can ask for at once. The phones of a carrier may be one source. Past it: 429.
     public var challengeBurst = 3000
-    /// Public challenges that it can ask for each minute after that: about two hundredths of a core.
+    /// Public challenges that it can ask for each minute after that: about two hundredths of a core. Past it: 429.
     public var challengesPerMinute = 6000
-    /// Refused answers that one source is told of at once. The phones of a company are one source, and right answers are
-    /// not counted.
+    /// Refused answers that one source is told of at once. The phones of a company are one source, and right answers
+    /// are not counted. Past it a refusal is told as 429; a right answer is taken.
     public var refusalBurst = 300
-    /// Refused answers that it is told of each minute after that.
+    /// Refused answers that it is told of each minute after that. Past it a refusal is told as 429.
     public var refusalsPerMinute = 300
     /// Sources that are counted one by one; the least recent is forgotten first.
     public var countedSources = 10_000
 
     // MARK: Strangers in front of the sign-in page
 
-    /// Sign-ins that the browsers of one source can begin at once. An office is one source.
+    /// Sign-ins that the browsers of one source can begin at once. An office is one source. Past it: 429, as a page.
     public var signInBurst = 300
-    /// Sign-ins that they can begin each minute after that.
+    /// Sign-ins that they can begin each minute after that. Past it: 429, as a page.
     public var signInsPerMinute = 300
-    /// Sets of codes that the pages of one source can show at once; a waiting page shows one a minute.
+    /// Sets of codes that the pages of one source can show at once; a waiting page shows one a minute. Past it: 429, as
+    /// a page.
     public var codeBurst = 600
-    /// Sets of codes that they can show each minute after that.
+    /// Sets of codes that they can show each minute after that. Past it: 429, as a page.
     public var codesPerMinute = 600
-    /// Wrong typed codes, tokens and secrets that one source can send at once.
+    /// Wrong typed codes, tokens and secrets that one source can send at once. Past it a wrong one is told as 429; a
+    /// right code or token is taken.
     public var guessBurst = 60
-    /// Wrong ones that it can send each minute after that.
+    /// Wrong ones that it can send each minute after that. Past it a wrong one is told as 429.
     public var guessesPerMinute = 60
     /// Accounts that must have a kind of device before a proposal for invented accounts names it.
     public var proposalAccounts = 50
@@ -68,50 +80,56 @@ public struct Limits: Sendable, Equatable {
 
     // MARK: Dispatches of clients
 
-    /// Dispatches to people whom it names that one client can send at once.
+    /// Dispatches to people whom it names that one client can send at once. Past it: 429, and the log names client and
+    /// setting.
     public var dispatchBurst = 3000
-    /// Dispatches that it can send each minute after that.
+    /// Dispatches that it can send each minute after that. Past it: 429, and the log names client and setting.
     public var dispatchesPerMinute = 6000
-    /// Dispatches without a subject that one client can send at once.
+    /// Dispatches without a subject that one client can send at once. Past it: 429, and the log names client and
+    /// setting.
     public var openDispatchBurst = 600
-    /// Dispatches without a subject that it can send each minute after that.
+    /// Dispatches without a subject that it can send each minute after that. Past it: 429, and the log names client and
+    /// setting.
     public var openDispatchesPerMinute = 600
-    /// Dispatches to one person that one client can send at once.
+    /// Dispatches to one person that one client can send at once. Past it: 429, and the log names client and setting.
     public var personDispatchBurst = 30
-    /// Dispatches that it can send to this person each minute after that.
+    /// Dispatches that it can send to this person each minute after that. Past it: 429, and the log names client and
+    /// setting.
     public var personDispatchesPerMinute = 10
-    /// Persons of one client that are counted one by one; the least recent is forgotten first. More than a client can name
-    /// in the time in which a person's budget comes back, so that none makes a person be forgotten by its own doing.
+    /// Persons of one client that are counted one by one; the least recent is forgotten first. More than a client can
+    /// name in the time in which a person's budget comes back, so that none makes a person be forgotten by its own
+    /// doing.
     public var countedPersons = 25_000
 
     // MARK: Enrolment over spent keys
 
-    /// Secrets of earlier enrolments that one enrolment can show.
+    /// Secrets of earlier enrolments that one enrolment can show. Past it: 1400.
     public var shownDeviceSecrets = 8
-    /// Keys that one enrolment can replace.
+    /// Keys that one enrolment can replace. Past it: 1400.
     public var replacedKeys = 16
 
     // MARK: Deregistration
 
-    /// Keys that one deregistration can name.
+    /// Keys that one deregistration can name. Past it: 1400.
     public var deregisteredKeys = 64
-    /// Bytes that the names of keys may take in the message that has a phone delete them: several hundred names, and what a
-    /// phone reads.
+    /// Bytes that the names of keys may take in the message that has a phone delete them: several hundred names, and
+    /// what a phone reads.
     public var deregistrationBytes = 48 * 1024
     /// How long a phone that lost the answer to a dispatched deregistration can ask for it again.
     public var deregistrationRetention: Duration = .seconds(30 * 24 * 60 * 60)
 
     // MARK: Tokens and sessions
 
-    /// How long an authorization code can be exchanged.
+    /// How long an authorization code can be exchanged. Past it: `invalid_grant`.
     public var authorizationCodeLifetime: Duration = .seconds(60)
-    /// How long a person can take over a sign-in page.
+    /// How long a person can take over a sign-in page. Past it the page says that there is no such sign-in any more;
+    /// the service sends the browser again.
     public var authorizationRequestLifetime: Duration = .seconds(15 * 60)
-    /// How long an access token and an ID token are valid.
+    /// How long an access token and an ID token are valid. Past it an access token is refused (401).
     public var accessTokenLifetime: Duration = .seconds(5 * 60)
-    /// How long a browser's session at the server lasts.
+    /// How long a browser's session at the server lasts. Past it the phone is asked for again.
     public var sessionLifetime: Duration = .seconds(12 * 60 * 60)
-    /// How long a phone's token of an in-app authentication is valid.
+    /// How long a phone's token of an in-app authentication is valid. Past it: 401.
     public var deviceTokenLifetime: Duration = .seconds(5 * 60)
     /// How long a signed transaction result is valid.
     public var resultLifetime: Duration = .seconds(5 * 60)
@@ -131,9 +149,9 @@ public struct Limits: Sendable, Equatable {
 
     // MARK: Administration
 
-    /// How long the one-time link for the first administrator works.
+    /// How long the one-time link for the first administrator works. Past it the next start makes another.
     public var administratorLinkLifetime: Duration = .seconds(15 * 60)
-    /// How long an administrator's token works.
+    /// How long an administrator's token works, at most. Past it: 401.
     public var administratorTokenLifetime: Duration = .seconds(365 * 24 * 60 * 60)
     /// Rows of one page of a list.
     public var pageSize = 100
@@ -144,20 +162,23 @@ public struct Limits: Sendable, Equatable {
 
     // MARK: Messages
 
-    /// Bytes of a JSON body.
+    /// Bytes of a JSON body. Past it: 413.
     public var bodyBytes = 64 * 1024
-    /// Bytes of a UAF response.
+    /// Bytes of a UAF response. Past it: 413.
     public var uafResponseBytes = 16 * 1024
-    /// Bytes of a request's header block.
+    /// Bytes of a request's header block. Past it the connection is closed.
     public var headerBytes = 16 * 1024
-    /// How long a request's body can take to come in whole, from the end of its head.
+    /// How long a request's body can take to come in whole, from the end of its head. Past it: 408, and the connection
+    /// is closed.
     public var requestDeadline: Duration = .seconds(30)
-    /// How long a connection stays without a whole head: when it is new, and after each answer.
+    /// How long a connection stays without a whole head: when it is new, and after each answer. Then it is closed.
     public var connectionIdleTime: Duration = .seconds(75)
 
-    /// How long what a client does not read of its answers may stay without ``answerBytes`` of it leaving.
+    /// How long what a client does not read of its answers may stay without ``answerBytes`` of it leaving. Past it the
+    /// connection is cut.
     public var answerPeriod: Duration = .seconds(30)
-    /// Bytes of its answers that a client reads in each ``answerPeriod`` in which some are left; past it, it is cut.
+    /// Bytes of its answers that a client reads in each ``answerPeriod`` in which some are left. Below it the
+    /// connection is cut.
     public var answerBytes = 4 * 1024
     /// How often a connection with something unsent is looked at: the one that has moved the least gives way first.
     public var answerLook: Duration = .seconds(1)
@@ -177,9 +198,11 @@ public struct Limits: Sendable, Equatable {
 
     // MARK: Connections
 
-    /// Connections that one source can have at a time. By default a quarter of all.
+    /// Connections that one source can have at a time. By default a quarter of all. Past it the source loses its own
+    /// connection that has waited the longest.
     public var connectionsPerSource = 2_500
-    /// Channels for events that one source can have at a time, however many proxies they come through.
+    /// Channels for events that one source can have at a time, however many proxies they come through; by default as
+    /// many as connections. Past it the source loses its oldest channel, whose page asks again.
     public var channelsPerSource = 2_500
     /// How many sources could each have their whole share of all connections.
     public var sharesOfConnections = 4
@@ -190,7 +213,7 @@ public struct Limits: Sendable, Equatable {
 
     // MARK: Store
 
-    /// Steps that may wait for the writer; past it the store is unavailable.
+    /// Steps that may wait for the writer; past it the store is unavailable (503).
     public var waitingSteps = 4096
     /// Steps that share one commit.
     public var stepsPerCommit = 256

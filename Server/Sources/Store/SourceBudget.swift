@@ -5,8 +5,8 @@ public import _Primitives
 /// time.
 ///
 /// A budget of this process: a source that asks at two nodes gets two budgets. It holds so many sources at most; past
-/// that the one that asked least recently is forgotten, and starts anew. Sources may be in groups, each of which has room
-/// for so many: none makes another's be forgotten.
+/// that the one that asked least recently is forgotten, and starts anew. Sources may be in groups, each of which has
+/// room for so many: none makes another's be forgotten.
 public final class SourceBudget: Sendable {
     private struct Bucket {
         var tokens: Double
@@ -19,13 +19,18 @@ public final class SourceBudget: Sendable {
     private let sources: Int
     private let groupBound: Int
 
-    /// A budget for each of at most `sources` sources of at most `groups` groups: so many at once, and so many a second after
-    /// that.
+    /// A budget for each of at most `sources` sources of at most `groups` groups: so many at once, and so many a second
+    /// after that.
     public init(burst: Int, perSecond: Double, sources: Int, groups: Int = 1) {
         self.groupBound = groups
         self.burst = Double(burst)
         self.perSecond = perSecond
         self.sources = sources
+    }
+
+    /// A budget of one in each `pause`.
+    public convenience init(oneIn pause: Duration, sources: Int) {
+        self.init(burst: 1, perSecond: 1000 / Double(pause.milliseconds), sources: sources)
     }
 
     /// Spends one of the source's budget. Where nothing is left: after how many seconds there is one again, an hour at
@@ -50,8 +55,8 @@ public final class SourceBudget: Sendable {
         return missing
     }
 
-    /// Gives back what was spent on something that turned out to cost nothing: an attempt is counted before it is judged,
-    /// so that many at once do not all find the same rest, and given back where it was right.
+    /// Gives back what was spent on something that turned out to cost nothing: an attempt is counted before it is
+    /// judged, so that many at once do not all find the same rest, and given back where it was right.
     public func refund(_ source: String, of group: String = "") {
         let (source, group) = (ExactText(source), ExactText(group))
         self.groups.withLock { groups in
@@ -63,8 +68,9 @@ public final class SourceBudget: Sendable {
 
     /// Whole seconds until `missing` have come; an hour at most, also where none ever come.
     private func wait(for missing: Double) -> Int {
-        guard self.perSecond > 0 else { return 3600 }
-        return Int(min(3600, max(1, (missing / self.perSecond).rounded(.up))))
+        let most = Double(Limits.Fixed.longestRetry.components.seconds)
+        guard self.perSecond > 0 else { return Int(most) }
+        return Int(min(most, max(1, (missing / self.perSecond).rounded(.up))))
     }
 
     private func level(_ bucket: Bucket, at now: Timestamp) -> Double {
@@ -80,8 +86,8 @@ public final class SourceBudget: Sendable {
         }
     }
 
-    /// Makes room for a group: those all of whose buckets are full again go, and if there are none the one that asked least
-    /// recently.
+    /// Makes room for a group: those all of whose buckets are full again go, and if there are none the one that asked
+    /// least recently.
     private func forgetGroup(_ groups: inout [ExactText: [ExactText: Bucket]], at now: Timestamp) {
         groups = groups.filter { $0.value.contains { self.level($0.value, at: now) < self.burst } }
         guard groups.count >= self.groupBound else { return }

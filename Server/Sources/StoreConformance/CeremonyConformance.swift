@@ -161,7 +161,7 @@ public enum CeremonyConformance {
     ]
 
     private static let races: [ConformanceCheck<any AccountStore & CeremonyStore & AuditStore & NoticeStore>] = [
-        ConformanceCheck("of 50 who redeem one token at once, one wins") { store in
+        ConformanceCheck("of 50 calls that redeem one token at once, one wins") { store in
             try await store.createCeremony(sampleCeremony(), tokens: [sampleToken()], audit: sampleAudit())
             let count = try await winners(50) { _ in
                 do {
@@ -174,7 +174,7 @@ public enum CeremonyConformance {
             }
             try expect(count == 1, "one of 50 wins, not \(count)")
         },
-        ConformanceCheck("of 64 who answer one challenge at once, one wins") { store in
+        ConformanceCheck("of 64 calls that answer one challenge at once, one wins") { store in
             try await enrol(store)
             let count = try await winners(64) { index in
                 var change = CeremonyChange()

@@ -9,8 +9,9 @@ public struct MetadataCatalog: Sendable {
 
     /// The statuses that refuse a model with 1493, where any report has one.
     ///
-    /// The standard has the latest report count (§16). Here none is lifted by a later one, nor by one of a day to come: that
-    /// an update is available mends no authenticator, and who finds a model good again takes the report out of its file.
+    /// The standard has the latest report count (§16). Here none is lifted by a later one, nor by one of a day to come:
+    /// that an update is available mends no authenticator. An operator who finds a model good again takes the report
+    /// out of its file.
     public var refusedStatuses: Set<AuthenticatorStatus> = AuthenticatorStatus.compromised
 
     /// A statement with what policies and attestations ask about it, made once: every response asks.
@@ -139,9 +140,9 @@ public struct MetadataCatalog: Sendable {
         return self.revocations.keys.contains(Array(SHA256.hash(data: subjectPublicKeyInfo())))
     }
 
-    /// Whether another model's attestation may lead through the same authority, so that a leaf must say which of them it is
-    /// for: a certificate of the path has the key of one that the other model lists, whatever else that says (of one
-    /// authority there may be several certificates), or the path ends below such a one.
+    /// Whether another model's attestation may lead through the same authority, so that a leaf must say which of them
+    /// it is for: a certificate of the path has the key of one that the other model lists, whatever else that says (of
+    /// one authority there may be several certificates), or the path ends below such a one.
     func isShared(_ path: [AttestationCertificate], of aaid: AAID) -> Bool {
         self.entries.values.contains { entry in
             entry.statement.aaid != aaid

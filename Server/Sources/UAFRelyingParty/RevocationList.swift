@@ -39,7 +39,10 @@ public struct RevocationList: Hashable, Sendable {
     public init(parsing bytes: some Collection<UInt8>) throws(UAFError) {
         self.init()
         do throws(JSONError) {
-            guard case .object(let list) = try JSON(parsing: bytes, limits: JSONLimits(bytes: 1_048_576)) else {
+            guard
+                case .object(let list) = try JSON(
+                    parsing: bytes, limits: JSONLimits(bytes: VerificationLimits.revocationListBytes))
+            else {
                 throw JSONError(.wrongType, "a list of revocations is an object")
             }
             for member in list.members where !["models", "certificates", "keys"].contains(member.name) {
@@ -52,7 +55,8 @@ public struct RevocationList: Hashable, Sendable {
                 self.certificates.insert(
                     Certificate(
                         aaid: try Self.model(try certificate.requiredString("aaid")),
-                        serialNumber: try Self.bytes(try certificate.requiredString("serialNumber"), 1...20)))
+                        serialNumber: try Self.bytes(
+                            try certificate.requiredString("serialNumber"), 1...VerificationLimits.serialNumberBytes)))
             }
         } catch { throw UAFError(.invalidValue, "revocations: \(error.code) (\(error.reason))") }
     }

@@ -286,7 +286,7 @@ struct RefusalBudgetTests {
         }
     }
 
-    @Test("Refusals use it up, whatever was refused; another source, and who is not counted, have theirs")
+    @Test("Refusals use it up, whatever was refused; another source has its own, and a caller that is not counted needs none")
     func usedUp() async throws {
         let server = try self.server()
         let (_, phone) = try await server.enrol()

@@ -197,7 +197,7 @@ struct AnswerTests {
                 .filter { $0.kind.rawValue == "counter-went-back" }
         }
         let request = try await server.engine.requests.authentication(username: "alice", source: "a")
-        // Who does not have the key leaves nothing, and does not use the challenge up.
+        // Somebody who does not have the key leaves nothing, and does not use the challenge up.
         let forged = try phone.authenticate(request, counter: 1, fault: .signature)
         #expect(try await server.engine.authenticationAnswers.judge(forged).response.statusCode == .unacceptableContent)
         #expect(try await traces().isEmpty)

@@ -58,7 +58,7 @@ struct DeregistrationTests {
         #expect(try await server.database.credentials(accountID: bob.id).count == 1)
         let event = try #require(try await Self.trail(server).first)
         #expect(event.accountID == account.id && event.detail == device.deviceID && event.actor == nil)
-        #expect(try await Self.notices(server, account).isEmpty, "who did it oneself need not be told")
+        #expect(try await Self.notices(server, account).isEmpty, "nobody needs to be told what they did themselves")
         // The first phone's key signs nobody in any more, and the server says so in a way that deletes it there too.
         let refused = try await server.engine.authenticationAnswers.judge(
             try first.authenticate(try await server.claimSignIn(), counter: 2))
@@ -77,7 +77,7 @@ struct DeregistrationTests {
         #expect(refused.response.statusCode == .unacceptableContent && refused.response.newUAFRequest == nil)
     }
 
-    @Test("by model the keys of one model go; who asks again is told the same")
+    @Test("by model the keys of one model go; asking again is answered the same")
     func model() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
@@ -273,7 +273,7 @@ struct DeregistrationTests {
         #expect(try await Self.notices(server, account).isEmpty)
     }
 
-    @Test("of many who ask at once, one deletes and all are told the same")
+    @Test("of many that ask at once, one deletes and all are told the same")
     func concurrent() async throws {
         let server = try TestServer()
         let (account, _) = try await server.enrol()
@@ -326,7 +326,7 @@ struct DeregistrationTests {
         #expect(try await server.database.credentials(accountID: account.id).map(\.keyID) == [second.keyID.bytes])
         #expect(try await server.database.devices(accountID: account.id).count == 1)
         let status = try await server.engine.sessions.status(sessionID: session, clientID: "bank")
-        #expect(status.state == .succeeded && status.uafStatusCode == 1200 && status.tokenResult == "tokenRedeemed")
+        #expect(status.state == .succeeded && status.uafStatusCode == 1200 && status.tokenResult == .tokenRedeemed)
         #expect(status.subject == "bank|\(account.id)")
         let event = try #require(try await Self.trail(server).first)
         #expect(event.actor == "bank" && event.ceremonyID == session && event.accountID == account.id)
@@ -336,7 +336,7 @@ struct DeregistrationTests {
         }
     }
 
-    @Test("out of band who shows the token again is told the same, for thirty days; nothing more is deleted or noted")
+    @Test("out of band, showing the token again is answered the same for thirty days; nothing more is deleted or noted")
     func outOfBandAgain() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
@@ -361,7 +361,7 @@ struct DeregistrationTests {
         }
     }
 
-    @Test("out of band of many who redeem at once all are told the same, and the keys go once")
+    @Test("out of band of many that redeem at once all are told the same, and the keys go once")
     func outOfBandAtOnce() async throws {
         let server = try TestServer()
         let (account, phone) = try await server.enrol()
@@ -438,7 +438,7 @@ struct DeregistrationTests {
         }
         let status = try await server.engine.sessions.status(
             sessionID: try #require(answer.sessionID), clientID: "bank")
-        #expect(status.state == .failed && status.tokenResult == "tokenTimedOut")
+        #expect(status.state == .failed && status.tokenResult == .tokenTimedOut)
         #expect(try await server.database.credentials(accountID: account.id).count == 1)
     }
 

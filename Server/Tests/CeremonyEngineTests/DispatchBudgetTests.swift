@@ -37,7 +37,7 @@ struct DispatchBudgetTests {
         } catch let error as CeremonyError where error.code == .tooManyRequests {
             let shortage = try #require(error.shortage)
             #expect(shortage.clientID == (client ?? server.bank).id)
-            #expect(shortage.remedy.contains(shortage.setting), "who is refused can name the setting to the operator")
+            #expect(shortage.remedy.contains(shortage.setting), "a client that is refused can name the setting to the operator")
             return "\(shortage.setting) \(shortage.retryAfterSeconds)"
         }
     }
@@ -96,7 +96,7 @@ struct DispatchBudgetTests {
         #expect(try await self.dispatch("bank|nobody", on: server) == "personDispatchesPerMinute 20")
     }
 
-    @Test("Who has used up dispatches without a subject still has those with one, and the other way round")
+    @Test("A client that has used up dispatches without a subject still has those with one, and the other way round")
     func separateBudgets() async throws {
         let server = try self.server()
         let (account, _) = try await server.enrol()

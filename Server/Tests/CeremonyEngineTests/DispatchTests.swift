@@ -30,7 +30,7 @@ struct DispatchTests {
         #expect(message.policy.accepted.flatMap { $0 }.flatMap { $0.keyIDs ?? [] } == [phone.keyID])
         #expect(request.requester?.origin == "http://127.0.0.1:8081")
         status = try await server.engine.sessions.status(sessionID: session, clientID: "bank")
-        #expect(status.state == .clientAuthenticating && status.tokenResult == "tokenRedeemed")
+        #expect(status.state == .clientAuthenticating && status.tokenResult == .tokenRedeemed)
 
         let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .ok)
@@ -122,7 +122,7 @@ struct DispatchTests {
         #expect(try await events.next()?.state == .tokenCreated)
         server.clock.advance(Limits().dispatchLifetime)
         let last = try await events.next()
-        #expect(last?.state == .failed && last?.tokenResult == "tokenTimedOut")
+        #expect(last?.state == .failed && last?.tokenResult == .tokenTimedOut)
         #expect(try await events.next() == nil)
     }
 
@@ -212,7 +212,7 @@ struct DispatchTests {
         server.clock.advance(.seconds(60))
         for isSwept in [false, true] {
             let status = try await server.engine.sessions.status(sessionID: session, clientID: "bank")
-            #expect(status.state == .failed && status.tokenResult == "tokenTimedOut", "swept: \(isSwept)")
+            #expect(status.state == .failed && status.tokenResult == .tokenTimedOut, "swept: \(isSwept)")
             await #expect(throws: CeremonyError(.tokenExpired)) {
                 try await server.engine.redemptions.redeem(token: dispatched.token ?? "", operation: .authentication)
             }

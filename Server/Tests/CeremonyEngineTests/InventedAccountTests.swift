@@ -244,7 +244,7 @@ struct InventedAccountTests {
         #expect(answers[0].serialized == answers[1].serialized)
     }
 
-    @Test("A key whose attestation was revoked tells only who holds it")
+    @Test("A key whose attestation was revoked is told only to its holder")
     func revoked() async throws {
         let scene = try await Scene()
         let key = try #require(try await scene.keys("alice").first)

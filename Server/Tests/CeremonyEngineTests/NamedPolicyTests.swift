@@ -73,7 +73,7 @@ struct NamedPolicyTests {
         }
     }
 
-    @Test("Who has no key that meets the policy is told 1492 when the token is redeemed")
+    @Test("A person who has no key that meets the policy is told 1492 when the token is redeemed")
     func noSuitableKey() async throws {
         let server = try Self.server()
         let (account, _) = try await server.enrol()

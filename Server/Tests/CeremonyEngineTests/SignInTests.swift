@@ -313,7 +313,7 @@ struct SignInTests {
         server.clock.advance(.seconds(10))
         let view = try await server.engine.signIns.renew(
             reference: "request-0", browser: server.browser, source: "a")
-        // Who waits for a phone's answer needs no code.
+        // A page that waits for a phone's answer needs no code.
         _ = try await server.engine.redemptions.redeem(token: view.codes?.typedCode ?? "", operation: .authentication)
         let claimed = try await server.engine.signIns.renew(
             reference: "request-0", browser: server.browser, source: "a")

@@ -201,7 +201,7 @@ struct AdminCommandTests {
             _ = try await AdminConnection(place: .network(server, token: "t")).call("GET", "/accounts")
         }
         #expect(failure?.status == .unreachable)
-        // The first refusal counts: who tries again until the time is over tells of the time.
+        // The first refusal counts: a client that tried again until the time was over would tell of the time.
         #expect(failure?.problem.contains("no connection") == true, "\(failure?.problem ?? "")")
     }
 

@@ -66,7 +66,7 @@ struct AnswerRateTests {
         }
     }
 
-    @Test("Who reads nothing is cut after the period, and who reads a byte a minute too")
+    @Test("A client that reads nothing is cut after the period, and one that reads a byte a minute too")
     func stalled() throws {
         let connection = try Connection()
         connection.answer(100_000)
@@ -83,7 +83,7 @@ struct AnswerRateTests {
         trickle.expect(.unread)
     }
 
-    @Test("Who reads slowly, but not too slowly, has the whole answer, however long it takes")
+    @Test("A client that reads slowly, but not too slowly, has the whole answer, however long it takes")
     func slow() throws {
         let connection = try Connection()
         connection.answer(4096 * 20)

@@ -93,11 +93,11 @@ struct BoundedChannelTests {
                 #expect(try await group.next() == "")
             }
             await gate.release()
-            #expect(try await patient.read(until: "slow").hasPrefix("HTTP/1.1 200 "), "who is being answered stays")
+            #expect(try await patient.read(until: "slow").hasPrefix("HTTP/1.1 200 "), "a client that is being answered stays")
         }
     }
 
-    @Test("Where all are being answered, who comes next waits until one has its answer")
+    @Test("Where all are being answered, the next one waits until one has its answer")
     func waitsForRoom() async throws {
         let connections = Listener.connections(2)
         try await Listener.run(Limits(), connections) { port, gate in

@@ -46,8 +46,8 @@ final class RawConnection: Sendable {
 
     func send(_ text: String) throws { guard self.sendAll(text) else { throw Failure() } }
 
-    /// Sends the same again and again until the server has closed. Throws where it takes a thousand times as much as any
-    /// deadline of these tests.
+    /// Sends the same again and again until the server has closed. Throws where it takes a thousand times as much as
+    /// any deadline of these tests.
     func sendUntilClosed(_ text: String) async throws {
         try await self.onThread {
             let end = ContinuousClock.now + .seconds(30)
@@ -150,7 +150,7 @@ enum Listener {
             await gate.pass()
             return "slow"
         }
-        // Not by HummingbirdTesting: it leaves out who counts connections.
+        // Not by HummingbirdTesting: it leaves out what counts connections.
         let (running, start) = AsyncStream.makeStream(of: Int.self)
         let application = Application(
             router: router, server: .bounded(limits, connections: connections) { _ in source },

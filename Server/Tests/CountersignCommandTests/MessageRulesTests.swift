@@ -180,7 +180,7 @@ struct MessageRulesTests {
         }
     }
 
-    @Test("Who asks for another protocol is answered in this one, and the connection ends")
+    @Test("A client that asks for another protocol is answered in this one, and the connection ends")
     func upgrade() async throws {
         try await Listener.run { port, _ in
             let answer = try await Self.exchange(
@@ -189,7 +189,7 @@ struct MessageRulesTests {
         }
     }
 
-    @Test("Who waits to be asked for a body is asked when somebody reads it (RFC 9110, section 10.1.1)")
+    @Test("A client that waits to be asked for a body is asked when somebody reads it (RFC 9110, section 10.1.1)")
     func expectation() async throws {
         try await Listener.run { port, _ in
             let connection = try RawConnection(port)
@@ -205,7 +205,7 @@ struct MessageRulesTests {
         }
     }
 
-    @Test("Who is refused before anybody reads a body is told at once, and is not asked for it")
+    @Test("A client that is refused before anybody reads a body is told at once, and is not asked for it")
     func refusedExpectation() async throws {
         try await Listener.run { port, _ in
             let large = "Content-Length: 99999999\r\nExpect: 100-continue"

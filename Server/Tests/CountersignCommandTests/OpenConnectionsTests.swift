@@ -165,7 +165,7 @@ struct OpenConnectionsTests {
         #expect(record.cut.count > 50)
     }
 
-    @Test("While few wait, nobody is cut who has just begun to: those that do not read are known a little later")
+    @Test("While few wait, none is cut that has just begun to: those that do not read are known a little later")
     func keepsWhoHasJustCome() {
         let record = Record()
         let connections = record.connections(4)
@@ -187,7 +187,7 @@ struct OpenConnectionsTests {
         #expect(record.cut == ["peer 1", "honest"], "it has said nothing for a second")
     }
 
-    @Test("Who has waited long enough is cut without anybody else's doing anything, and no sooner")
+    @Test("A connection that has waited long enough is cut without anybody's doing anything, and no sooner")
     func looksAgain() {
         let record = Record()
         let connections = record.connections(4)
@@ -201,7 +201,7 @@ struct OpenConnectionsTests {
         #expect(record.cut == ["silent"] && record.putOff == 0)
     }
 
-    @Test("Where many wait the oldest is cut at once: who is new must not wait for a flood that says nothing")
+    @Test("Where many wait the oldest is cut at once: a new one must not wait for a flood that says nothing")
     func floodOfSilence() {
         let small = Record()
         let two = small.connections(2)
@@ -221,7 +221,7 @@ struct OpenConnectionsTests {
     @Test("A clock that is set back keeps nobody")
     func clockSetBack() {
         let record = Record()
-        // So many that two who wait are few.
+        // So many that two that wait are few.
         let connections = record.connections(9)
         for number in 1...8 { connections.answer(record.open("\(number)", connections)) }
         let old = record.open("old", connections)
@@ -270,7 +270,7 @@ struct OpenConnectionsTests {
             if let gone = opened[expected] { Self.close(gone, connections) }
         }
         _ = record.open("last", connections, source: "203.0.113.9")
-        #expect(record.cut.count == 3, "what is being answered ends soon, and who is new comes in")
+        #expect(record.cut.count == 3, "what is being answered ends soon, and a new one comes in")
         #expect(record.reports == [.share(source: "203.0.113.9")], "once a minute")
         for _ in 0..<20 { _ = record.open("proxied", connections, source: nil) }
         connections.answer(other)

@@ -110,8 +110,8 @@ extension ServerFixture {
         return (request, try await browser.get(try #require(authorize.headers[.location])))
     }
 
-    /// Runs a test of a sign-in that has begun: `test` gets an enrolled phone, a browser at the sign-in page, the name of
-    /// its request, and the page.
+    /// Runs a test of a sign-in that has begun: `test` gets an enrolled phone, a browser at the sign-in page, the name
+    /// of its request, and the page.
     func withSignIn(_ test: @escaping @Sendable (VirtualPhone, TestBrowser, String, TestResponse) async throws -> Void)
         async throws
     {

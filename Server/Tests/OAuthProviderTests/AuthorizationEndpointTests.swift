@@ -269,7 +269,8 @@ struct AuthorizationEndpointTests {
             let own = try await f.tokens(account: "account-a")
             #expect(try await self.answer(f, ["id_token_hint": other.id], own.session) == "login_required")
             #expect(try await self.answer(f, ["id_token_hint": own.id], own.session) == "code")
-            // Nobody is signed in, or the person is to sign in anew: the page may be shown, and who comes is looked at.
+            // Nobody is signed in, or the person is to sign in anew: the page may be shown, and whoever signs in there
+            // is looked at.
             #expect(try await self.answer(f, ["id_token_hint": other.id], nil) == "sign-in")
             #expect(
                 try await self.answer(f, ["id_token_hint": other.id, "prompt": "login"], own.session) == "sign-in")
@@ -295,7 +296,7 @@ struct AuthorizationEndpointTests {
         }
     }
 
-    @Test("who signs in at the page and is not the person of the hint is not signed in, and the client is told")
+    @Test("a person who signs in at the page and is not the one of the hint is not signed in, and the client is told")
     func anotherPersonSignsIn() async throws {
         try await ProviderFixture.run { f in
             let hint = try await f.tokens(account: "account-a").id

@@ -1,7 +1,7 @@
 import Ceremony
 import Foundation
 import Store
-public import UAF
+import UAF
 import UAFRelyingParty
 import _Primitives
 
@@ -36,7 +36,9 @@ struct ClientContext: Sendable {
     }
 
     /// A facet that somebody has sent, as log and trail keep it: one line, of so many characters at most.
-    static func shown(facet: String) -> String { DisplayText.line(facet, maximumLength: 128) }
+    static func shown(facet: String) -> String {
+        DisplayText.line(facet, maximumLength: Limits.Fixed.refusedFacetCharacters)
+    }
 
     /// Whether the person said no, as opposed to something going wrong.
     var isDenial: Bool { self.clientErrorCode == ErrorCode.userCancelled.rawValue }
@@ -68,8 +70,9 @@ struct AnswerChecks: CeremonyPart {
     let environment: CeremonyEnvironment
     let budgets: Budgets
 
-    /// Counts an answer of `source` before it is judged, and gives back what was no refusal: of many at once no more are
-    /// refused than there are left. `judge` is told whether the source is past its budget; its refusal is not told then.
+    /// Counts an answer of `source` before it is judged, and gives back what was no refusal: of many at once no more
+    /// are refused than there are left. `judge` is told whether the source is past its budget; its refusal is not told
+    /// then.
     func judged<Answer>(
         from source: String?, _ statusCode: (Answer) -> UAFStatusCode,
         _ judge: (_ isPastBudget: Bool) async throws -> Answer
@@ -95,8 +98,8 @@ struct AnswerChecks: CeremonyPart {
         self.configuration.facetRefused(refusedFacet)
     }
 
-    /// Refuses what would have keys looked up only to be refused: more of them than any alternative of a policy needs, and
-    /// one of them twice, with the code `twice`.
+    /// Refuses what would have keys looked up only to be refused: more of them than any alternative of a policy needs,
+    /// and one of them twice, with the code `twice`.
     func checkNames(_ keys: [CredentialID], twice: UAFStatusCode) throws {
         guard keys.count <= self.rules.value.mostKeys else { throw Answered(.unacceptableAuthenticator) }
         guard keys.count < 2 || Set(keys).count == keys.count else { throw Answered(twice) }
@@ -124,8 +127,8 @@ struct AnswerChecks: CeremonyPart {
         return ceremony
     }
 
-    /// The policy by which a request was made, for its answer. Throws 1491 where it is not known any more: nobody can say
-    /// then what the answer should have met.
+    /// The policy by which a request was made, for its answer. Throws 1491 where it is not known any more: nobody can
+    /// say then what the answer should have met.
     func policy(ofRequest name: String?, for operation: UAF.Operation) throws -> Policy {
         do { return try self.rules.value.policy(named: name, for: operation) } catch {
             throw Answered(.invalidRequest)

@@ -7,7 +7,8 @@ import _Primitives
 public struct AuthenticationAnswer: Sendable {
     /// The body for the phone.
     public var response: ServerResponse
-    /// Who authenticated, after an answer to a challenge that the app had asked for itself; the caller then adds a token.
+    /// Who authenticated, after an answer to a challenge that the app had asked for itself; the caller then adds a
+    /// token.
     public var authenticated: AuthenticatedDevice?
 }
 
@@ -24,16 +25,16 @@ public struct AuthenticationAnswers: CeremonyPart {
     ///
     /// One write step: challenge consumed or ceremony ended, counters moved on, audit. Before the one of a ceremony the
     /// keys are read; for a challenge that the app asked for itself, the server's commonest answer, they are found and
-    /// the signature is verified within the step, which spares a read and two changes of thread. What can be held against
-    /// the message without its keys is, before either. A message that is refused is answered with its 14xx code; a
-    /// refused answer to a ceremony ends it; one that names no ceremony changes nothing.
+    /// the signature is verified within the step, which spares a read and two changes of thread. What can be held
+    /// against the message without its keys is, before either. A message that is refused is answered with its 14xx
+    /// code; a refused answer to a ceremony ends it; one that names no ceremony changes nothing.
     ///
-    /// A key that was invented for a name that nobody has is judged as one that is registered, so that who does not hold
-    /// a key does not learn whether it is.
+    /// A key that was invented for a name that nobody has is judged as one that is registered, so that nobody who
+    /// does not hold a key learns whether it is.
     ///
-    /// `source` has a budget of refused answers; past it `tooManyRequests` is thrown in the place of a refusal, and keys
-    /// are found and signatures verified before the write step. A right answer is always taken. Without a source nothing
-    /// is counted. Else thrown are errors of the store alone.
+    /// `source` has a budget of refused answers; past it `tooManyRequests` is thrown in the place of a refusal, and
+    /// keys are found and signatures verified before the write step. A right answer is always taken. Without a source
+    /// nothing is counted. Else thrown are errors of the store alone.
     public func judge(_ message: SendUAFResponse, source: String? = nil) async throws
         -> AuthenticationAnswer
     {
@@ -92,7 +93,7 @@ public struct AuthenticationAnswers: CeremonyPart {
     }
 
     /// Leaves a trace of a key whose counter went back: a clone, it may be. The challenge goes with it, so that each
-    /// leaves one trace at most, and only for who has the key.
+    /// leaves one trace at most, and only a holder of the key can leave one.
     private func noteCounter(_ response: UnverifiedAuthentication, _ data: SealedServerData, at now: Timestamp)
         async throws
     {
@@ -215,7 +216,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         do { return try verifier.check(response, expected: expected) } catch { throw Answered(error) }
     }
 
-    /// The standard's rules, and then the server's own: only who holds a key learns that it may not be used.
+    /// The standard's rules, and then the server's own: only a holder of the key learns that it may not be used.
     ///
     /// `stored` is what there is of each of the response's keys, in their order.
     private func verify(
@@ -229,7 +230,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         do { verified = try verifier.verify(checked, credentials: keys) } catch {
             throw self.answered(error, response, keys)
         }
-        // Nobody can sign for a key that is not there; who could must not be somebody.
+        // Nobody holds a key that was invented. Should a signature of one ever verify, it authenticates nobody.
         guard stored.allSatisfy({ $0 != nil }) else { throw Answered(.unacceptableContent) }
         guard stored.allSatisfy({ $0?.credential.isActive == true && $0?.isAccountLocked == false }) else {
             throw Answered(.forbidden)

@@ -16,9 +16,10 @@ public struct RegistrationAnswers: CeremonyPart {
 
     /// Judges a phone's registration response.
     ///
-    /// Out of band the keys are a new device's and stay pending, and the answer (1202) carries the number that the phone
-    /// shows; in the app they join the device that has just authenticated, in place of its keys of the same models, and
-    /// are active at once (1200). Refusals, and the budget of `source`, as in ``AuthenticationAnswers/judge(_:source:)``.
+    /// Out of band the keys are a new device's and stay pending, and the answer (1202) carries the number that the
+    /// phone shows; in the app they join the device that has just authenticated, in place of its keys of the same
+    /// models, and are active at once (1200). Refusals, and the budget of `source`, as in
+    /// ``AuthenticationAnswers/judge(_:source:)``.
     public func judge(_ message: SendUAFResponse, source: String? = nil) async throws -> ServerResponse {
         // The keys are found and verified before the write step in any case.
         try await self.checks.judged(from: source, \.statusCode) { _ in

@@ -4,7 +4,8 @@ import Store
 import UAF
 import _Primitives
 
-/// The three forms of an invitation to one ceremony, with the secrets in clear. They are shown once and kept as digests.
+/// The three forms of an invitation to one ceremony, with the secrets in clear. They are shown once and kept as
+/// digests.
 struct DispatchCodes: Sendable {
     /// A token for a QR code, with a link or without. It may cross devices.
     let qrToken: String
@@ -57,7 +58,7 @@ struct DispatchCodes: Sendable {
     /// The letters of a typed code: case and dashes do not matter, and O, I and L are what they look like.
     private static func canonical(_ text: String) -> String {
         var letters: [UInt8] = []
-        for byte in text.utf8.prefix(64) {
+        for byte in text.utf8.prefix(Limits.Fixed.typedCodeCharacters) {
             switch byte {
             case UInt8(ascii: "-"), UInt8(ascii: " "): continue
             case UInt8(ascii: "o"), UInt8(ascii: "O"): letters.append(UInt8(ascii: "0"))
@@ -107,8 +108,8 @@ extension CeremonyConfiguration {
 }
 
 extension CeremonyRecord.Channel {
-    /// `dispatchChannel` in answers to phones: the dispatchers' names. A phone that had its payload from a link goes
-    /// by it.
+    /// The name in `dispatchChannel` of answers to phones, and the dispatcher's in requests of back ends. A phone that had
+    /// its payload from a link goes by it.
     var wireName: String {
         switch self {
         case .qrCode: "png-qr-code"
@@ -116,5 +117,13 @@ extension CeremonyRecord.Channel {
         case .link: "link"
         case .typed: "typed"
         }
+    }
+
+    /// The channel of a dispatcher; `nil` for none, and for typed codes, which are the sign-in page's alone.
+    init?(dispatcher name: String) {
+        guard let channel = Self.allCases.first(where: { $0.wireName.hasSameBytes(as: name) }), channel != .typed else {
+            return nil
+        }
+        self = channel
     }
 }

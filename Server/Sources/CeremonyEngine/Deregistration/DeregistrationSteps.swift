@@ -3,8 +3,8 @@ import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// What a deregistration comes to, whether it is asked for directly or dispatched: a change of the store, a notice, and a
-/// message for the phone.
+/// What a deregistration comes to, whether it is asked for directly or dispatched: a change of the store, a notice, and
+/// a message for the phone.
 struct DeregistrationSteps: CeremonyPart {
     private static let bytesAroundName = #"{\"aaid\":\"\",\"keyID\":\"\"},"#.utf8.count
 
@@ -24,7 +24,7 @@ struct DeregistrationSteps: CeremonyPart {
         return change
     }
 
-    /// Tells the devices that the person has left, or will have, who took keys away.
+    /// Tells the person's other devices, those of today and those to come, which service took keys away.
     func notice(accountID: String, deregisteredBy name: String, at now: Timestamp) -> NoticeRecord {
         NoticeRecord(
             id: self.newIdentifier(), accountID: accountID, kind: .authenticatorsRemoved, at: now, subject: name)
@@ -37,8 +37,8 @@ struct DeregistrationSteps: CeremonyPart {
             uafRequest: String(decoding: message.serialized, as: UTF8.self))
     }
 
-    /// The message to a phone about keys that are gone: all of them, or the newest where that is more than a phone reads;
-    /// without a message where there were none.
+    /// The message to a phone about keys that are gone: all of them, or the newest where that is more than a phone
+    /// reads; without a message where there were none.
     func message(of keys: [CredentialSelection.Name]) throws -> ReturnUAFRequest {
         var names: [DeregisterAuthenticator] = []
         var room = self.limits.deregistrationBytes

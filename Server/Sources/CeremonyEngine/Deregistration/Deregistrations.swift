@@ -14,10 +14,10 @@ public struct Deregistrations: CeremonyPart {
     /// Deletes keys because the person's own device asks, and answers with the message that has the device delete them
     /// too (§8.5). The records go first.
     ///
-    /// A device that is gone already is answered as one that has just gone, and nothing is deleted: who asks again after
-    /// a lost answer is done. Nor is a key that is another person's or nobody's, and the answer is the same: who has
-    /// which key is not told. Refused: 1400 for a context that is not understood, 1401 for another person's name, 1403
-    /// for a locked account, 1480 for a model without metadata.
+    /// A device that is gone already is answered as one that has just gone, and nothing is deleted: asking
+    /// again after a lost answer does no harm. Nor is a key deleted that is another person's or nobody's, and the
+    /// answer is the same: it does not tell who has which key. Refused: 1400 for a context that is not understood, 1401
+    /// for another person's name, 1403 for a locked account, 1480 for a model without metadata.
     public func deregister(_ message: GetUAFRequest, askedBy device: AuthenticatedDevice) async throws
         -> ReturnUAFRequest
     {
@@ -34,9 +34,9 @@ public struct Deregistrations: CeremonyPart {
 
     /// Deletes keys because a relying party asks, for a person whom it knows by `subject`.
     ///
-    /// A subject that the client was never told is answered as one whose keys have just gone. Where a key was deleted, the
-    /// person is left a notice. Refused: 1403 for a client that may not have keys deleted, whatever it asks; 1400 and 1480,
-    /// as for a device.
+    /// A subject that the client was never told is answered as one whose keys have just gone. Where a key was deleted,
+    /// the person is left a notice. Refused: 1403 for a client that may not have keys deleted, whatever it asks; 1400
+    /// and 1480, as for a device.
     public func deregister(_ message: GetUAFRequest, client: DispatchingClient) async throws -> ReturnUAFRequest {
         guard client.mayDeregister else {
             return ReturnUAFRequest(statusCode: .forbidden, operation: .deregistration)

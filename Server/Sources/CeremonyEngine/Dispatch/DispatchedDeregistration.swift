@@ -4,10 +4,11 @@ import UAFRelyingParty
 import _Primitives
 
 extension Dispatches {
-    /// Starts a deregistration out of band: the server deletes in the step that redeems the token, and whoever redeems it
-    /// is told which keys these were, by their names.
+    /// Starts a deregistration out of band: the server deletes in the step that redeems the token, and whoever redeems
+    /// it is told which keys these were, by their names.
     ///
-    /// By their names, and never as everything of an AppID or of a model: a phone holds other people's keys beside them.
+    /// By their names, and never as everything of an AppID or of a model: a phone holds other people's keys beside
+    /// them.
     ///
     /// The client holds the token, so it can redeem it without any phone: it needs the same permission as for a
     /// deregistration that it asks for directly. Throws `forbidden` without it.

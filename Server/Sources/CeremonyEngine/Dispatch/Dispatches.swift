@@ -9,8 +9,8 @@ public struct DispatchRequest: Sendable {
     public var dispatcher: String
     /// `op` of the wrapped request; back ends dispatch authentications and deregistrations.
     public var operation: UAF.Operation?
-    /// `context` of the wrapped request. For an authentication `subject` for a known person, `transaction` for a text or
-    /// `payment` for typed fields to agree to, and `policy` for a named policy; for a deregistration that of
+    /// `context` of the wrapped request. For an authentication `subject` for a known person, `transaction` for a text
+    /// or `payment` for typed fields to agree to, and `policy` for a named policy; for a deregistration that of
     /// ``Deregistrations/deregister(_:client:)``.
     public var context: JSONObject?
 
@@ -69,7 +69,7 @@ public struct Dispatches: CeremonyPart {
     ///
     /// The audit trail begins with the phone that takes the token: what nobody redeems leaves nothing behind.
     public func dispatch(_ request: DispatchRequest, client: DispatchingClient) async throws -> DispatchAnswer {
-        guard let channel = Self.channel(of: request.dispatcher) else {
+        guard let channel = CeremonyRecord.Channel(dispatcher: request.dispatcher) else {
             return DispatchAnswer(.dispatcherNotFound, dispatcher: request.dispatcher)
         }
         if request.operation == .deregistration {
@@ -118,23 +118,15 @@ public struct Dispatches: CeremonyPart {
         answer.sessionID = ceremony.id
         answer.token = token
         answer.expiresAt = ceremony.expiresAt
-        switch dispatcher {
-        case "link": answer.link = link
-        case "png-qr-code": answer.qrContent = payload.base64URLEncoded
-        default:
+        switch channel {
+        case .link: answer.link = link
+        case .qrCode: answer.qrContent = payload.base64URLEncoded
+        case .linkQRCode:
             answer.link = link
             answer.qrContent = link
+        case .typed: break
         }
         return answer
-    }
-
-    private static func channel(of dispatcher: String) -> CeremonyRecord.Channel? {
-        switch dispatcher {
-        case "link": .link
-        case "png-qr-code": .qrCode
-        case "link-png-qr-code": .linkQRCode
-        default: nil
-        }
     }
 
     /// What a back end may say about the request.

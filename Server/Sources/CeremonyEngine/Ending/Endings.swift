@@ -39,7 +39,7 @@ struct Endings: CeremonyPart {
 }
 
 extension CeremonyRecord {
-    /// Whether it is a sign-in or a dispatch that no phone has taken up. Browsers begin these without end, and so does a
-    /// client that means harm or is in error; the trail is kept for ever: it begins with the phone.
+    /// Whether it is a sign-in or a dispatch that no phone has taken up. Browsers begin these without end, and so does
+    /// a client that means harm or is in error; the trail is kept for ever: it begins with the phone.
     var isUnclaimed: Bool { self.channel == nil && (self.browserDigest != nil || self.clientID != nil) }
 }

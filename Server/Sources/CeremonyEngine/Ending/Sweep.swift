@@ -7,7 +7,7 @@ public struct Sweep: CeremonyPart {
     let store: any CeremonyStore & NoticeStore
     let hub: CeremonyHub
 
-    /// Ends what is overdue, deletes what nobody can ask for any more, and wakes who watches. Returns how many rows it
+    /// Ends what is overdue, deletes what nobody can ask for any more, and wakes its watchers. Returns how many rows it
     /// changed.
     ///
     /// Nothing depends on when it runs: what is overdue counts as expired already. Two sweeps at once do no harm.

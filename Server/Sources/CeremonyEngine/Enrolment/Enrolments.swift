@@ -73,8 +73,8 @@ public struct Enrolments: CeremonyPart {
     }
 
     /// Confirms an enrolment with the number that the phone shows; the device may authenticate from then on, and the
-    /// person's other devices get a notice. Keys that it replaces go in the same step, and a device of the person's that
-    /// has none left: the phone has proven that it was that device.
+    /// person's other devices get a notice. Keys that it replaces go in the same step, and a device of the person's
+    /// that has none left: the phone has proven that it was that device.
     ///
     /// A wrong number ends the enrolment and deletes the pending keys. Throws `wrongNumber`, `wrongState`, `notFound`.
     public func confirmActivation(id: String, number: String, by operator: String) async throws -> ActivationView {

@@ -6,8 +6,8 @@ import _Primitives
 
 /// Accounts that are invented for names that nobody has, and the names of their keys.
 ///
-/// What they look like is a document (``KeyDistribution``); which of its devices and sets of keys a name has, and what its
-/// keys are called, follows from keyed digests (HMAC-SHA256, one key for each of the purposes in quotation marks):
+/// What they look like is a document (``KeyDistribution``); which of its devices and sets of keys a name has, and what
+/// its keys are called, follows from keyed digests (HMAC-SHA256, one key for each of the purposes in quotation marks):
 ///
 ///     seed, 32 bytes = "invented key" of the user name in its one spelling (NFC)
 ///
@@ -36,8 +36,9 @@ import _Primitives
 ///              +-----------------------+---------------------+-----------------------------+
 ///
 /// The tag is a synthetic IV: it makes the mask, and proves what is under it. To everybody else a KeyID is as good as
-/// random, as those that the product's own authenticators draw are; the server reads from it alone whose it would be, so
-/// that a message that names it is judged as if the key were registered. There are no shorter ones (UAF Protocol §1).
+/// random, as those that the product's own authenticators draw are; the server reads from it alone whose it would be,
+/// so that a message that names it is judged as if the key were registered. There are no shorter ones (UAF Protocol
+/// §1).
 public struct InventedAccounts: CeremonyPart {
     private static let tagCount = 15
     private static let accountCount = 16
@@ -66,8 +67,8 @@ public struct InventedAccounts: CeremonyPart {
         self.read.value(of: document, refused: self.configuration.inventedAccountsRefused)
     }
 
-    /// Sets what invented accounts look like from now on; `nil`: as they are where nothing is set. Throws `invalidRequest`
-    /// for a model that is not known.
+    /// Sets what invented accounts look like from now on; `nil`: as they are where nothing is set. Throws
+    /// `invalidRequest` for a model that is not known.
     ///
     /// Whoever has asked by a name before, and asks again, sees whether the answer changed.
     public func setKeyDistribution(_ distribution: KeyDistribution?, by operator: String) async throws {
@@ -79,8 +80,8 @@ public struct InventedAccounts: CeremonyPart {
             audit: AuditEvent(.inventedAccountsSet, at: self.time.now(), actor: `operator`))
     }
 
-    /// What invented accounts should look like to resemble those that there are now; nothing is set. `nil` where no kind of
-    /// device is that of ``Limits/proposalAccounts`` accounts. Reads every key.
+    /// What invented accounts should look like to resemble those that there are now; nothing is set. `nil` where no
+    /// kind of device is that of ``Limits/proposalAccounts`` accounts. Reads every key.
     public func proposedKeyDistribution() async throws -> KeyDistribution? {
         KeyDistribution(
             proposedFrom: try await self.store.keyStatistics(limit: self.limits.pageSize),
@@ -90,11 +91,11 @@ public struct InventedAccounts: CeremonyPart {
     // MARK: Accounts
 
     /// An account for a name that nobody has: an identifier of the form and length of every other one, and keys that
-    /// nobody has, as the distribution has them; each device can answer by the policy. By whichever policy it is asked, a
-    /// device has one key of a model.
+    /// nobody has, as the distribution has them; each device can answer by the policy. By whichever policy it is asked,
+    /// a device has one key of a model.
     ///
-    /// The same for the same name and distribution. Spellings that Unicode holds for the same are the same name, as they
-    /// are for accounts.
+    /// The same for the same name and distribution. Spellings that Unicode holds for the same are the same name, as
+    /// they are for accounts.
     func account(
         _ username: String, for policy: Policy, named name: String?, _ rules: Rules, _ distribution: KeyDistribution
     ) throws -> (id: String, keys: [RegisteredCredential]) {
@@ -124,8 +125,8 @@ public struct InventedAccounts: CeremonyPart {
         return (account, keys)
     }
 
-    /// The set of keys that the first of `draws` points to, where it can answer by the policy; else the one that the second
-    /// points to among those that can. `nil` where none can.
+    /// The set of keys that the first of `draws` points to, where it can answer by the policy; else the one that the
+    /// second points to among those that can. `nil` where none can.
     private func drawnModels(_ draws: (Int, Int), from distribution: KeyDistribution, _ able: [Int])
         -> [KeyDistribution.Key]?
     {
@@ -147,8 +148,8 @@ public struct InventedAccounts: CeremonyPart {
         }
     }
 
-    /// The key of an invented account that has this name: nobody holds it, and in everything else it is like one that is
-    /// registered. `nil` for every other name.
+    /// The key of an invented account that has this name: nobody holds it, and in everything else it is like one that
+    /// is registered. `nil` for every other name.
     func key(_ id: CredentialID) -> RegisteredCredential? {
         let name = id.keyID.bytes
         guard name.count >= Self.shortestName, let statement = self.rules.value.metadata[id.aaid] else { return nil }

@@ -162,8 +162,8 @@ public struct KeyDistribution: Sendable, Equatable {
         }
     }
 
-    /// Sixteenths in proportion to the counts; what is left after rounding down goes to the largest remainders, the first
-    /// of those that are alike.
+    /// Sixteenths in proportion to the counts; what is left after rounding down goes to the largest remainders, the
+    /// first of those that are alike.
     private static func sixteenths(of counts: [Int]) -> [Int] {
         let sum = counts.reduce(0, +)
         var weights = counts.map { $0 * self.total / sum }

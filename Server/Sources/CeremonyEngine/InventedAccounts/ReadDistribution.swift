@@ -24,8 +24,8 @@ final class ReadDistribution: Sendable {
     }
 }
 
-/// Which sets of a distribution can answer by which policy, found out once for each: it costs more than all else that an
-/// invented account does, and would tell one from a real one by the time of its answer.
+/// Which sets of a distribution can answer by which policy, found out once for each: it costs more than all else that
+/// an invented account does, and would tell one from a real one by the time of its answer.
 final class AbleSets: Sendable {
     private struct State {
         var rules: Rules?

@@ -13,13 +13,14 @@ public struct Redemptions: CeremonyPart {
 
     /// Exchanges a one-time token, or a typed code, for the UAF request behind it.
     ///
-    /// One read and, where it can be redeemed, one write step. Of many who try, one gets the request. Throws `tokenUnknown`
-    /// (also at the address of another operation, which uses nothing up), `tokenAlreadyRedeemed`, `tokenExpired`. The token
-    /// of a deregistration deletes once, too; whoever shows it again is told what it deleted (decision 14).
+    /// One read and, where it can be redeemed, one write step. Of many that try, one gets the request. Throws
+    /// `tokenUnknown` (also at the address of another operation, which uses nothing up), `tokenAlreadyRedeemed`,
+    /// `tokenExpired`. The token of a deregistration deletes once, too; whoever shows it again is told what it deleted
+    /// (decision 14).
     ///
-    /// Readers look a token or a code up, and only what can be redeemed reaches the writer (decision 17). `source` has a
-    /// budget of those that are worth nothing: past it `tooManyRequests` is thrown in the place of `tokenUnknown`. A right
-    /// one is taken past the budget. Without a source nothing is counted.
+    /// Readers look a token or a code up, and only what can be redeemed reaches the writer (decision 17). `source` has
+    /// a budget of those that are worth nothing: past it `tooManyRequests` is thrown in the place of `tokenUnknown`. A
+    /// right one is taken past the budget. Without a source nothing is counted.
     public func redeem(token: String, operation: UAF.Operation, source: String? = nil) async throws
         -> ReturnUAFRequest
     {

@@ -3,7 +3,8 @@ public import UAF
 import UAFRelyingParty
 import _Primitives
 
-/// UAF requests that no dispatched ceremony stands behind: their state travels sealed, and the store has no row of them.
+/// UAF requests that no dispatched ceremony stands behind: their state travels sealed, and the store has no row of
+/// them.
 public struct OpenRequests: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore
@@ -12,9 +13,9 @@ public struct OpenRequests: CeremonyPart {
 
     /// A request that anybody may ask for: no row, its state travels sealed, and `source` has a budget of them.
     ///
-    /// Without a name any registered key may answer. With one, the account's keys; for a name that does not exist, or an
-    /// account that cannot authenticate, an account is invented, the same for the same name each time, so that the answer
-    /// does not tell who has one. Throws `tooManyRequests` and `invalidRequest` (a name beyond its limits).
+    /// Without a name any registered key may answer. With one, the account's keys; for a name that does not exist, or
+    /// an account that cannot authenticate, an account is invented, the same for the same name each time, so that the
+    /// answer does not tell who has one. Throws `tooManyRequests` and `invalidRequest` (a name beyond its limits).
     public func authentication(username: String?, source: String) async throws -> ReturnUAFRequest {
         try CeremonyError.throwShortage(self.budgets.challenges.spend(source, at: self.time.now()))
         return try await self.authentication(username: username, policy: nil)

@@ -18,10 +18,11 @@ struct Budgets: Sendable {
     /// A client's dispatches to one person.
     let personDispatches: Budget
     /// How often the operator is told of an app that is not listed.
-    let facetNotes = SourceBudget(burst: 1, perSecond: 1.0 / 60, sources: 1)
+    let facetNotes: SourceBudget
 
     init(_ limits: Limits) {
         let sources = limits.countedSources
+        self.facetNotes = SourceBudget(oneIn: limits.pauseOfReports, sources: 1)
         self.challenges = Budget(
             "challengesPerMinute", burst: limits.challengeBurst, perMinute: limits.challengesPerMinute, sources: sources
         )

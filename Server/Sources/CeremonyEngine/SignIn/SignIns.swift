@@ -139,7 +139,8 @@ public struct SignIns: CeremonyPart {
         return try self.view(codes, expiresAt: ceremony.expiresAt)
     }
 
-    /// The page as it is now. While it waits it gets new codes, of which `source` has a budget, and the ones before die.
+    /// The page as it is now. While it waits it gets new codes, of which `source` has a budget, and the ones before
+    /// die.
     ///
     /// Throws `notFound`, `wrongBrowser` and `tooManyRequests`.
     public func renew(reference: String, browser: String, source: String) async throws -> SignInView {
@@ -236,9 +237,9 @@ public struct SignIns: CeremonyPart {
     /// Takes up the outcome of a sign-in in the browser that began it; `nil` where there is none (any more).
     ///
     /// The first time leaves the person's devices a notice. Afterwards the same browser gets the same outcome again, as
-    /// long as the record is kept: who failed to make a session of it can come back. That only one session comes of it is
-    /// the business of whoever makes sessions. `client` is the service's identifier, for the audit trail. Throws
-    /// `wrongBrowser`.
+    /// long as the record is kept: where no session could be made of it, the browser can come back. That only one
+    /// session comes of it is for the caller to see to, who makes sessions. `client` is the service's identifier, for
+    /// the audit trail. Throws `wrongBrowser`.
     public func consume(reference: String, browser: String, client: String? = nil) async throws
         -> SignInOutcome?
     {

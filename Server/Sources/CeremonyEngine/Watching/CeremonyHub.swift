@@ -1,10 +1,11 @@
+import Store
 import Synchronization
 import _Primitives
 
 /// Wakes whoever watches a ceremony in this process. A wake is a hint: the row is the authority and is read again.
 ///
-/// Watchers cost memory as long as they wait, and there are as many as waiting pages: what each of them would need a task
-/// or a timer for, the end of a phase and a word now and then, one task does for all.
+/// Watchers cost memory as long as they wait, and there are as many as waiting pages: what each of them would need a
+/// task or a timer for, the end of a phase and a word now and then, one task does for all.
 final class CeremonyHub: Sendable {
     /// One who watches.
     private struct Watcher {
@@ -37,7 +38,7 @@ final class CeremonyHub: Sendable {
     }
 
     /// How exactly the end of a phase is told.
-    static let tick: Duration = .seconds(1)
+    private static let tick = Limits.Fixed.watchTick
 
     private let state = Mutex(State())
     private let watchersPerCeremony: Int

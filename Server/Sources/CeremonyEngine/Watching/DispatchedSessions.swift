@@ -9,6 +9,11 @@ public struct CeremonyStatus: Sendable, Equatable {
         case tokenCreated, clientAuthenticating, clientRegistering, succeeded, failed, unknown
     }
 
+    /// `tokenResult`
+    public enum TokenResult: String, Sendable, CaseIterable {
+        case tokenRedeemed, tokenTimedOut
+    }
+
     /// The state in one word.
     public let state: State
     /// When the state began; now, where the session is unknown.
@@ -21,8 +26,8 @@ public struct CeremonyStatus: Sendable, Equatable {
     public let clientErrorCode: Int?
     /// How the phone's authenticator module ended, where it reported that.
     public let asmStatusCode: Int?
-    /// `tokenRedeemed` or `tokenTimedOut`; `nil` while the token can still be redeemed.
-    public let tokenResult: String?
+    /// What became of the token; `nil` while it can still be redeemed.
+    public let tokenResult: TokenResult?
     /// The models that answered.
     public let authenticators: [AAID]
     /// What was agreed to; there after a transaction that succeeded.
@@ -95,7 +100,7 @@ public struct DispatchedSessions: CeremonyPart {
             state: state, timestamp: isOverdue ? record.expiresAt : record.changedAt, subject: subject,
             uafStatusCode: record.uafStatusCode, clientErrorCode: record.clientErrorCode,
             asmStatusCode: record.asmStatusCode,
-            tokenResult: record.channel != nil ? "tokenRedeemed" : state == .failed ? "tokenTimedOut" : nil,
+            tokenResult: record.channel != nil ? .tokenRedeemed : state == .failed ? .tokenTimedOut : nil,
             authenticators: record.authenticators.compactMap { try? AAID($0) },
             confirmation: self.confirmation(record, subject: subject))
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CeremonyEngine
 import Foundation
 import Pages
+import Store
 import _Primitives
 
 /// `countersign admin activation`: links that enrol a phone.
@@ -90,7 +91,7 @@ struct ActivationCommand: AsyncParsableCommand {
                 case .created, .claimed:
                     if state != shown, !self.options.json { Terminal.standardError("… \(state.rawValue)") }
                     shown = state
-                    try await Task.sleep(for: .milliseconds(500))
+                    try await Task.sleep(for: Limits.Commands.activationPause)
                 }
             }
         }

@@ -5,6 +5,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import Store
 import Synchronization
 import _Primitives
 
@@ -56,10 +57,11 @@ struct AdminOptions: ParsableArguments {
 
     /// One call, over a connection of its own. Throws as ``withConnection(toServer:_:)`` and the connection's calls.
     func call(
-        _ method: String, _ path: String, _ body: JSONObject? = nil, seconds: Int64 = 30, toServer: Bool = false
+        _ method: String, _ path: String, _ body: JSONObject? = nil, within time: Duration = Limits.Commands.answerTime,
+        toServer: Bool = false
     ) async throws -> JSON {
         try await self.withConnection(toServer: toServer) {
-            try await $0.call(method, path, body, seconds: seconds)
+            try await $0.call(method, path, body, within: time)
         }
     }
 
@@ -93,7 +95,7 @@ struct AdminConnection: Sendable {
         return try Self.clients.withLock { clients in
             if let client = clients[key] { return client }
             var configuration = HTTPClient.Configuration(
-                redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5)))
+                redirectConfiguration: .disallow, timeout: .init(connect: TimeAmount(Limits.Commands.connectTime)))
             configuration.connectionPool.retryConnectionEstablishment = false
             if let caFile = self.caFile {
                 guard let authority = try? NIOSSLCertificate.fromPEMFile(caFile), !authority.isEmpty else {
@@ -112,8 +114,8 @@ struct AdminConnection: Sendable {
         }
     }
 
-    /// Reads the address of a server that secrets can be sent to. Throws a usage ``CommandFailure`` for any other, which
-    /// is told by `name`, as it may hold a secret.
+    /// Reads the address of a server that secrets can be sent to. Throws a usage ``CommandFailure`` for any other,
+    /// which is told by `name`, as it may hold a secret.
     static func server(at address: String, named name: String) throws -> ServerOrigin {
         guard let server = ServerOrigin(address) else {
             throw CommandFailure(.usage, "\(name) takes an address such as https://sign-in.example.com")
@@ -128,9 +130,11 @@ struct AdminConnection: Sendable {
 
     /// Sends a request and returns the answer's body; an empty object where there is none.
     ///
-    /// A refusal becomes a ``CommandFailure`` with the server's own words and the exit code that fits. `seconds` is how
+    /// A refusal becomes a ``CommandFailure`` with the server's own words and the exit code that fits. `time` is how
     /// long an answer may take.
-    func call(_ method: String, _ path: String, _ body: JSONObject? = nil, seconds: Int64 = 30) async throws -> JSON {
+    func call(
+        _ method: String, _ path: String, _ body: JSONObject? = nil, within time: Duration = Limits.Commands.answerTime
+    ) async throws -> JSON {
         var request: HTTPClientRequest
         switch self.place {
         case .network(let server, let token):
@@ -152,8 +156,8 @@ struct AdminConnection: Sendable {
         let response: HTTPClientResponse
         let bytes: ByteBuffer
         do {
-            response = try await self.client().execute(request, timeout: .seconds(seconds))
-            bytes = try await response.body.collect(upTo: 1 << 20)
+            response = try await self.client().execute(request, timeout: TimeAmount(time))
+            bytes = try await response.body.collect(upTo: Limits.Commands.answerBytes)
         } catch let failure as CommandFailure {
             throw failure
         } catch {
@@ -218,7 +222,8 @@ struct AdminConnection: Sendable {
     private static func parse(_ bytes: ByteBuffer) throws -> JSON {
         do {
             return try JSON(
-                parsing: Array(bytes.readableBytesView), limits: JSONLimits(bytes: 1 << 20, values: 200_000))
+                parsing: Array(bytes.readableBytesView),
+                limits: JSONLimits(bytes: Limits.Commands.answerBytes, values: Limits.Commands.answerValues))
         } catch {
             throw CommandFailure(.failed, "the server's answer is not JSON (\(error.code))")
         }
@@ -229,7 +234,7 @@ struct AdminConnection: Sendable {
         if case .object(let object) = answer {
             if let title = try? object.string("title") { problem = DisplayText.line(title) }
             if let detail = try? object.string("detail") {
-                problem += ": \(DisplayText.line(detail, maximumLength: 1000))"
+                problem += ": \(DisplayText.line(detail, maximumLength: Limits.Commands.shownReasonCharacters))"
             }
         }
         switch status {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Store
 import _Primitives
 
 /// `countersign audit`: what happened, for auditors.
@@ -82,7 +83,8 @@ struct AuditCommand: AsyncParsableCommand {
         @OptionGroup var options: AdminOptions
 
         func run() async throws {
-            let answer = try await self.options.call("GET", "/audit/verification", seconds: 3600)
+            let answer = try await self.options.call(
+                "GET", "/audit/verification", within: Limits.Commands.auditVerificationTime)
             try self.report(answer)
         }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Store
 import _Primitives
 
 /// `countersign admin invented`: what accounts look like that are invented for names that nobody has.
@@ -41,7 +42,8 @@ struct InventedCommand: AsyncParsableCommand {
 
         func run() async throws {
             Terminal.standardOutput(
-                json: try await self.options.call("GET", InventedCommand.path + "/proposal", seconds: 300))
+                json: try await self.options.call(
+                    "GET", InventedCommand.path + "/proposal", within: Limits.Commands.proposalTime))
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Store
 
 /// Says on a terminal how far a long copy has come, by the size of the file that it writes.
 struct CopyProgress: Sendable {
@@ -25,7 +26,7 @@ struct CopyProgress: Sendable {
     }
 
     private func report(_ expected: Int64) async {
-        while (try? await Task.sleep(for: .seconds(2))) != nil {
+        while (try? await Task.sleep(for: Limits.Commands.progressPause)) != nil {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: self.folder)) ?? []
             guard let name = names.first(where: self.isCopy), expected > 0,
                 let size = try? FileManager.default.attributesOfItem(atPath: "\(self.folder)/\(name)")[.size] as? Int64

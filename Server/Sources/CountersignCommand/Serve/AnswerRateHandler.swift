@@ -13,11 +13,11 @@ enum AnswerProgress: Sendable {
     case moving
 }
 
-/// Answers have a least rate, as requests have a deadline: who does not read them holds no connection.
+/// Answers have a least rate, as requests have a deadline: a client that does not read them keeps no connection.
 ///
-/// It stands next to the socket and counts bytes, so that it sees what really leaves, also under TLS. Only time in which
-/// something is unsent counts: a channel that waits for events can be quiet for ever. It looks at the connection from time
-/// to time after something was sent, and reads nothing of it while it sends.
+/// It stands next to the socket and counts bytes, so that it sees what really leaves, also under TLS. Only time in
+/// which something is unsent counts: a channel that waits for events can be quiet for ever. It looks at the connection
+/// from time to time after something was sent, and reads nothing of it while it sends.
 ///
 /// What is unsent when the connection is closed is sent first, at the same rate; only ``ConnectionCut`` does not wait.
 final class AnswerRateHandler: ChannelOutboundHandler, RemovableChannelHandler {

@@ -7,8 +7,8 @@ import Store
 import _Primitives
 
 extension HTTPServerBuilder {
-    /// HTTP/1.1 as our listeners speak it: heads have a size, a connection without a request an end, a request a time to
-    /// come in, and an answer a least rate.
+    /// HTTP/1.1 as our listeners speak it: heads have a size, a connection without a request an end, a request a time
+    /// to come in, and an answer a least rate.
     ///
     /// - Parameters:
     ///   - limits: The sizes and times.
@@ -26,7 +26,7 @@ extension HTTPServerBuilder {
                         idleTimeout: TimeAmount(limits.connectionIdleTime),
                         httpDecoderConfiguration: .init(
                             maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
-                            maxHeaderFieldCount: 100))),
+                            maxHeaderFieldCount: Limits.Fixed.headerFields))),
                 limits: limits, connections: connections, source: source)
         }
     }

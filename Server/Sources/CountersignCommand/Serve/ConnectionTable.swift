@@ -116,8 +116,8 @@ struct ConnectionTable {
         }
     }
 
-    /// Takes out what gives way first among the connections of the same source, but never `newcomer`, until the source has
-    /// no more than `share` or all the others are being answered. Named proxies have no share.
+    /// Takes out what gives way first among the connections of the same source, but never `newcomer`, until the source
+    /// has no more than `share` or all the others are being answered. Named proxies have no share.
     mutating func takePastShare(_ share: Int, ofSourceOf slot: Int, sparing newcomer: Int?) -> [Cut] {
         let source = self.slots[slot].source
         var cuts: [Cut] = []
@@ -132,13 +132,13 @@ struct ConnectionTable {
         return cuts
     }
 
-    /// Takes out what gives way first among all but `newcomer`: what has waited the longest for its client; else a channel
-    /// of the source that has the most. As long as few wait, they are kept for `courtesy`.
+    /// Takes out what gives way first among all but `newcomer`: what has waited the longest for its client; else a
+    /// channel of the source that has the most. As long as few wait, they are kept for `courtesy`.
     mutating func makeRoom(sparing newcomer: Int?, courtesy: Duration, now: Timestamp) -> Room {
         let longest = self.longestWait(self.queues, but: newcomer, self.links)
         let waited = longest.map { now - self.slots[$0].since }
-        // Many that say nothing are a flood, and then who is new must not wait for them. A clock that was set back must not
-        // keep anybody here either.
+        // Many that say nothing are a flood, and then a new connection must not wait for them. A clock that was set
+        // back must not keep anybody here either.
         let areMany = self.queues.count(of: .waiting) * 4 > self.live
         if let waited, areMany || waited >= courtesy || waited < .zero, let cut = self.take(longest) {
             return .cut(cut)

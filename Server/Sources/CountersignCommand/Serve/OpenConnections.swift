@@ -2,6 +2,7 @@ import CoreMetrics
 import CountersignServer
 import Foundation
 import HummingbirdCore
+import Store
 import Synchronization
 import _Primitives
 
@@ -9,13 +10,13 @@ import _Primitives
 /// the administrators' socket have descriptors whatever strangers do; and of each source its share and no more, so that
 /// nobody takes them all.
 ///
-/// Who is new comes in, and somebody else gives way: past a source's share one of its own, at the bound one of all. First
-/// goes the connection that has waited the longest for its client, be it to send a whole request or to read an answer that
-/// is there; then the oldest channel that waits for events (at the bound one of the source that has the most): its page
-/// asks again. A connection whose answer is being made is never cut. At the bound, as long as no more than a quarter of all
-/// wait, none is cut either that has just begun to: its client's next request may be on its way, and clients that do not
-/// read are known as such only after that time. Where there is nobody else, no more are accepted until one ends or has
-/// waited long enough; those who come wait in the system's queue.
+/// A new connection comes in, and another one gives way: past a source's share one of its own, at the bound one of all.
+/// First goes the connection that has waited the longest for its client, be it to send a whole request or to read an
+/// answer that is there; then the oldest channel that waits for events (at the bound one of the source that has the
+/// most): its page asks again. A connection whose answer is being made is never cut. At the bound, as long as no more
+/// than a quarter of all wait, none is cut either that has just begun to: its client's next request may be on its way,
+/// and clients that do not read are known as such only after that time. Where there is nobody else, no more are
+/// accepted until one ends or has waited long enough; those who come wait in the system's queue.
 final class OpenConnections: AvailableConnectionsDelegate {
     /// A connection's place, from ``open(source:cut:)`` to ``end(_:)``.
     struct Connection: Hashable, Sendable {
@@ -57,8 +58,8 @@ final class OpenConnections: AvailableConnectionsDelegate {
     private let unread: Counter
     private let state = Mutex(State())
 
-    /// `limit` connections in all, and `share` of each source. `courtesy` is how long one that has begun to wait for its
-    /// client is kept at the bound where few wait; `later` does something after a time. What happens is counted in
+    /// `limit` connections in all, and `share` of each source. `courtesy` is how long one that has begun to wait for
+    /// its client is kept at the bound where few wait; `later` does something after a time. What happens is counted in
     /// `registry`.
     init(
         limit: Int, share: Int, courtesy: Duration, pauseOfReports: Duration, time: TimeSource = .system,
@@ -96,8 +97,8 @@ final class OpenConnections: AvailableConnectionsDelegate {
 
     // MARK: What connections tell
 
-    /// A new connection waits for its first request. `source` is by what it is counted; `nil` for a named proxy's, which
-    /// has no share. `cut` closes it, from any thread.
+    /// A new connection waits for its first request. `source` is by what it is counted; `nil` for a named proxy's,
+    /// which has no share. `cut` closes it, from any thread.
     func open(source: String?, cut: @escaping @Sendable () -> Void) -> Connection {
         let now = self.time.now()
         let slot = self.state.withLock { $0.table.add(source: source, at: now, cut: cut) }
@@ -137,8 +138,8 @@ final class OpenConnections: AvailableConnectionsDelegate {
         }
     }
 
-    /// Keeps the connection's source to its share and all to the bound, after something has changed: as long as they are
-    /// being answered, connections cannot give way.
+    /// Keeps the connection's source to its share and all to the bound, after something has changed: as long as they
+    /// are being answered, connections cannot give way.
     private func settle(
         _ connection: Connection, at now: Timestamp, sparing newcomer: Int?, _ change: (inout ConnectionTable) -> Void
     ) {
@@ -216,15 +217,12 @@ final class OpenConnections: AvailableConnectionsDelegate {
 
 /// The files and connections that this process may have open at a time.
 enum Descriptors {
-    /// Kept for the store, the operations listener, the administrators' socket, and files that are read again.
-    static let reserve = 128
-    /// Past it a connection costs more memory than a small machine has.
-    static let mostConnections = 10_000
-
     /// The process's soft limit.
     static var limit: Int {
         var limits = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0 else { return 1024 }
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0 else {
+            return Limits.Fixed.assumedFiles
+        }
         return Int(clamping: limits.rlim_cur)
     }
 
@@ -232,12 +230,12 @@ enum Descriptors {
     ///
     /// Throws ``CommandFailure`` where the limit does not leave so many.
     static func connections(_ wanted: Int?, limit: Int = Self.limit) throws -> Int {
-        let possible = limit - self.reserve
+        let possible = limit - Limits.Fixed.reservedFiles
         guard possible > 0, wanted ?? 1 <= possible else {
             throw CommandFailure(
                 .failed, "this process may open \(limit) files, which leaves \(max(possible, 0)) connections",
                 remedy: "Raise the limit (LimitNOFILE= of the unit, ulimit -n), or lower --connections.")
         }
-        return wanted ?? min(possible, self.mostConnections)
+        return wanted ?? min(possible, Limits.Fixed.mostConnections)
     }
 }

@@ -97,7 +97,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "Extensions of responses that may be there, as ID,ID.")
     var extensions: String?
 
-    @Option(name: .long, help: "Lifetimes in seconds, as name=seconds,name=seconds.")
+    @Option(name: .long, help: "Lifetimes in seconds, budgets and shares as numbers: name=number,name=number.")
     var limits: String?
 
     @Option(name: .long, help: "A file for the arrows of every run (no request data), to be drawn with `trace draw`.")

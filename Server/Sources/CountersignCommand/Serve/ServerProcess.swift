@@ -70,7 +70,8 @@ struct ServerProcess {
         try ending.get()
     }
 
-    /// Refuses another address than the people's phones were enrolled at, unless it is meant: their keys are bound to it.
+    /// Refuses another address than the people's phones were enrolled at, unless it is meant: their keys are bound to
+    /// it.
     private func checkIssuer(_ folder: DataFolder, _ database: SQLiteDatabase) async throws {
         let issuer = self.configuration.issuer
         guard let former = folder.issuer, former != issuer, former != self.configuration.formerIssuer,
@@ -244,7 +245,7 @@ private struct FirstStart: Service {
     func run() async throws {
         // A service must not end before the server does: the stream does not, either.
         for await _ in self.listening.completion.cancelOnGracefulShutdown() {
-            // A server whose disk is full must start all the same: who is there can then sign in, and read.
+            // A server whose disk is full must start all the same: people who are enrolled can then sign in, and read.
             do { try self.folder.keep(issuer: self.issuer) } catch {
                 self.logger.error(
                     "The address was not kept in the data folder; commands make links with it while the server is stopped",
@@ -263,7 +264,9 @@ private struct FirstStart: Service {
         guard let secret = try await self.administrators.makeLinkIfNone() else { return }
         let link = "\(self.issuer)/admin/setup#\(secret)"
         if Terminal.isInteractive {
-            Terminal.standardOutput("First administrator (works once, for 15 minutes):\n\n  \(link)\n")
+            Terminal.standardOutput(
+                "First administrator (works once, for \(Limits().administratorLinkLifetime.components.seconds / 60) minutes):\n\n  \(link)\n"
+            )
         } else {
             unlink(self.folder.administratorLinkPath)
             try SecretFile(path: self.folder.administratorLinkPath).write(link)

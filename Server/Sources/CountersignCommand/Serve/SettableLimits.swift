@@ -29,20 +29,17 @@ enum SettableLimits {
         "refusalsPerMinute": \.refusalsPerMinute, "signInBurst": \.signInBurst, "signInsPerMinute": \.signInsPerMinute,
     ]
 
-    /// The largest budget: past it there is none.
-    private static let largestBudget = 1_000_000
-
-    /// The defaults with `values` in place of some. A lifetime, in seconds, can be shortened or at most doubled: past that
-    /// the threat model's assumptions no longer hold. A budget fits the largest office behind one address.
+    /// The defaults with `values` in place of some. A lifetime, in seconds, can be shortened or at most doubled: past
+    /// that the threat model's assumptions no longer hold. A budget fits the largest office behind one address.
     ///
-    /// Throws ``CommandFailure`` for another name, a lifetime outside one second to twice its default, or a budget of more
-    /// than a million.
+    /// Throws ``CommandFailure`` for another name, a lifetime outside one second to twice its default, or a budget of
+    /// more than a million.
     static func applied(_ values: [String: Int], to defaults: Limits = Limits()) throws -> Limits {
         var limits = defaults
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             if let path = self.budgets[name] {
-                guard value <= self.largestBudget else {
-                    throw CommandFailure(.usage, "\(name) can be at most \(self.largestBudget)")
+                guard value <= Limits.Fixed.largestBudget else {
+                    throw CommandFailure(.usage, "\(name) can be at most \(Limits.Fixed.largestBudget)")
                 }
                 limits[keyPath: path] = value
                 continue
@@ -53,7 +50,7 @@ enum SettableLimits {
                     remedy: "There are: "
                         + (Array(self.durations.keys) + self.budgets.keys).sorted().joined(separator: ", ") + ".")
             }
-            let longest = defaults[keyPath: path] * 2
+            let longest = defaults[keyPath: path] * Limits.Fixed.lifetimeFactor
             guard .seconds(value) <= longest else {
                 throw CommandFailure(.usage, "\(name) can be at most \(longest.components.seconds) seconds")
             }

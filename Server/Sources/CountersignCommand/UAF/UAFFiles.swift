@@ -1,24 +1,22 @@
 import Foundation
+import Store
 import UAF
 import UAFRelyingParty
 import _Primitives
 
 /// Reads the files of `countersign uaf`: bounded, and strict as a server is.
 struct UAFFiles {
-    /// The most bytes of one file: metadata has the largest.
-    private static let limit = 262_144
-
     private func bytes(_ path: String) throws -> [UInt8] {
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw CommandFailure(.noVerdict, "\(path) cannot be read")
         }
         defer { try? file.close() }
         let data: Data
-        do { data = try file.read(upToCount: Self.limit + 1) ?? Data() } catch {
+        do { data = try file.read(upToCount: Limits.Commands.uafFileBytes + 1) ?? Data() } catch {
             throw CommandFailure(.noVerdict, "\(path) cannot be read")
         }
-        guard data.count <= Self.limit else {
-            throw CommandFailure(.noVerdict, "\(path) has more than \(Self.limit) bytes")
+        guard data.count <= Limits.Commands.uafFileBytes else {
+            throw CommandFailure(.noVerdict, "\(path) has more than \(Limits.Commands.uafFileBytes) bytes")
         }
         return Array(data)
     }

@@ -183,8 +183,8 @@ public struct ServerAssembly: Sendable {
         return router.complete()
     }
 
-    /// What supervisors reach. `isListening` says whether every listener is there, `assertWritable` throws where the store
-    /// cannot make a step durable. The server's numbers are there, too.
+    /// What supervisors reach. `isListening` says whether every listener is there, `assertWritable` throws where the
+    /// store cannot make a step durable. The server's numbers are there, too.
     public func operationsRouter(
         isListening: @escaping @Sendable () -> Bool, assertWritable: @escaping @Sendable () async throws -> Void
     ) -> Router<ServerContext> {
@@ -225,8 +225,8 @@ public struct ServerAssembly: Sendable {
 
     /// Reads metadata and policies again, and goes by them from then on.
     ///
-    /// Throws what is wrong with them, `MetadataFolderError`, `PolicyFileError` or `RequestError`; then everything stays
-    /// as it was. Either way the log says so.
+    /// Throws what is wrong with them, `MetadataFolderError`, `PolicyFileError` or `RequestError`; then everything
+    /// stays as it was. Either way the log says so.
     @discardableResult
     public func reloadRules(logger: Logger) throws -> RuleSet {
         do {

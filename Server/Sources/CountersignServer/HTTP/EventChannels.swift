@@ -4,10 +4,10 @@ public import Logging
 import Synchronization
 public import _Primitives
 
-/// The channels that wait for events, by who opened them: each source has its share of them.
+/// The channels that wait for events, by the source that opened them: each source has its share of them.
 ///
-/// Past its share a source loses the one that has waited the longest, so that a new one always comes in, and somebody who
-/// opens channels without end takes none of anybody else's. A page asks again for a channel that it has lost.
+/// Past its share a source loses the one that has waited the longest, so that a new one always comes in, and somebody
+/// who opens channels without end takes none of anybody else's. A page asks again for a channel that it has lost.
 ///
 /// Channels are counted by the caller's address, which behind a named proxy is the one that the proxy forwards, while
 /// connections are counted by the other end's.
@@ -67,9 +67,9 @@ public final class EventChannels: Sendable {
 
     /// Counts a channel of `source` until ``leave(_:)``. Past its share the source's oldest is ended.
     ///
-    /// The channel ends with its connection. `whenEnded` asks the connection to say so, at the first channel that it has
-    /// and never again: what is asked of a connection is kept as long as it lives, and it can have any number of channels
-    /// one after another.
+    /// The channel ends with its connection. `whenEnded` asks the connection to say so, at the first channel that it
+    /// has and never again: what is asked of a connection is kept as long as it lives, and it can have any number of
+    /// channels one after another.
     public func enter(
         _ watch: CeremonyWatch, of source: String, on connection: ObjectIdentifier, logger: Logger,
         whenEnded: (@escaping @Sendable () -> Void) -> Void

@@ -67,8 +67,9 @@ extension ServerContext {
     /// The letters of references: none that people mistake for another (Crockford's base 32).
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
-    /// What a person reads out who asks for help: short, and in the log at the request's line. Made of the request's
-    /// number, so that it costs nothing where nobody needs it; forty bits, so that a day's refusals have different ones.
+    /// What a person who asks for help reads out: short, and in the log at the request's line. Made of the request's
+    /// number, so that it costs nothing where nobody needs it; forty bits, so that a day's refusals have different
+    /// ones.
     var reference: String {
         let bytes = Array(SHA256.hash(data: Array(self.id.utf8)).prefix(5))
         let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -24,7 +24,8 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
         self.clientAddress = source.channel.remoteAddress?.ipAddress ?? "local"
     }
 
-    /// By what the caller is counted: the address, of IPv6 its first 64 bits. Who has one such address has all of them.
+    /// By what the caller is counted: the address, of IPv6 its first 64 bits. Whoever has one such address has all of
+    /// them.
     var source: String { AddressBlock.source(of: self.clientAddress) }
 
     /// A parameter of the path, percent-decoded.

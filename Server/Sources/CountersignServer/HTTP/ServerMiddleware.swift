@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Logging
+import Store
 import _Primitives
 
 /// What every answer says to browsers. Pages add their own Content-Security-Policy.
@@ -23,13 +24,16 @@ struct SecurityHeadersMiddleware: RouterMiddleware {
             response.headers[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
         }
         if let name = Self.crossOriginResourcePolicy { response.headers[name] = "same-origin" }
-        if self.isSecure { response.headers[.strictTransportSecurity] = "max-age=31536000" }
+        if self.isSecure {
+            response.headers[.strictTransportSecurity] =
+                "max-age=\(Limits.Fixed.transportSecurityLifetime.components.seconds)"
+        }
         return response
     }
 }
 
-/// One line a request: method, mounted path, status, time, and of a refusal its reference, its reason, the client and the
-/// setting. Never an address's own path or query, which can hold names and secrets.
+/// One line a request: method, mounted path, status, time, and of a refusal its reference, its reason, the client and
+/// the setting. Never an address's own path or query, which can hold names and secrets.
 struct AccessLogMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 
@@ -63,16 +67,13 @@ struct AccessLogMiddleware: RouterMiddleware {
 struct RequestBoundsMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 
-    /// Bytes of a request's target: path and query.
-    static let targetBytes = 8 * 1024
-
     func handle(
         _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
-        guard request.uri.description.utf8.count <= Self.targetBytes else {
+        guard request.uri.description.utf8.count <= Limits.Fixed.targetBytes else {
             throw Problem(
                 HTTPResponse.Status(code: 414, reasonPhrase: "URI Too Long"), "target-too-long",
-                "An address has at most \(Self.targetBytes) bytes here.")
+                "An address has at most \(Limits.Fixed.targetBytes) bytes here.")
         }
         return try await next(request, context)
     }

@@ -10,8 +10,9 @@ extension Response {
     /// A stream of server-sent events (HTML, section 9.2): one event an element, JSON data, and a comment now and then
     /// that keeps proxies from closing a quiet connection.
     ///
-    /// It ends with `events`, when the other end closes the connection, when its source opens more than its share, or when
-    /// the server shuts down. An error of `events` ends it too: the reader asks again and is then answered in words.
+    /// It ends with `events`, when the other end closes the connection, when its source opens more than its share, or
+    /// when the server shuts down. An error of `events` ends it too: the reader asks again and is then answered in
+    /// words.
     ///
     /// There are as many streams as waiting pages. Each one is written by its connection's own task, which sleeps in
     /// between; no other task, timer or copy of the request waits for it.
@@ -30,11 +31,11 @@ extension Response {
         let (source, channel, logger) = (context.source, context.channel, context.logger)
         let body = ResponseBody { writer in
             // Sent at once, so that the reader knows that it is connected.
-            try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
+            try await writer.write(ByteBuffer(string: "retry: \(Limits.Fixed.eventRetry.milliseconds)\n\n"))
             var iterator = events.makeAsyncIterator()
             let watch = iterator.watch
-            // Without the connection a reader that has gone would be noticed only by the next write, and count as one till
-            // then.
+            // Without the connection a reader that has gone would be noticed only by the next write, and count as one
+            // till then.
             let place = channels.enter(watch, of: source, on: ObjectIdentifier(channel), logger: logger) { ended in
                 channel.closeFuture.whenComplete { _ in ended() }
             }

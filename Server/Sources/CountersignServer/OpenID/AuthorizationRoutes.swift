@@ -103,7 +103,7 @@ struct AuthorizationRoutes: Sendable {
 
     /// A form that can stand in an address: encoded as browsers do it, and short enough to be turned into one.
     private func form(of request: Request) async throws -> String {
-        let text = try await request.formText(limit: RequestBoundsMiddleware.targetBytes - 64)
+        let text = try await request.formText(limit: Limits.Fixed.targetBytes - Limits.Fixed.pathBytes)
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {
             throw Problem(.badRequest, "malformed-body", "The form is not encoded.")
         }

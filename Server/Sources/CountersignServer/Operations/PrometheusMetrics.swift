@@ -1,13 +1,14 @@
 public import CoreMetrics
+import Store
 import Synchronization
 
 /// The numbers of this process, kept in memory and written as Prometheus reads them (text format 0.0.4).
 ///
-/// Counters, gauges and histograms come in through swift-metrics; a timer is a histogram in seconds. What grows by labels
-/// is bounded: past ``seriesPerName`` sets of labels a name counts what else comes under `other`.
+/// Counters, gauges and histograms come in through swift-metrics; a timer is a histogram in seconds. What grows by
+/// labels is bounded: past ``seriesPerName`` sets of labels a name counts what else comes under `other`.
 public final class PrometheusMetrics: MetricsFactory {
     /// So many sets of labels can a name have.
-    public static let seriesPerName = 1000
+    public static let seriesPerName = Limits.Fixed.seriesPerName
     /// The upper bounds of a histogram's buckets: from a page out of memory to a step that waited for a slow disk.
     static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 

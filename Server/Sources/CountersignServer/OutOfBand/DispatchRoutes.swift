@@ -9,8 +9,8 @@ import Store
 import UAF
 import _Primitives
 
-/// What back ends of relying parties call: have something confirmed on a phone, and learn how it went. Each sees its own
-/// sessions only.
+/// What back ends of relying parties call: have something confirmed on a phone, and learn how it went. Each sees its
+/// own sessions only.
 struct DispatchRoutes: Sendable {
     let dispatches: Dispatches
     let sessions: DispatchedSessions
@@ -111,7 +111,7 @@ struct DispatchRoutes: Sendable {
         document["clientErrorCode"] = status.clientErrorCode.map { .integer(Int64($0)) }
         document["asmStatusCode"] = status.asmStatusCode.map { .integer(Int64($0)) }
         if let result = status.tokenResult {
-            document["tokenInformation"] = .object(["tokenResult": .string(result)])
+            document["tokenInformation"] = .object(["tokenResult": .string(result.rawValue)])
         }
         if !status.authenticators.isEmpty {
             document["authenticators"] = .array(

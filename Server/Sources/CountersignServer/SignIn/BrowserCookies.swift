@@ -76,7 +76,7 @@ enum BrowserWords {
     /// "Chrome on Linux", from `User-Agent`; "a browser" where it says nothing that is known. Nothing of the header
     /// itself is passed on.
     static func describe(userAgent: String?) -> String {
-        guard let userAgent, userAgent.utf8.count <= 1024 else { return "a browser" }
+        guard let userAgent, userAgent.utf8.count <= Limits.Fixed.userAgentBytes else { return "a browser" }
         func first(_ table: [(mark: String, words: String)]) -> String? {
             table.first { userAgent.contains($0.mark) }?.words
         }

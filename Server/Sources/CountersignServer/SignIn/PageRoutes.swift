@@ -1,3 +1,4 @@
+import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -23,7 +24,8 @@ struct PageRoutes: Sendable {
                             status: .ok,
                             headers: [
                                 .contentType: asset.contentType,
-                                .cacheControl: "public, max-age=31536000, immutable",
+                                .cacheControl:
+                                    "public, max-age=\(Limits.Fixed.assetLifetime.components.seconds), immutable",
                             ], body: .init(byteBuffer: body))
                     }
                 ])

@@ -167,7 +167,9 @@ struct SignInRoutes: Sendable {
     }
 
     private static func parameter(_ name: String, of text: String) throws -> String {
-        guard let value = (try? Parameters(parsing: text))?[name], (1...128).contains(value.utf8.count) else {
+        guard let value = (try? Parameters(parsing: text))?[name],
+            (1...Limits.Fixed.pageParameterBytes).contains(value.utf8.count)
+        else {
             throw Problem(.badRequest, "invalid-request", "The address lacks a part. Follow the whole link.")
         }
         return value

@@ -11,8 +11,8 @@ import _Primitives
 
 /// FIDO UAF over HTTPS (UAF Architectural Overview and HTTPS transport profile): requests and answers of phones.
 ///
-/// A message that the engine refuses is answered 200 with its UAF status code; HTTP codes are for what is no UAF message
-/// at all.
+/// A message that the engine refuses is answered 200 with its UAF status code; HTTP codes are for what is no UAF
+/// message at all.
 struct UAFRoutes: Sendable {
     let ceremonies: CeremonyEngine
     let provider: OpenIDProvider
@@ -85,7 +85,7 @@ struct UAFRoutes: Sendable {
                 try await self.ceremonies.deregistrations.deregister($0, client: DispatchingClient(client))
             }
         }
-        // A token outlives its device: who asks again after a lost answer is told the same.
+        // A token outlives its device: a phone that asks again after a lost answer is told the same.
         let device = try self.devices.holder(of: request)
         return try await self.deregister(request) {
             try await self.ceremonies.deregistrations.deregister($0, askedBy: device)
@@ -158,7 +158,9 @@ struct UAFRoutes: Sendable {
                 })
         ]
         let tag = "\"\(Base64URL.encode(Array(SHA256.hash(data: JSON.object(document).serialized).prefix(16))))\""
-        let headers: HTTPFields = [.cacheControl: "public, max-age=3600", .eTag: tag]
+        let headers: HTTPFields = [
+            .cacheControl: "public, max-age=\(Limits.Fixed.facetListLifetime.components.seconds)", .eTag: tag,
+        ]
         if request.headers[.ifNoneMatch]?.hasSameBytes(as: tag) ?? false {
             return Response(status: .notModified, headers: headers)
         }

@@ -128,8 +128,8 @@ extension OpenIDProvider {
         return RegisteredClient(client: client, secret: secret)
     }
 
-    /// Holds what people will see and where browsers may be led against the rules. Throws `OAuthError` `invalid_request`
-    /// with a sentence for the administrator.
+    /// Holds what people will see and where browsers may be led against the rules. Throws `OAuthError`
+    /// `invalid_request` with a sentence for the administrator.
     private func check(_ change: ClientChange) throws {
         if let name = change.name {
             guard (1...self.limits.nameCharacters).contains(name.count), name.first != " ", name.last != " ",
@@ -170,8 +170,8 @@ extension OpenIDProvider {
     /// The client of that identifier.
     public func client(_ id: String) async throws -> ClientRecord? { try await self.store.client(id) }
 
-    /// Changes what is given of a client. Answers with the client; `nil` where there is none. Sign-ins that are under way to
-    /// an address which it has no more end.
+    /// Changes what is given of a client. Answers with the client; `nil` where there is none. Sign-ins that are under
+    /// way to an address which it has no more end.
     ///
     /// - Parameters:
     ///   - settings: What to change.
@@ -197,9 +197,9 @@ extension OpenIDProvider {
         }
     }
 
-    /// Gives a client a new secret. The one before it works for `overlap` longer, so that the service can be told the new
-    /// one in its own time; one before that ends at once. Answers with the client and the secret; `nil` where there is no
-    /// such client.
+    /// Gives a client a new secret. The one before it works for `overlap` longer, so that the service can be told the
+    /// new one in its own time; one before that ends at once. Answers with the client and the secret; `nil` where there
+    /// is no such client.
     ///
     /// - Throws: `OAuthError` `invalid_request` for an overlap of more than ``Limits/clientSecretOverlap``, or less than
     ///   nothing.
@@ -207,7 +207,7 @@ extension OpenIDProvider {
         -> RegisteredClient?
     {
         let most = self.limits.oauth.clientSecretOverlap
-        let overlap = overlap ?? min(.seconds(24 * 60 * 60), most)
+        let overlap = overlap ?? min(Limits.Fixed.usualSecretOverlap, most)
         guard (.zero...most).contains(overlap) else {
             throw OAuthError(
                 .invalidRequest, "The former secret can go on for \(most.components.seconds) seconds at most.")

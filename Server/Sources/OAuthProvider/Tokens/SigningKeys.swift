@@ -50,7 +50,7 @@ final class SigningKeys: Sendable {
     /// Whether the keys may be read again because of an unknown name: once a second, as anybody can invent names.
     func mayLookUp(at moment: Timestamp) -> Bool {
         self.lastLookup.withLock { last in
-            guard moment >= last + .seconds(1) else { return false }
+            guard moment >= last + Limits.Fixed.keyLookupPause else { return false }
             last = moment
             return true
         }
@@ -72,8 +72,8 @@ final class SigningKeys: Sendable {
         return known
     }
 
-    /// A new key, named by its thumbprint (RFC 7638). An RSA key costs hundreds of milliseconds, on a thread that neither
-    /// an event loop nor the cooperative pool waits for.
+    /// A new key, named by its thumbprint (RFC 7638). An RSA key costs hundreds of milliseconds, on a thread that
+    /// neither an event loop nor the cooperative pool waits for.
     static func newKey(_ algorithm: JWSAlgorithm, random: RandomSource, at moment: Timestamp) async throws
         -> SigningKeyRecord
     {
@@ -101,8 +101,8 @@ final class SigningKeys: Sendable {
         key.retiredAt.map { moment < $0 + self.retention } ?? true
     }
 
-    /// Signs claims with the key whose turn it is at `moment`: the oldest of the algorithm that is not retired. A newer one
-    /// is only announced until then, so that whoever checks the signature has heard of it. Cost: one signature.
+    /// Signs claims with the key whose turn it is at `moment`: the oldest of the algorithm that is not retired. A newer
+    /// one is only announced until then, so that whoever checks the signature has heard of it. Cost: one signature.
     ///
     /// Throws ``StoreError/Code/corrupt`` where this node knows no key of the algorithm.
     func sign(_ claims: JSONObject, type: String, algorithm: JWSAlgorithm, at moment: Timestamp) throws -> String {
@@ -119,7 +119,8 @@ final class SigningKeys: Sendable {
     ///
     /// Throws ``JOSEError``.
     func verified(_ compact: String, type: String, at moment: Timestamp) throws -> JWTClaims {
-        let token = try UnverifiedJWS(compact: compact, limits: JOSELimits(compactLength: 8192))
+        let token = try UnverifiedJWS(
+            compact: compact, limits: JOSELimits(compactLength: Limits.Fixed.signedTokenCharacters))
         // Another kind of our own tokens is not this kind (RFC 8725, section 3.11).
         guard token.header.hasType(type) else { throw JOSEError(.wrongType, "typ") }
         let known = self.state.withLock { state in
@@ -139,12 +140,14 @@ final class SigningKeys: Sendable {
 
     /// Claims of ``signOwn(_:type:)``, under this `typ`. Cost: one HMAC. Throws ``JOSEError``.
     func verifiedOwn(_ compact: String, type: String) throws -> JWTClaims {
-        let token = try UnverifiedJWS(compact: compact, limits: JOSELimits(compactLength: 8192))
+        let token = try UnverifiedJWS(
+            compact: compact, limits: JOSELimits(compactLength: Limits.Fixed.signedTokenCharacters))
         guard token.header.hasType(type) else { throw JOSEError(.wrongType, "typ") }
         return try JWTClaims(token.verified(by: self.ownTokenKey.verification))
     }
 
-    /// A name that cannot be traced back, or to another client's: HMAC-SHA256 over kind, client and value, as base64url.
+    /// A name that cannot be traced back, or to another client's: HMAC-SHA256 over kind, client and value, as
+    /// base64url.
     func pairwise(_ kind: String, client: String, of value: String) -> String {
         let input = Array(kind.utf8) + [0] + Array(client.utf8) + [0] + Array(value.utf8)
         return Base64URL.encode(Array(HMAC<SHA256>.authenticationCode(for: input, using: self.subjectSecret)))

@@ -86,7 +86,7 @@ extension SQLiteDatabase: AuditStore, NoticeStore {
 
 /// Goes through a trail from its beginning, a page at a time.
 private struct AuditCheck {
-    static let page = 1000
+    static let page = Limits.Fixed.auditPage
 
     let sealing: Sealing
     private(set) var number: Int64 = 0

@@ -10,9 +10,6 @@ struct BackupFile {
     private static let mark = Array("CTSBACK1".utf8)
     private static let codeCount = 32
     private static let lengthCount = 8
-    /// The largest manifest that is read.
-    private static let manifestLimit = 65_536
-    private static let pieceCount = 1 << 20
 
     let path: String
 
@@ -37,8 +34,8 @@ struct BackupFile {
     }
 
     /// The manifest, once its code holds. Throws ``StoreError/Code/notFound`` where there is no file,
-    /// ``StoreError/Code/wrongKey`` for one of another key, ``StoreError/Code/corrupt`` for one that is not whole or was
-    /// changed.
+    /// ``StoreError/Code/wrongKey`` for one of another key, ``StoreError/Code/corrupt`` for one that is not whole or
+    /// was changed.
     func manifest(_ sealing: Sealing) throws -> BackupManifest {
         guard let file = FileHandle(forReadingAtPath: self.path) else {
             throw StoreError(.notFound, "there is no backup that can be read at \(self.path)")
@@ -54,7 +51,7 @@ struct BackupFile {
             guard tail.count == Self.lengthCount + Self.mark.count, Array(tail.suffix(Self.mark.count)) == Self.mark
             else { throw incomplete }
             let length = tail.prefix(Self.lengthCount).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            guard length <= UInt64(Self.manifestLimit), length + fixed <= size else { throw incomplete }
+            guard length <= UInt64(Limits.Fixed.backupManifestBytes), length + fixed <= size else { throw incomplete }
             let start = size - fixed - length
             try file.seek(toOffset: start)
             let bytes = Array(try file.read(upToCount: Int(length) + Self.codeCount) ?? Data())
@@ -75,8 +72,8 @@ struct BackupFile {
         }
     }
 
-    /// Copies the database to an empty draft, which is on disk when this returns. Throws ``StoreError/Code/corrupt`` where it
-    /// is not what the manifest says.
+    /// Copies the database to an empty draft, which is on disk when this returns. Throws ``StoreError/Code/corrupt``
+    /// where it is not what the manifest says.
     func copyDatabase(_ manifest: BackupManifest, to draft: DraftFile) throws {
         guard let file = FileHandle(forReadingAtPath: self.path) else {
             throw StoreError(.notFound, "there is no backup that can be read at \(self.path)")
@@ -99,7 +96,9 @@ struct BackupFile {
     ) throws -> [UInt8] {
         var hash = SHA256()
         var left = count
-        while left > 0, let piece = try file.read(upToCount: Int(min(left, Int64(Self.pieceCount)))), !piece.isEmpty {
+        while left > 0, let piece = try file.read(upToCount: Int(min(left, Int64(Limits.Fixed.copyPieceBytes)))),
+            !piece.isEmpty
+        {
             hash.update(data: piece)
             try take(piece)
             left -= Int64(piece.count)

@@ -11,8 +11,8 @@ public import _Primitives
 
 /// Puts a backup into a data folder, in which no server runs.
 ///
-/// The backup is verified whole, and everything is done to a copy of it, before anything of the folder changes. One rename
-/// decides: before it the folder holds what it held, after it the restored database, whenever the process ends.
+/// The backup is verified whole, and everything is done to a copy of it, before anything of the folder changes. One
+/// rename decides: before it the folder holds what it held, after it the restored database, whenever the process ends.
 public struct DatabaseRestore: Sendable {
     /// What becomes of the revocations, locks and deletions since the backup, where the replaced database names them.
     public enum Revocations: Sendable, Equatable {
@@ -36,8 +36,8 @@ public struct DatabaseRestore: Sendable {
     /// Restores a backup. Where the folder holds a database, `mayReplace` must say so; it is kept in a folder beside.
     /// Blocks.
     ///
-    /// Throws ``StoreError``: `locked` where a process uses the folder, `conflict` where a database must not be replaced,
-    /// `notFound`, `wrongKey`, `newerSchema`, and `corrupt` for a backup that is not whole or was changed.
+    /// Throws ``StoreError``: `locked` where a process uses the folder, `conflict` where a database must not be
+    /// replaced, `notFound`, `wrongKey`, `newerSchema`, and `corrupt` for a backup that is not whole or was changed.
     public func restore(
         _ path: String, revocations: Revocations, mayReplace: Bool, at now: Timestamp, random: RandomSource = .system
     ) throws -> RestoreReport {
@@ -60,8 +60,8 @@ public struct DatabaseRestore: Sendable {
         return report
     }
 
-    /// What ``restore(_:revocations:mayReplace:at:random:)`` would do. Changes nothing, and needs no stopped server: the copy
-    /// is made in `temporaryFolder` and removed.
+    /// What ``restore(_:revocations:mayReplace:at:random:)`` would do. Changes nothing, and needs no stopped server:
+    /// the copy is made in `temporaryFolder` and removed.
     public func check(
         _ path: String, revocations: Revocations, in temporaryFolder: String, at now: Timestamp,
         random: RandomSource = .system
@@ -147,8 +147,8 @@ extension RestoreReport {
 }
 
 extension Database {
-    /// Deletes what was meant to live for minutes or as long as a browser or a token: who had it must prove anew who they
-    /// are. What is carried by others in sealed form ends with the epoch.
+    /// Deletes what was meant to live for minutes or as long as a browser or a token: people must prove anew who they
+    /// are. What others carry in sealed form ends with the epoch.
     fileprivate func voidPast(epoch: String) throws -> RestoreReport.Voided {
         func delete(_ table: String, _ condition: String = "1") throws -> Int {
             try self.execute(sql: "DELETE FROM \(table) WHERE \(condition)")

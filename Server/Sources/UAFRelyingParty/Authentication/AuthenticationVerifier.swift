@@ -266,7 +266,7 @@ public struct AuthenticationVerifier: Sendable {
         guard verification.isValid(assertion.signature, over: data.signedBytes) else {
             throw UAFRefusal(.unacceptableContent, .signature, "the signature is not the key's")
         }
-        // Only who holds a key learns what has become of it, and that it is registered at all.
+        // Only a holder of the key learns what has become of it, and that it is registered at all.
         guard !self.configuration.metadata.isRevoked(key: verification.subjectPublicKeyInfo) else {
             throw UAFRefusal(.revokedAuthenticator, .revocation, "the key")
         }

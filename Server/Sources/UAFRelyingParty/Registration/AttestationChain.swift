@@ -5,18 +5,15 @@ import _Primitives
 
 /// The certificates of a basic full attestation (§13), leaf first.
 ///
-/// Each certificate must be issued by the next. The path ends at the last, where that is a root of the metadata, or at the
-/// root that issued it; nothing is searched for, so the work is bounded by the number of certificates. None is left over:
-/// whatever was sent is held against the rules.
+/// Each certificate must be issued by the next. The path ends at the last, where that is a root of the metadata, or at
+/// the root that issued it; nothing is searched for, so the work is bounded by the number of certificates. None is left
+/// over: whatever was sent is held against the rules.
 struct AttestationChain {
     private let certificates: [AttestationCertificate]
 
-    /// The most certificates that an attestation may have.
-    static let maximumCount = 6
-
     /// Throws ``UAFRefusal`` 1496 for too many, and for what is no certificate.
     init(_ certificates: [[UInt8]]) throws(UAFRefusal) {
-        guard (1...Self.maximumCount).contains(certificates.count) else {
+        guard (1...VerificationLimits.chainCertificates).contains(certificates.count) else {
             throw Self.refusal("\(certificates.count) certificates")
         }
         do throws(UAFError) {
@@ -31,8 +28,8 @@ struct AttestationChain {
     /// The leaf's public key, as DER SubjectPublicKeyInfo.
     var subjectPublicKeyInfo: [UInt8] { self.certificates[0].subjectPublicKeyInfo }
 
-    /// Holds the path to a root of the model against RFC 5280 §6.1 and the revocations of the catalog, and gives it: leaf
-    /// first, the root of the metadata last, also where it was not sent.
+    /// Holds the path to a root of the model against RFC 5280 §6.1 and the revocations of the catalog, and gives it:
+    /// leaf first, the root of the metadata last, also where it was not sent.
     ///
     /// Throws ``UAFRefusal``: 1496 for a path that is not good, 1493 for one with a revoked certificate.
     func validate(
@@ -49,7 +46,7 @@ struct AttestationChain {
                 throw Self.refusal("certificate \(index) has an unknown critical extension")
             }
             // RFC 5280 §4.1.2.2; a list of revocations could not name a longer one.
-            guard certificate.serialNumber.count <= 20 else {
+            guard certificate.serialNumber.count <= VerificationLimits.serialNumberBytes else {
                 throw Self.refusal("certificate \(index) has too long a serial number")
             }
             guard !catalog.isRevoked(certificate, of: entry.statement.aaid) else {
@@ -79,7 +76,8 @@ struct AttestationChain {
         return self.certificates + [root]
     }
 
-    /// That a leaf is no issuer: attestation keys sign keys, and one that could sign certificates would stand above others.
+    /// That a leaf is no issuer: attestation keys sign keys, and one that could sign certificates would stand above
+    /// others.
     private func checkLeaf(_ leaf: AttestationCertificate) throws(UAFRefusal) {
         do {
             guard case .isCertificateAuthority = try leaf.extensions.basicConstraints else { return }

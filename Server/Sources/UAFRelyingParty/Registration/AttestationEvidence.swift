@@ -23,8 +23,8 @@ public struct AttestationEvidence: Hashable, Sendable {
     /// Whether certificates vouched for the key: a basic full attestation whose path was verified.
     public var isFull: Bool { !self.certificates.isEmpty }
 
-    /// Of the path of an attestation that was verified, with the root at which it ends: devices do not send that, and who
-    /// finds a maker's authority compromised revokes just it.
+    /// Of the path of an attestation that was verified, with the root at which it ends: devices do not send that, and
+    /// it is what an operator revokes where a maker's authority is compromised.
     init(_ path: [AttestationCertificate]) {
         self.certificates = path.map {
             Certificate(

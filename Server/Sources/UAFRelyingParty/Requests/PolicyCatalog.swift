@@ -12,8 +12,8 @@ public struct PolicyCatalog: Sendable {
     /// The policies of all files in a folder whose names end in `.json`: each a policy of the standard (§2.2), named
     /// after its file.
     ///
-    /// Throws ``PolicyFileError`` for the first file that cannot be used: a name that is not 1 to 64 lower-case letters,
-    /// digits, dots and dashes beginning with a letter or digit, a member that is not known, and whatever
+    /// Throws ``PolicyFileError`` for the first file that cannot be used: a name that is not 1 to 64 lower-case
+    /// letters, digits, dots and dashes beginning with a letter or digit, a member that is not known, and whatever
     /// ``RequestBuilder/checkNamed(_:)`` refuses by the models of `metadata`.
     public init(folder path: String, metadata: MetadataCatalog) throws(PolicyFileError) {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
@@ -43,7 +43,9 @@ public struct PolicyCatalog: Sendable {
     public var names: [String] { self.policies.keys.sorted().map(\.text) }
 
     private static func policy(_ bytes: Data) throws -> Policy {
-        guard case .object(let object) = try JSON(parsing: bytes, limits: JSONLimits(bytes: 65_536)),
+        guard
+            case .object(let object) = try JSON(
+                parsing: bytes, limits: JSONLimits(bytes: VerificationLimits.policyFileBytes)),
             object.members.allSatisfy({ ["accepted", "disallowed"].contains($0.name) })
         else { throw JSONError(.wrongType, "not an object of accepted and disallowed") }
         let policy = try Policy(json: object)
@@ -55,7 +57,8 @@ public struct PolicyCatalog: Sendable {
     }
 
     private static func isName(_ name: String) -> Bool {
-        guard (1...64).contains(name.utf8.count), let first = name.utf8.first, first != UInt8(ascii: "-"),
+        guard (1...VerificationLimits.policyNameBytes).contains(name.utf8.count), let first = name.utf8.first,
+            first != UInt8(ascii: "-"),
             first != UInt8(ascii: ".")
         else { return false }
         return name.utf8.allSatisfy { byte in

@@ -126,8 +126,8 @@ public struct RequestBuilder: Sendable {
         Policy(accepted: factors.map { $0.map { MatchCriteria(aaid: self.models(of: $0)) } })
     }
 
-    /// Refuses a policy of an operator's, beside what ``check(_:)`` refuses: criteria against the rule for who writes
-    /// them, criteria that name keys, and criteria that no known model meets.
+    /// Refuses a policy of an operator's, beside what ``check(_:)`` refuses: criteria against the rule for their
+    /// writers, criteria that name keys, and criteria that no known model meets.
     public func checkNamed(_ policy: Policy) throws(RequestError) {
         for criterion in policy.accepted.flatMap({ $0 }) + policy.disallowed {
             do { try criterion.checkCombination() } catch { throw RequestError(code: .criteriaCombination) }
@@ -294,7 +294,7 @@ public struct RequestBuilder: Sendable {
 
     private func header(_ operation: UAF.Operation, _ serverData: String?) throws(RequestError) -> OperationHeader {
         guard self.appID.unicodeScalars.count <= 512,
-            serverData.map({ (1...1536).contains($0.unicodeScalars.count) }) ?? true
+            serverData.map({ (1...VerificationLimits.serverDataCharacters).contains($0.unicodeScalars.count) }) ?? true
         else { throw RequestError(code: .outOfRange) }
         return OperationHeader(operation: operation, appID: self.appID, serverData: serverData)
     }

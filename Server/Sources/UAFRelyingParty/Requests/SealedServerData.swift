@@ -52,13 +52,14 @@ public struct SealedServerData: Hashable, Sendable {
             let combined = box.combined
         else { throw RequestError(code: .outOfRange) }
         let text = Base64URL.encode(combined)
-        guard text.utf8.count <= 1536 else { throw RequestError(code: .outOfRange) }
+        guard text.utf8.count <= VerificationLimits.serverDataCharacters else { throw RequestError(code: .outOfRange) }
         return text
     }
 
-    /// Opens what a client returned. Throws ``UAFRefusal`` 1491 for what this key did not seal and for what is too late.
+    /// Opens what a client returned. Throws ``UAFRefusal`` 1491 for what this key did not seal and for what is too
+    /// late.
     public init(opening text: String, with key: SymmetricKey, now: Timestamp) throws(UAFRefusal) {
-        guard text.utf8.count <= 1536, let combined = Base64URL.decode(text),
+        guard text.utf8.count <= VerificationLimits.serverDataCharacters, let combined = Base64URL.decode(text),
             let box = try? AES.GCM.SealedBox(combined: combined),
             let bytes = try? AES.GCM.open(box, using: key, authenticating: Self.label),
             let value = try? JSON(parsing: bytes), case .object(let object) = value

@@ -23,8 +23,8 @@ struct HandedLog: LogHandler {
 private struct RawExchange {
     struct Failure: Error {}
 
-    /// Sends bytes, says that there are no more where `isCut`, and reads what comes until the other end is done. Waits on a
-    /// thread of its own.
+    /// Sends bytes, says that there are no more where `isCut`, and reads what comes until the other end is done. Waits
+    /// on a thread of its own.
     static func send(_ text: String, isCut: Bool, port: Int) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
             Thread { continuation.resume(with: Result { try self.exchange(text, isCut: isCut, port: port) }) }.start()
@@ -90,7 +90,7 @@ struct BrokenBodyTests {
                 break
             }
             #expect(failures.isEmpty)
-            // Who has gone away gets no answer.
+            // A client that has gone away gets no answer.
             if !answer.isEmpty {
                 #expect(answer.hasPrefix("HTTP/1.1 400 "))
                 #expect(answer.contains("urn:countersign:error:malformed-body"))

@@ -64,7 +64,7 @@ struct IDTokenAssuranceTests {
     func told(_ told: ToldAssurance) async throws {
         let server = try await Self.server(told)
         try await server.withPublicClient { client in
-            // Two readings, for who enrols a finger and signs in with it.
+            // Two readings: one enrols the finger, one signs in with it.
             let sensor = ScriptedSensor()
             sensor.feel(.match, .match)
             let phone = try await server.enrolledPhone(client, policy: "all", sensor: sensor)

@@ -79,7 +79,7 @@ struct DeregistrationRoutesTests {
             #expect(
                 try await client.send(.get, "/account/v1/notices", headers: [.authorization: token]).response.status
                     == .unauthorized)
-            // The answer may have been lost on its way: who asks again is done.
+            // The answer may have been lost on its way: asking again does no harm.
             #expect(try await self.ask(Self.everything, token, client).answer == answer)
         }
     }
@@ -184,7 +184,7 @@ struct DeregistrationRoutesTests {
         }
     }
 
-    @Test("who shows nothing, too much or what is false is refused with 401")
+    @Test("a caller that shows nothing, too much or what is false is refused with 401")
     func unauthorized() async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in

@@ -74,7 +74,7 @@ struct NamedPolicyRoutesTests {
                 let answer = try await self.ask(.authentication, context, party.authorization, client)
                 #expect(answer.status == .ok && answer.answer?.statusCode == .badRequest, "\(context)")
             }
-            // Who names none gets the default one, known or not.
+            // A caller that names none gets the default one, known or not.
             for authorization in [nil, party.authorization] {
                 let answer = try await self.ask(.authentication, [:], authorization, client).answer
                 let message = try AuthenticationRequest(parsing: (answer?.uafRequest ?? "").utf8)

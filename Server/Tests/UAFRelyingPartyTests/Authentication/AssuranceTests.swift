@@ -166,7 +166,7 @@ struct AssuranceTests {
         }
         let software = try assurance { _ in }
         #expect(software.methods == ["pin", "swk", "mfa"] && software.level == .twoFactor)
-        // Only the device's key is in hardware: who copies the other's file guesses the PIN.
+        // Only the device's key is in hardware: a thief who copies the other's file can guess the PIN.
         let mixed = try assurance {
             $0.credentials[1].attestation = try Self.evidence()
             var silent = try #require($0.configuration.metadata[Names.silent])

@@ -1,0 +1,97 @@
+extension Limits {
+    /// What is the same on every server, whatever its size: nobody sets it.
+    public enum Fixed {
+        // MARK: Settings
+
+        /// The largest number that a budget can be set to. Past it there is none.
+        public static let largestBudget = 1_000_000
+        /// How many times its default a lifetime can be set to. Past that the threat model's assumptions no longer hold.
+        public static let lifetimeFactor = 2
+
+        // MARK: What is said of what somebody sent
+
+        /// Characters of a refused app's name in log and trail. The rest is left out.
+        public static let refusedFacetCharacters = 128
+        /// Characters of a typed code that are read: all that it has, and as many dashes and spaces as anybody puts in.
+        public static let typedCodeCharacters = 64
+        /// Bytes of a client's name in a request that is refused, for the log. A longer one is not named.
+        public static let notedClientBytes = 64
+        /// Bytes of `User-Agent` that a browser is recognised by. A longer one is "a browser".
+        public static let userAgentBytes = 1024
+        /// Bytes of a parameter of the sign-in pages. A longer one is none.
+        public static let pageParameterBytes = 128
+        /// After so long, at most, somebody who has used a budget up is told to come again (`Retry-After`).
+        public static let longestRetry: Duration = .seconds(60 * 60)
+
+        // MARK: HTTP
+
+        /// Bytes of a request's target: path and query. Past it: 414.
+        public static let targetBytes = 8 * 1024
+        /// Bytes of it that stay for the path where a form becomes a query.
+        public static let pathBytes = 64
+        /// Fields of a request's head. Past it the connection is closed.
+        public static let headerFields = 100
+        /// How long phones may keep the list of facets.
+        public static let facetListLifetime: Duration = .seconds(60 * 60)
+        /// How long browsers may keep an asset, whose name changes with its content.
+        public static let assetLifetime: Duration = .seconds(365 * 24 * 60 * 60)
+        /// For how long a browser that has come by https comes by nothing else (`Strict-Transport-Security`).
+        public static let transportSecurityLifetime: Duration = .seconds(365 * 24 * 60 * 60)
+        /// After how long a browser asks again for a channel that has ended.
+        public static let eventRetry: Duration = .seconds(1)
+        /// How exactly a waiting page is told that a phase is over.
+        public static let watchTick: Duration = .seconds(1)
+        /// Sets of labels that one name of the metrics has. What else comes counts under `other`.
+        public static let seriesPerName = 1000
+        /// Files that a process keeps for the store, the listeners of operators, and what is read again.
+        public static let reservedFiles = 128
+        /// Connections of the public listener where nobody set them: past it one costs more memory than a small machine has.
+        public static let mostConnections = 10_000
+        /// Files that a process may open, where the system does not say.
+        public static let assumedFiles = 1024
+
+        // MARK: OpenID
+
+        /// Characters of a signed token that is read. A longer one is refused unread.
+        public static let signedTokenCharacters = 8192
+        /// How often the keys may be read again because a token names one that is not known: anybody can invent names.
+        public static let keyLookupPause: Duration = .seconds(1)
+        /// How long a client's former secret is taken beside the new one, where the operator does not say.
+        public static let usualSecretOverlap: Duration = .seconds(24 * 60 * 60)
+
+        // MARK: Store
+
+        /// Reads that one thread takes at a time.
+        public static let readsPerTurn = 32
+        /// Entries of the audit trail that are read at a time when it is checked.
+        public static let auditPage = 1000
+        /// Bytes of a backup's manifest. A longer one is no backup's.
+        public static let backupManifestBytes = 64 * 1024
+        /// Bytes that are copied at a time.
+        public static let copyPieceBytes = 1024 * 1024
+    }
+
+    /// What the operator's commands go by.
+    public enum Commands {
+        /// How long a server can take to accept a connection. Past it the exit code is 5.
+        public static let connectTime: Duration = .seconds(5)
+        /// How long an answer can take. Past it the exit code is 5.
+        public static let answerTime: Duration = .seconds(30)
+        /// How long the check of a whole audit trail can take.
+        public static let auditVerificationTime: Duration = .seconds(60 * 60)
+        /// How long a proposal for invented accounts can take.
+        public static let proposalTime: Duration = .seconds(5 * 60)
+        /// Bytes of an answer that are read.
+        public static let answerBytes = 1024 * 1024
+        /// Values in an answer.
+        public static let answerValues = 200_000
+        /// Characters of a refusal's reason that are shown.
+        public static let shownReasonCharacters = 1000
+        /// How often it is asked how far an activation is.
+        public static let activationPause: Duration = .milliseconds(500)
+        /// How often it is said how far a copy has come.
+        public static let progressPause: Duration = .seconds(2)
+        /// Bytes of a file that `countersign uaf` reads: a metadata statement is the largest.
+        public static let uafFileBytes = 256 * 1024
+    }
+}
