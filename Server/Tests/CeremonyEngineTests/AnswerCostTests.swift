@@ -221,7 +221,7 @@ struct CodeCostTests {
         await #expect(throws: CeremonyError(.tokenUnknown)) { try await redeem("AAAAA-AAAAA") }
         // What this process handed out comes to the writer once, however it is shown (decision 17).
         await #expect(throws: unknown) {
-            try await server.engine.redeem(token: codes.typedCode, operation: .registration, source: "a")
+            try await server.engine.redemptions.redeem(token: codes.typedCode, operation: .registration, source: "a")
         }
         let writer = try await BusyWriter(server)
         for wrong in ["AAAAA-AAAAA", "no token of ours at all"] {
@@ -286,7 +286,9 @@ struct RefusalBudgetTests {
         }
     }
 
-    @Test("Refusals use it up, whatever was refused; another source has its own, and a caller that is not counted needs none")
+    @Test(
+        "Refusals use it up, whatever was refused; another source has its own, and a caller that is not counted needs none"
+    )
     func usedUp() async throws {
         let server = try self.server()
         let (_, phone) = try await server.enrol()
