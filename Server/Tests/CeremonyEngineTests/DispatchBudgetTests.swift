@@ -37,7 +37,9 @@ struct DispatchBudgetTests {
         } catch let error as CeremonyError where error.code == .tooManyRequests {
             let shortage = try #require(error.shortage)
             #expect(shortage.clientID == (client ?? server.bank).id)
-            #expect(shortage.remedy.contains(shortage.setting), "a client that is refused can name the setting to the operator")
+            #expect(
+                shortage.remedy.contains(shortage.setting),
+                "a client that is refused can name the setting to the operator")
             return "\(shortage.setting) \(shortage.retryAfterSeconds)"
         }
     }

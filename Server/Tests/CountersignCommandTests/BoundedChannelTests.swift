@@ -93,7 +93,9 @@ struct BoundedChannelTests {
                 #expect(try await group.next() == "")
             }
             await gate.release()
-            #expect(try await patient.read(until: "slow").hasPrefix("HTTP/1.1 200 "), "a client that is being answered stays")
+            #expect(
+                try await patient.read(until: "slow").hasPrefix("HTTP/1.1 200 "),
+                "a client that is being answered stays")
         }
     }
 

@@ -39,7 +39,8 @@ struct InventedAccountOperations: Sendable {
                 handler: { _ in try await self.inventedAccounts.keyDistribution().json }),
             AdminOperation(
                 method: .put, path: Self.path, id: "setInventedAccounts",
-                summary: "Set what invented accounts look like. Whoever asked by a name before sees whether it changed.",
+                summary:
+                    "Set what invented accounts look like. Whoever asked by a name before sees whether it changed.",
                 body: Self.document, answer: Self.document,
                 refusals: [(422, "The document cannot be used; the detail says why.")], handler: self.set),
             AdminOperation(
