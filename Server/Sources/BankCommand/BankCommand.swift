@@ -9,9 +9,9 @@ import NIOSSL
 
 /// The program `bank`: an example of a service that lets people sign in, and confirm transfers, with their phone.
 ///
-/// It is written as somebody would write it who knows nothing about the server but its address, the client credentials that an
-/// operator handed over, and the public documents: OpenID Connect for signing in, and two back-end calls for
-/// transfers. Its accounts are sample data and live in memory.
+/// Whoever writes such a service knows nothing about the server but its address, the client credentials that an operator
+/// handed over, and the public documents: OpenID Connect for signing in, and two back-end calls for transfers. So does
+/// this one. Its accounts are sample data and live in memory.
 @main
 struct BankCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -34,7 +34,10 @@ struct TraceCommand: ParsableCommand {
         @Option(name: .customLong("trace"), help: "The id of a trace: only its events are drawn.")
         var traces: [String] = []
 
-        func run() throws {
+        func run() throws { Terminal.standardOutput(try self.diagram(), terminator: "") }
+
+        /// The diagram's text. Throws ``CommandFailure``.
+        func diagram() throws -> String {
             let traces = try self.traces.map { text in
                 guard let trace = TraceID(text) else {
                     throw CommandFailure(.usage, "--trace takes 32 lower-case hexadecimal digits, not \(text)")
@@ -56,8 +59,7 @@ struct TraceCommand: ParsableCommand {
                 return String(decoding: data, as: UTF8.self)
             }
             do {
-                let diagram = try SequenceDiagram(files: texts, traces: Set(traces))
-                Terminal.standardOutput(try diagram.mermaid(labels: names), terminator: "")
+                return try SequenceDiagram(files: texts, traces: Set(traces)).mermaid(labels: names)
             } catch {
                 switch error.code {
                 case .unknownParticipant: throw CommandFailure(.usage, error.reason)

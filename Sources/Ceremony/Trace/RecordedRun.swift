@@ -46,7 +46,7 @@ struct RecordedEvent {
 /// scanned, or by way of a browser, no header tells.
 struct RecordedRun {
     /// Clocks that differ by less are taken for one and the same: nobody knows how long a message was on its way.
-    private static let tolerance: Int64 = 1000
+    private static let tolerance: Int64 = 2000
 
     private(set) var events: [RecordedEvent] = []
 

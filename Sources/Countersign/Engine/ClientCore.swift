@@ -10,7 +10,7 @@ import UAFClient
 
 /// What all operations of a client share.
 ///
-/// Every public value of the SDK that holds secrets holds them through this one, which shows no reflection anything.
+/// Every public value of the SDK that holds secrets holds them through this one, which shows nothing to reflection.
 struct ClientCore: Sendable, CustomReflectable, CustomStringConvertible {
     var description: String { "ClientCore" }
     var customMirror: Mirror { Mirror(self, children: [:]) }

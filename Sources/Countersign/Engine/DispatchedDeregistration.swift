@@ -21,9 +21,9 @@ public struct DeregistrationResult: Hashable, Sendable {
 /// redeemed the token, and this deletes them here.
 ///
 /// A crash between the two breaks nothing. The token is written down before it leaves, and stays until what the server
-/// answered is carried out; the server gives the same answer whenever the token is shown again. So a phone that lost the answer,
-/// or was switched off with the answer in its hands, deletes its keys when the operation is executed again or the app
-/// starts again. A key is never deleted here before the server has said that it is gone there.
+/// answered is carried out; the server gives the same answer whenever the token is shown again. So a phone that lost the
+/// answer, or was switched off with the answer in its hands, deletes its keys when the operation is executed again or the
+/// app starts again. A key is never deleted here before the server has said that it is gone there.
 struct DispatchedDeregistration: Sendable {
     /// How long the start of an app waits at the most for servers that it has answers to fetch from.
     private static let patienceAtStart = Duration.seconds(5)

@@ -62,7 +62,7 @@ struct ServerExchange: Sendable {
             parsing: try await self.post(path, body.serialized, timeout: timeout, noting: event).body)
     }
 
-    /// As ``send(_:as:context:path:)``, for an answer that a key has signed: it leaves and is judged also where the
+    /// As ``send(_:as:context:path:timeout:)``, for an answer that a key has signed: it leaves and is judged also where the
     /// operation's task is cancelled meanwhile. Cut off on its way, it would leave nobody knowing whether it was done.
     func sendToTheEnd(_ message: [UInt8], as event: TraceEvent, context: JSONObject, path: String) async throws
         -> ServerResponse

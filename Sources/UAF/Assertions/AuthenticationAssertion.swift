@@ -40,7 +40,7 @@ public struct AuthenticationAssertion: Hashable, Sendable {
 
 /// What an authentication signs: TAG_UAFV1_SIGNED_DATA (§3.3).
 public struct SignedData: Hashable, Sendable {
-    /// TLVTag, length and value exactly as received or made: what the signature covers.
+    /// Tag, length and value exactly as received or made: what the signature covers.
     public let signedBytes: [UInt8]
     /// The authenticator's model.
     public let aaid: AAID

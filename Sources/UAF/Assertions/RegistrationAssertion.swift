@@ -42,7 +42,7 @@ public struct RegistrationAssertion: Hashable, Sendable {
 
 /// What a registration signs: TAG_UAFV1_KRD (§3.2).
 public struct KeyRegistrationData: Hashable, Sendable {
-    /// TLVTag, length and value exactly as received or made: what the signature covers.
+    /// Tag, length and value exactly as received or made: what the signature covers.
     public let signedBytes: [UInt8]
     /// The authenticator's model.
     public let aaid: AAID

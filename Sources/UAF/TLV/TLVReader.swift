@@ -4,7 +4,7 @@ public struct TLVField: Hashable, Sendable {
     public let tag: TLVTag
     /// The value, without tag and length.
     public let value: ArraySlice<UInt8>
-    /// TLVTag, length and value exactly as received: what a signature covers.
+    /// Tag, length and value exactly as received: what a signature covers.
     public let encoded: ArraySlice<UInt8>
 }
 

@@ -66,7 +66,8 @@ extension AuthenticatorModule {
             try await self.checkEnrolment(of: record, model)
             try await self.verifyBySystem(
                 model, allowsPasscode: record.protection.allowsPasscode, .sign, verification)
-            // And after the match: somebody who knows the device's passcode can have enrolled a finger while the dialog waited.
+            // And after the match: somebody who knows the device's passcode can have enrolled a finger while the dialog
+            // waited.
             try await self.checkEnrolment(of: record, model)
         }
         let wrapKey = KeyWrap.key(secret: self.wrapSecret, keyID: record.keyID.bytes)

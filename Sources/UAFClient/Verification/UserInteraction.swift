@@ -15,8 +15,7 @@ public protocol UserInteraction: Sendable {
         async throws -> SecretBytes
 
     /// Asks for a finger or a face and calls `read` once the person is ready, with the app's texts; returns what it
-    /// gave. `hint` is the
-    /// sensor's advice when the one before did not match.
+    /// gave. `hint` is the sensor's advice when the one before did not match.
     func verifyBiometric(
         _ model: AuthenticatorModel, hint: String?,
         read: @escaping @Sendable (SystemPrompt) async throws -> BiometricReading

@@ -136,6 +136,24 @@ struct RecordingTests {
             try SequenceDiagram(files: texts.reversed()).events == [
                 .tokenRedeemed, .requestAnswered, .personVerified, .registrationSent, .confirmationNumberShown,
             ])
+        let server = try texts[0].split(separator: "\n").map { try Line(String($0)) }
+        let phone = try texts[1].split(separator: "\n").map { try Line(String($0)) }
+        #expect(server.map(\.cause) == [phone[0].id, phone[2].id])
+        #expect(phone.map(\.cause) == [nil, server[0].id, nil])
+    }
+
+    /// A line of a recorded file: its event by the name that causes have, and the cause.
+    private struct Line {
+        let id: String
+        let cause: String?
+
+        init(_ text: String) throws {
+            guard case .object(let object) = try JSON(parsing: text) else { throw JSONError(.wrongType, "no object") }
+            let sequence = String(try object.requiredInteger("sequence", as: Int.self), radix: 16)
+            self.id =
+                try object.requiredString("recorder") + String(repeating: "0", count: 8 - sequence.count) + sequence
+            self.cause = try object.string("cause")
+        }
     }
 
     @Test("W3C Trace Context: each operation has an id of its own, with and without a recorder")

@@ -69,8 +69,8 @@ actor Settlement {
     }
 }
 
-/// Follows every transfer to its end, whether or not anybody looks at its page: a person who has confirmed may close the browser,
-/// and the provider's statement is good for minutes only.
+/// Follows every transfer to its end, whether or not anybody looks at its page: a person who has confirmed may close the
+/// browser, and the provider's statement is good for minutes only.
 struct Follower: Service {
     let settlement: Settlement
     /// The transfers that were sent to a phone.

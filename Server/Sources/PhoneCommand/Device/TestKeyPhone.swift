@@ -104,7 +104,8 @@ struct TestKeyPhone {
     }
 }
 
-/// Stands in for the person where test keys answer: gives the secrets of the standard input in their order, and touches the sensor at once.
+/// Stands in for the person where test keys answer: gives the secrets of the standard input in their order, and touches
+/// the sensor at once.
 actor TestPerson: UserInteraction {
     private var lines: ArraySlice<String>
 

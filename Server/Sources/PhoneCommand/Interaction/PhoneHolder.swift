@@ -112,7 +112,7 @@ actor PhoneHolder {
     func selectAuthenticator(
         _ context: AuthenticatorSelectionContext, isRegistration: Bool, _ handler: AuthenticatorSelectionHandler
     ) async {
-        // With a text it has been shown, and agreed to, before.
+        // Where there is a text, it has been shown and agreed to before.
         if !self.hasDecided {
             guard self.isMeant(context.account, orGiveUp: handler.cancel) else { return }
             self.show(

@@ -63,6 +63,12 @@ struct RecordedRunTests {
                 .tokenRedeemed, .requestAnswered, .personVerified, .authenticationSent, .authenticationAccepted,
                 .signInCompleted, .authorizationCodeSent,
             ])
+        // The phone's recorder has heard of the server's event, and the server's of the phone's.
+        for (file, other) in [(texts[0], texts[1]), (texts[1], texts[0])] {
+            let recorder = try #require(other.firstMatch(of: /"recorder":"([0-9a-f]{8})"/)).1
+            let causes = file.matches(of: /"cause":"([0-9a-f]{8})[0-9a-f]{8}"/).map(\.1)
+            #expect(causes.count >= 2 && causes.allSatisfy { $0 == recorder })
+        }
         // A browser's requests have no header, and are one run all the same.
         let sessions = try texts[0].matches(of: /"trace":"([0-9a-f]{32})"[^\n]*"authorization-(?:requested|code-sent)"/)
             .map { try #require(TraceID($0.1)) }
