@@ -1,4 +1,5 @@
 import ArgumentParser
+import Store
 import _Primitives
 
 /// `countersign admin account`: who can sign in.
@@ -22,7 +23,7 @@ struct AccountCommand: AsyncParsableCommand {
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Add a person.")
 
-        @Argument(help: "The name to sign in with: 1 to 128 characters.")
+        @Argument(help: "The name to sign in with: 1 to \(Limits().usernameCharacters) characters.")
         var username: String
 
         @Option(name: .long, help: "The name to show.")
@@ -117,7 +118,9 @@ struct AccountCommand: AsyncParsableCommand {
         @Argument(help: "The person's name.")
         var username: String
 
-        @Option(name: .customLong("username"), help: "The name to sign in with from now on: 1 to 128 characters.")
+        @Option(
+            name: .customLong("username"),
+            help: "The name to sign in with from now on: 1 to \(Limits().usernameCharacters) characters.")
         var newUsername: String?
 
         @Option(name: .long, help: "The name to show.")

@@ -27,7 +27,7 @@ struct AccountOperations: Sendable {
             AdminOperation(
                 method: .post, path: "/accounts", id: "addAccount", summary: "Add a person.",
                 body: [
-                    .required("username", "1 to 128 characters, unique."),
+                    .required("username", "1 to \(Limits().usernameCharacters) characters, unique."),
                     .optional("displayName", "The name to show."),
                     .optional("email", "An address, which services see that ask for the scope email."),
                     .optional("emailVerified", .boolean, Self.verified),
@@ -47,7 +47,9 @@ struct AccountOperations: Sendable {
                 summary: "Call a person by another user name, or show another name; what is missing stays as it is.",
                 body: [
                     .optional(
-                        "username", "1 to 128 characters, unique. Apps that sign in by user name need the new one."),
+                        "username",
+                        "1 to \(Limits().usernameCharacters) characters, unique. Apps that sign in by user name need the new one."
+                    ),
                     .optional("displayName", "The name to show; empty for none."),
                 ], answer: Self.account,
                 refusals: Self.notFound + [(409, "There is an account of that name.")], handler: self.rename),

@@ -22,7 +22,7 @@ struct AdminDocument {
                     "Accounts, devices, clients, enrolment links, tokens and the audit trail. Failures are RFC 9457 problem documents."
                 ),
             ]),
-            "servers": .array([.object(["url": .string(AdminRoutes.prefix)])]),
+            "servers": .array([.object(["url": .string(AdminOperation.prefix)])]),
             "security": .array([.object(["token": .array([])])]),
             "paths": .object(paths),
             "components": .object([

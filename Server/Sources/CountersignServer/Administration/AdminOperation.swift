@@ -6,6 +6,9 @@ import _Primitives
 
 /// One operation of the admin API: what its document says of it and what it does, so that the two cannot part.
 struct AdminOperation: Sendable {
+    /// Where the paths of all operations begin.
+    static let prefix = "/admin/v1"
+
     /// A member of a body.
     struct Field: Sendable {
         indirect enum Kind: Sendable {
@@ -71,87 +74,5 @@ struct AdminOperation: Sendable {
     var parameterNames: [String] {
         // Paths are our own words.
         self.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
-    }
-}
-
-/// Mounts the admin API, on the public listener behind tokens, or on the local socket, whose file mode guards it.
-struct AdminRoutes: Sendable {
-    static let prefix = "/admin/v1"
-
-    /// Who may call.
-    enum Guard: Sendable {
-        /// Whoever has a token: gives the administrator's id, or `nil` for a token that is none.
-        case token(@Sendable (String) async throws -> String?)
-        /// Whoever can open the socket.
-        case socket
-    }
-
-    let operations: [AdminOperation]
-    let guarding: Guard
-    let bodyLimit: Int
-
-    func mount(on router: ServerRouter) {
-        var paths: [(path: String, handlers: [HTTPRequest.Method: ServerRouter.Handler])] = []
-        for operation in self.operations {
-            let handler: ServerRouter.Handler = { request, context in
-                try await self.answer(operation, request, context)
-            }
-            if let index = paths.firstIndex(where: { $0.path == operation.path }) {
-                paths[index].handlers[operation.method] = handler
-            } else {
-                paths.append((operation.path, [operation.method: handler]))
-            }
-        }
-        for (path, handlers) in paths { router.endpoint(RouterPath(Self.prefix + path), handlers) }
-        let document = AdminDocument(operations: self.operations).json
-        router.endpoint(RouterPath(Self.prefix + "/openapi.json"), [.get: { _, _ in .json(document) }])
-    }
-
-    private func answer(_ operation: AdminOperation, _ request: Request, _ context: ServerContext) async throws
-        -> Response
-    {
-        let actor = operation.isOpen ? "anybody" : try await self.authorizedActor(of: request)
-        // By our own words, the names that stand in the path.
-        var parameters: [String: String] = [:]
-        for name in operation.parameterNames { parameters[name] = try context.pathParameter(name) }
-        var body: JSONObject = [:]
-        // Where nothing has to be said, there may be no body at all.
-        if operation.body.contains(where: \.isRequired)
-            || !operation.body.isEmpty && request.headers[.contentType] != nil
-        {
-            body = try await request.jsonObject(limit: self.bodyLimit)
-            for member in body.members where !operation.body.contains(where: { $0.name.hasSameBytes(as: member.name) })
-            {
-                throw JSONError(.wrongType, "an unknown member")
-            }
-        }
-        let call = AdminOperation.Call(
-            parameters: parameters, query: request.uri.query, body: body, actor: actor, source: context.source)
-        let answer: JSONObject
-        do { answer = try await operation.handler(call) } catch let error where Self.isNotFound(error) {
-            // The operation knows what it looked for.
-            guard let meaning = operation.refusals.first(where: { $0.status == 404 })?.meaning else { throw error }
-            throw Problem(.notFound, "not-found", meaning)
-        }
-        guard operation.status != .noContent else { return Response(status: .noContent) }
-        return .json(answer, status: operation.status)
-    }
-
-    /// Whether an operation has not found what it was asked about.
-    private static func isNotFound(_ error: any Error) -> Bool {
-        (error as? CeremonyError)?.code == .notFound || (error as? AccountError)?.code == .notFound
-    }
-
-    /// Who asks, for the audit trail. Throws a 401 ``Problem``.
-    private func authorizedActor(of request: Request) async throws -> String {
-        guard case .token(let administrator) = self.guarding else { return "socket" }
-        let refusal = Problem(
-            .unauthorized, "unauthorized", "An administrator's token is needed.",
-            headers: [.wwwAuthenticate: "Bearer"])
-        guard let header = request.headers[.authorization], header.asciiLowercased.hasBytes(atStart: "bearer ") else {
-            throw refusal
-        }
-        guard let actor = try await administrator(String(header.dropFirst(7))) else { throw refusal }
-        return actor
     }
 }

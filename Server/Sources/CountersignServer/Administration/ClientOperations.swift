@@ -38,7 +38,7 @@ struct ClientOperations: Sendable {
             AdminOperation(
                 method: .post, path: "/clients", id: "addClient", summary: "Register a service.",
                 body: [
-                    .required("name", "1 to 128 characters."),
+                    .required("name", "1 to \(Limits().nameCharacters) characters."),
                     .required("redirectUris", .strings, "Absolute addresses, compared letter by letter."),
                     .optional("postLogoutRedirectUris", .strings, "Absolute addresses."),
                 ] + Self.settings,
@@ -55,7 +55,7 @@ struct ClientOperations: Sendable {
                 method: .patch, path: "/clients/{id}", id: "changeClient",
                 summary: "Change a service; what is missing stays as it is.",
                 body: [
-                    .optional("name", "1 to 128 characters."),
+                    .optional("name", "1 to \(Limits().nameCharacters) characters."),
                     .optional(
                         "redirectUris", .strings,
                         "All of them. Sign-ins that are under way to an address which is missing end."),
@@ -68,7 +68,8 @@ struct ClientOperations: Sendable {
                 body: [
                     .optional(
                         "overlapSeconds", .integer,
-                        "For how long the one before is taken too: 30 days at most, 0 for not at all. Default: a day.")
+                        "For how long the one before is taken too: \(Limits().oauth.clientSecretOverlap.components.seconds) at most, "
+                            + "0 for not at all. Default: \(Limits.Fixed.usualSecretOverlap.components.seconds).")
                 ],
                 answer: Self.client + [.required("clientSecret", "Shown this once.")],
                 refusals: Self.notFound, handler: self.rotateSecret),

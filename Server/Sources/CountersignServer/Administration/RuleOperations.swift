@@ -8,7 +8,9 @@ import _Primitives
 
 /// The models of authenticators and the policies that the server goes by.
 struct RuleOperations: Sendable {
-    let assembly: ServerAssembly
+    let ceremonies: CeremonyEngine
+    /// Reads the files again; the logger names the operator.
+    let reload: @Sendable (Logger) throws -> RuleSet
 
     private static let rules: [AdminOperation.Field] = [
         .required("models", .strings, "The AAIDs that have a statement."),
@@ -20,12 +22,12 @@ struct RuleOperations: Sendable {
             AdminOperation(
                 method: .get, path: "/metadata", id: "showMetadata",
                 summary: "Show which models and policies the server goes by.", answer: Self.rules,
-                handler: { _ in Self.json(self.assembly.ceremonies.metadata, self.assembly.ceremonies.policies) }),
+                handler: { _ in Self.json(self.ceremonies.metadata, self.ceremonies.policies) }),
             AdminOperation(
                 method: .post, path: "/metadata/reload", id: "reloadMetadata",
                 summary: "Read metadata, revocations and policies again; a bad file changes nothing.",
                 answer: Self.rules, refusals: [(422, "A file cannot be used; the detail names it.")],
-                handler: self.reload),
+                handler: self.reloaded),
         ]
     }
 
@@ -36,11 +38,11 @@ struct RuleOperations: Sendable {
         ]
     }
 
-    @Sendable private func reload(_ call: AdminOperation.Call) async throws -> JSONObject {
+    @Sendable private func reloaded(_ call: AdminOperation.Call) async throws -> JSONObject {
         do {
             var logger = Logger(label: "countersign")
             logger[metadataKey: "operator"] = "\(call.actor)"
-            let rules = try self.assembly.reloadRules(logger: logger)
+            let rules = try self.reload(logger)
             return Self.json(rules.metadata, rules.policies)
         } catch {
             throw Problem(.unprocessableContent, "unusable-rules", "Nothing was changed: \(error)")

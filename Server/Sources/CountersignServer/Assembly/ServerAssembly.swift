@@ -215,7 +215,10 @@ public struct ServerAssembly: Sendable {
                 + TokenOperations(administrators: self.administrators).operations
                 + AuditOperations(
                     trail: self.trail, provider: self.provider, pageSize: self.configuration.limits.pageSize
-                ).operations + RuleOperations(assembly: self).operations
+                ).operations
+                + RuleOperations(
+                    ceremonies: self.ceremonies, reload: { try self.reloadRules(logger: $0) }
+                ).operations
                 + InventedAccountOperations(
                     inventedAccounts: self.ceremonies.inventedAccounts,
                     proposalAccounts: self.configuration.limits.proposalAccounts
@@ -268,26 +271,6 @@ public struct ServerAssembly: Sendable {
 
     /// The service that sweeps.
     public func sweeper(logger: Logger) -> Sweeper { Sweeper(assembly: self, logger: logger) }
-}
-
-/// What an operator can change while the server runs.
-public struct RuleSet: Sendable {
-    /// The models of authenticators that may take part, and what of them is revoked.
-    public var metadata: MetadataCatalog
-    /// The policies that relying parties may name.
-    public var policies: PolicyCatalog
-    /// What the TLS channel must have been through which a phone got its request.
-    public var channelBinding: ChannelBindingRule
-
-    /// Joins them; without a rule the channel may have been any.
-    public init(
-        metadata: MetadataCatalog, policies: PolicyCatalog = PolicyCatalog(),
-        channelBinding: ChannelBindingRule = .ignore
-    ) {
-        self.metadata = metadata
-        self.policies = policies
-        self.channelBinding = channelBinding
-    }
 }
 
 /// Hands the outcomes of ceremonies to the provider, so that neither engine knows the other.

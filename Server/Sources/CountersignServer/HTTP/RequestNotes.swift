@@ -1,5 +1,4 @@
 import Ceremony
-import Crypto
 import Hummingbird
 import OAuthProvider
 import Synchronization
@@ -60,20 +59,5 @@ final class RequestNotes: Sendable {
                     code: $0.code, reason: $0.reason, client: $0.client ?? state.client, setting: $0.setting)
             }
         }
-    }
-}
-
-extension ServerContext {
-    /// The letters of references: none that people mistake for another (Crockford's base 32).
-    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
-
-    /// What a person who asks for help reads out: short, and in the log at the request's line. Made of the request's
-    /// number, so that it costs nothing where nobody needs it; forty bits, so that a day's refusals have different
-    /// ones.
-    var reference: String {
-        let bytes = Array(SHA256.hash(data: Array(self.id.utf8)).prefix(5))
-        let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let letters = (0..<8).map { Self.alphabet[Int(bits >> UInt64(35 - 5 * $0)) & 31] }
-        return "\(String(letters[..<4]))-\(String(letters[4...]))"
     }
 }

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import HTTPTypes
 public import Hummingbird
@@ -39,29 +40,17 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
     }
 }
 
-/// The router of a listener, which knows for every mounted path what it takes.
-struct ServerRouter {
-    /// A function that answers a request.
-    typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
+extension ServerContext {
+    /// The letters of references: none that people mistake for another (Crockford's base 32).
+    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
-    private let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
-    private let mounted = MountedPaths()
-
-    /// The router, once everything is mounted.
-    func complete() -> Router<ServerContext> {
-        self.router.add(middleware: MethodMiddleware(mounted: self.mounted))
-        return self.router
-    }
-
-    /// Puts middleware around what is mounted from now on, and around what is not mounted at all.
-    func add(middleware: any MiddlewareProtocol<Request, Response, ServerContext>) {
-        self.router.add(middleware: middleware)
-    }
-
-    /// Mounts a path with the methods that it knows; every other method, known or not, is answered 405 with `Allow`
-    /// (RFC 9110, sections 9.1 and 15.5.6).
-    func endpoint(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
-        for (method, handler) in handlers { self.router.on(path, method: method, use: handler) }
-        self.mounted.add(path, Set(handlers.keys))
+    /// What a person who asks for help reads out: short, and in the log at the request's line. Made of the request's
+    /// number, so that it costs nothing where nobody needs it; forty bits, so that a day's refusals have different
+    /// ones.
+    var reference: String {
+        let bytes = Array(SHA256.hash(data: Array(self.id.utf8)).prefix(5))
+        let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let letters = (0..<8).map { Self.alphabet[Int(bits >> UInt64(35 - 5 * $0)) & 31] }
+        return "\(String(letters[..<4]))-\(String(letters[4...]))"
     }
 }

@@ -32,33 +32,3 @@ struct PageRoutes: Sendable {
         }
     }
 }
-
-extension ServerAssembly {
-    /// Mounts what browsers see, and the OpenID provider.
-    func mountPages(on router: ServerRouter) {
-        let limits = self.configuration.limits
-        let pages = PageRenderer(serviceName: self.configuration.serviceName, host: self.configuration.host)
-        let answers = PageAnswers(pages: pages)
-        let cookies = BrowserCookies(
-            isSecure: self.configuration.isSecure, lifetime: limits.browserCookieLifetime, random: self.random)
-        router.add(middleware: MissingPageMiddleware(answers: answers))
-        PageRoutes(pages: pages).mount(on: router)
-        SignInRoutes(
-            signIns: self.ceremonies.signIns, provider: self.provider, answers: answers, cookies: cookies,
-            channels: self.channels, limits: limits, trace: self.trace, metrics: self.configuration.metrics,
-            time: self.time
-        ).mount(on: router)
-        AuthorizationRoutes(
-            provider: self.provider, answers: answers, cookies: cookies, limits: limits, trace: self.trace,
-            metrics: self.configuration.metrics
-        ).mount(on: router)
-        TokenRoutes(provider: self.provider, limits: limits, trace: self.trace).mount(on: router)
-    }
-}
-
-extension ServerAssembly.Configuration {
-    /// What people should see in their address bar.
-    fileprivate var host: String {
-        self.issuer.firstRange(of: "://").map { String(self.issuer[$0.upperBound...]) } ?? self.issuer
-    }
-}

@@ -106,19 +106,3 @@ struct BackupFile {
         return Array(hash.finalize())
     }
 }
-
-/// What a failed call on a file becomes.
-enum FileFailure {
-    /// The store's error for the last failed call of the system, or for an error of Foundation's.
-    static func storeError(_ what: String, _ error: (any Error)? = nil) -> StoreError {
-        var number = errno
-        if let error {
-            let posix = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? (error as NSError)
-            guard posix.domain == NSPOSIXErrorDomain else {
-                return (error as? StoreError) ?? StoreError(.unavailable, "\(what): \(error)")
-            }
-            number = Int32(posix.code)
-        }
-        return StoreError(.unavailable, "\(what): \(String(cString: strerror(number)))")
-    }
-}

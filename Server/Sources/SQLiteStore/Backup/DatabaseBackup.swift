@@ -95,17 +95,6 @@ public struct DatabaseBackup: Sendable {
     }
 }
 
-/// What is done to folders.
-enum Folder {
-    /// Makes the entries of a folder durable. The folder of a bare name is the present one.
-    static func synchronize(_ path: String) throws {
-        let descriptor = open(path.isEmpty ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileFailure.storeError("cannot open \(path)") }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw FileFailure.storeError("cannot make \(path) durable") }
-    }
-}
-
 extension Database {
     /// Throws ``StoreError/Code/corrupt`` where the file is damaged.
     func checkIntegrity(of schema: String = "main") throws {

@@ -123,7 +123,8 @@ public struct DatabaseRestore: Sendable {
         try db.inTransaction(.immediate) {
             report.voided = try db.voidPast(epoch: random.identifier())
             if isThere, report.comparison == .nothingThere {
-                try ReplacedDatabase(sealing: self.sealing).compare(db, revocations, &report)
+                try ReplacedDatabase(sealing: self.sealing).compare(
+                    db, keepsRevocations: revocations == .kept, &report)
             }
             try db.appendAudit(
                 AuditEvent(

@@ -53,7 +53,7 @@ struct EditableTable: Sendable {
             "(ours.\(column) IS NOT theirs.\(column) AND \(author == .server ? "" : "NOT ")\(self.told(entries)))"
         }
         if author == .somebodyElse {
-            let others = try ReplacedDatabase.columns(of: self.name, db).filter { column in
+            let others = try ReplacedRows.columns(of: self.name, db).filter { column in
                 !self.passedOver.contains(ExactText(column)) && !editable.contains { $0.column == column }
             }
             differences += others.map { "ours.\($0) IS NOT theirs.\($0)" }
@@ -81,32 +81,12 @@ struct EditableTable: Sendable {
     }
 
     private func told(_ entries: [AuditEvent.Kind]) -> String {
-        ReplacedDatabase.told(entries, where: self.isAbout)
+        ReplacedRows.told(entries, where: self.isAbout)
     }
 
     /// One of the databases may be older and lack a column.
     private func carriedColumns(_ db: Database) throws -> [(column: String, entries: [AuditEvent.Kind])] {
-        let shared = try ReplacedDatabase.columns(of: self.name, db)
+        let shared = try ReplacedRows.columns(of: self.name, db)
         return self.editable.filter { shared.contains($0.column) }
-    }
-}
-
-extension ReplacedDatabase {
-    /// Whether an entry of one of these kinds came after the backup, in SQL.
-    static func told(_ kinds: [AuditEvent.Kind], where condition: String = "1") -> String {
-        """
-        EXISTS (SELECT 1 FROM replaced.audit AS entry WHERE entry.number > (SELECT max(number) FROM main.audit)
-            AND entry.kind IN (\(kinds.map { "'\($0)'" }.joined(separator: ", "))) AND \(condition))
-        """
-    }
-
-    /// The columns that a table has in both databases, one of which may be older.
-    static func columns(of table: String, _ db: Database) throws -> [String] {
-        try String.fetchAll(
-            db,
-            sql: """
-                SELECT name FROM pragma_table_info(?1, 'main')
-                WHERE name IN (SELECT name FROM pragma_table_info(?1, 'replaced')) ORDER BY cid
-                """, arguments: [table])
     }
 }

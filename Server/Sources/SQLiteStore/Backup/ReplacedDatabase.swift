@@ -27,7 +27,7 @@ struct ReplacedDatabase {
 
     /// Notes every difference, and keeps what must not be lost: the audit trail and the counters of keys, and the
     /// revocations unless they are to be undone.
-    func compare(_ db: Database, _ revocations: DatabaseRestore.Revocations, _ report: inout RestoreReport) throws {
+    func compare(_ db: Database, keepsRevocations isKept: Bool, _ report: inout RestoreReport) throws {
         do {
             if let reason = try self.reasonAgainst(db) {
                 report.comparison = .notComparable(reason: reason)
@@ -41,7 +41,6 @@ struct ReplacedDatabase {
             report.comparison = .notComparable(reason: error.reason)
             return
         }
-        let isKept = revocations == .kept
         var changes: [RestoreReport.Change] = []
         // An account goes before its devices, and a device before its keys: what goes with it is not named again.
         for step in Self.steps {
@@ -93,8 +92,8 @@ struct ReplacedDatabase {
 
     /// What phones may still ask about that lost the answer: the keys stay deleted, and so they are told it.
     private func keepDeregistrations(_ db: Database) throws {
-        guard try !Self.columns(of: "deregistered_key", db).isEmpty else { return }
-        let told = Self.told([.deregistered], where: "entry.ceremony_id = theirs.id")
+        guard try !ReplacedRows.columns(of: "deregistered_key", db).isEmpty else { return }
+        let told = ReplacedRows.told([.deregistered], where: "entry.ceremony_id = theirs.id")
         for (table, condition) in [
             (
                 "ceremony",
@@ -116,7 +115,7 @@ struct ReplacedDatabase {
                 """
             ),
         ] {
-            let columns = try Self.columns(of: table, db).filter { $0 != "number" }.joined(separator: ", ")
+            let columns = try ReplacedRows.columns(of: table, db).filter { $0 != "number" }.joined(separator: ", ")
             try db.execute(
                 sql: """
                     INSERT OR IGNORE INTO main.\(table) (\(columns)) SELECT \(columns) FROM replaced.\(table) AS theirs
@@ -126,7 +125,7 @@ struct ReplacedDatabase {
     }
 
     private func keepAudit(_ db: Database) throws -> Int {
-        let columns = try Self.columns(of: "audit", db).joined(separator: ", ")
+        let columns = try ReplacedRows.columns(of: "audit", db).joined(separator: ", ")
         try db.execute(
             sql: """
                 INSERT INTO main.audit (\(columns)) SELECT \(columns) FROM replaced.audit
@@ -252,14 +251,14 @@ struct ReplacedDatabase {
             Step(
                 .signingKeyAdded,
                 query: { db in
-                    guard try Self.columns(of: "oauth_key", db).contains("algorithm") else { return nil }
+                    guard try ReplacedRows.columns(of: "oauth_key", db).contains("algorithm") else { return nil }
                     return """
                         SELECT id, id FROM replaced.oauth_key WHERE retired_at IS NULL
                         AND algorithm NOT IN (SELECT algorithm FROM main.oauth_key)
                         """
                 },
                 { db in
-                    let columns = try Self.columns(of: "oauth_key", db).joined(separator: ", ")
+                    let columns = try ReplacedRows.columns(of: "oauth_key", db).joined(separator: ", ")
                     return [
                         """
                         INSERT INTO main.oauth_key (\(columns)) SELECT \(columns) FROM replaced.oauth_key
@@ -274,7 +273,7 @@ struct ReplacedDatabase {
                 AND id NOT IN (SELECT id FROM replaced.oauth_key WHERE retired_at IS NULL)
                 """,
                 { db in
-                    let columns = try Self.columns(of: "oauth_key", db).joined(separator: ", ")
+                    let columns = try ReplacedRows.columns(of: "oauth_key", db).joined(separator: ", ")
                     return [
                         "DELETE FROM main.oauth_key",
                         "INSERT INTO main.oauth_key (\(columns)) SELECT \(columns) FROM replaced.oauth_key",
@@ -301,11 +300,11 @@ struct ReplacedDatabase {
         + [Step(.inventedAccountsChangedOutside, query: { try Self.inventedAccounts(wereSet: false, $0) })]
 
     private static func inventedAccounts(wereSet: Bool, _ db: Database) throws -> String? {
-        guard try !self.columns(of: "invented_accounts", db).isEmpty else { return nil }
+        guard try !ReplacedRows.columns(of: "invented_accounts", db).isEmpty else { return nil }
         return """
             SELECT 'invented-accounts', 'invented-accounts'
             WHERE (SELECT document FROM main.invented_accounts) IS NOT (SELECT document FROM replaced.invented_accounts)
-            AND \(wereSet ? "" : "NOT ")\(self.told([.inventedAccountsSet]))
+            AND \(wereSet ? "" : "NOT ")\(ReplacedRows.told([.inventedAccountsSet]))
             """
     }
 }

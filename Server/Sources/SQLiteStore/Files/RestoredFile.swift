@@ -77,26 +77,3 @@ enum RestoredFile {
         try Folder.synchronize(folder)
     }
 }
-
-/// Whose the files are that root makes for a server that is not root's.
-public enum Owner {
-    /// Gives a file to the owner of its folder, where root made it. A link is not followed.
-    ///
-    /// Throws ``StoreError/Code/unavailable``.
-    public static func give(_ path: String, ofFolder folder: String) throws {
-        guard geteuid() == 0 else { return }
-        var status = stat()
-        guard stat(folder, &status) == 0, lchown(path, status.st_uid, status.st_gid) == 0 else {
-            throw FileFailure.storeError("cannot give \(path) to the folder's owner")
-        }
-    }
-
-    /// The same for an open file.
-    static func give(_ descriptor: Int32, ofFolder folder: String) throws {
-        guard geteuid() == 0 else { return }
-        var status = stat()
-        guard stat(folder, &status) == 0, fchown(descriptor, status.st_uid, status.st_gid) == 0 else {
-            throw FileFailure.storeError("cannot give a file of \(folder) to the folder's owner")
-        }
-    }
-}

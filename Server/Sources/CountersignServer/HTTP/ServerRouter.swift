@@ -1,0 +1,29 @@
+import HTTPTypes
+import Hummingbird
+
+/// The router of a listener, which knows for every mounted path what it takes.
+struct ServerRouter {
+    /// A function that answers a request.
+    typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
+
+    private let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
+    private let mounted = MountedPaths()
+
+    /// The router, once everything is mounted.
+    func complete() -> Router<ServerContext> {
+        self.router.add(middleware: MethodMiddleware(mounted: self.mounted))
+        return self.router
+    }
+
+    /// Puts middleware around what is mounted from now on, and around what is not mounted at all.
+    func add(middleware: any MiddlewareProtocol<Request, Response, ServerContext>) {
+        self.router.add(middleware: middleware)
+    }
+
+    /// Mounts a path with the methods that it knows; every other method, known or not, is answered 405 with `Allow`
+    /// (RFC 9110, sections 9.1 and 15.5.6).
+    func endpoint(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
+        for (method, handler) in handlers { self.router.on(path, method: method, use: handler) }
+        self.mounted.add(path, Set(handlers.keys))
+    }
+}

@@ -1,0 +1,23 @@
+import GRDB
+import Store
+
+/// What is asked of the database that a restore replaces, attached as `replaced`.
+enum ReplacedRows {
+    /// Whether an entry of one of these kinds came after the backup, in SQL.
+    static func told(_ kinds: [AuditEvent.Kind], where condition: String = "1") -> String {
+        """
+        EXISTS (SELECT 1 FROM replaced.audit AS entry WHERE entry.number > (SELECT max(number) FROM main.audit)
+            AND entry.kind IN (\(kinds.map { "'\($0)'" }.joined(separator: ", "))) AND \(condition))
+        """
+    }
+
+    /// The columns that a table has in both databases, one of which may be older.
+    static func columns(of table: String, _ db: Database) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT name FROM pragma_table_info(?1, 'main')
+                WHERE name IN (SELECT name FROM pragma_table_info(?1, 'replaced')) ORDER BY cid
+                """, arguments: [table])
+    }
+}
