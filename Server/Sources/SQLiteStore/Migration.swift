@@ -13,7 +13,7 @@ struct Migration: Sendable {
         .foundation, .openID, .audit, .accounts, .ceremonies, .administration, .sessionLists,
         .noticeRetention, .devices, .attestations, .clientPermissions,
         .relyingParties, .deregisteredKeys, .deviceSecrets, .inventedAccounts, .epoch, .assurance,
-        .staleCeremonies, .auditAddresses, .clientSecrets, .boundKeys,
+        .staleCeremonies, .auditAddresses, .clientSecrets, .boundKeys, .issuer,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.
@@ -31,6 +31,11 @@ struct Migration: Sendable {
     /// Which stretch of the store's life this is; a restored backup begins another one.
     private static let epoch = Migration(name: "epoch") { db, _ in
         try db.execute(sql: "ALTER TABLE store_check ADD COLUMN epoch TEXT NOT NULL DEFAULT ''")
+    }
+
+    /// The address that people are enrolled at. A store of before has none until its server has started once.
+    private static let issuer = Migration(name: "issuer") { db, _ in
+        try db.execute(sql: "ALTER TABLE store_check ADD COLUMN issuer TEXT")
     }
 
     private static let checkText = "countersign"

@@ -50,11 +50,16 @@ struct StartTests {
         }
 
         /// What a server leaves that was at `issuer`, with somebody enrolled or not.
-        func leave(issuer: String, isEnrolled: Bool) async throws {
+        func leave(issuer: String, isEnrolled: Bool, isInDatabase: Bool = false) async throws {
             let folder = DataFolder(path: self.folder + "/data")
             let store = try OpenStore(
                 folder: folder, keyFile: KeyFile(path: self.folder + "/key"), limits: Limits())
-            try folder.keep(issuer: issuer)
+            // A server of before kept it beside the database alone.
+            if isInDatabase {
+                try await store.database.keep(issuer: issuer)
+            } else {
+                try folder.keep(issuer: issuer)
+            }
             if isEnrolled {
                 let now = Timestamp(seconds: 1)
                 try await store.database.createAccount(
@@ -93,10 +98,10 @@ struct StartTests {
         #expect(failure?.problem.contains("does not have the address 192.0.2.1") == true)
     }
 
-    @Test("another issuer over enrolled people is refused, unless the former one is named")
-    func changedIssuer() async throws {
+    @Test("another issuer over enrolled people is refused, unless the former one is named", arguments: [true, false])
+    func changedIssuer(isInDatabase: Bool) async throws {
         let place = try Place()
-        try await place.leave(issuer: "http://localhost:8080", isEnrolled: true)
+        try await place.leave(issuer: "http://localhost:8080", isEnrolled: true, isInDatabase: isInDatabase)
         let new = ["issuer": "http://localhost:8081"]
         let failure = try await place.start(new)
         #expect(failure?.problem.contains("enrolled at http://localhost:8080") == true)

@@ -6,6 +6,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import NIOCore
 import SQLiteStore
 import Store
@@ -25,7 +26,8 @@ final class ServerFixture: Sendable {
     init(
         issuer: String = "http://localhost:8080", limits: Limits = Limits(), trustedProxies: [AddressBlock] = [],
         rules: @escaping @Sendable () throws -> RuleSet = { RuleSet(metadata: try .builtIn()) },
-        factors: FactorMatrix = CeremonyConfiguration.everyFactor, trace: TraceRecorder? = nil
+        factors: FactorMatrix = CeremonyConfiguration.everyFactor, trace: TraceRecorder? = nil,
+        logger: Logger? = nil
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
@@ -36,6 +38,7 @@ final class ServerFixture: Sendable {
             issuer: issuer, facets: [try FacetID("linux:program:countersign-phone")], rules: rules,
             trustedProxies: trustedProxies, limits: limits)
         configuration.factors = factors
+        if let logger { configuration.logger = logger }
         self.assembly = try await ServerAssembly.open(
             configuration,
             store: self.store, sealing: Sealing(key), trace: trace, time: self.clock.timeSource)

@@ -57,8 +57,8 @@ struct ServerProcess {
             assembly.sweeper(logger: logger),
             Reloader(assembly: assembly, identity: identity, signals: reloads, logger: logger),
             FirstStart(
-                issuer: self.configuration.issuer, folder: folder, administrators: assembly.administrators,
-                listening: listening, logger: logger),
+                issuer: self.configuration.issuer, folder: folder, database: database,
+                administrators: assembly.administrators, listening: listening, logger: logger),
         ]
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
@@ -74,8 +74,9 @@ struct ServerProcess {
     /// it.
     private func checkIssuer(_ folder: DataFolder, _ database: SQLiteDatabase) async throws {
         let issuer = self.configuration.issuer
-        guard let former = folder.issuer, former != issuer, former != self.configuration.formerIssuer,
-            try await database.hasDevices()
+        // An earlier version kept the address beside the database alone, where it could be lost.
+        guard let former = try await database.issuer() ?? folder.issuer, !former.hasSameBytes(as: issuer),
+            !former.hasSameBytes(as: self.configuration.formerIssuer ?? ""), try await database.hasDevices()
         else { return }
         await database.close()
         throw CommandFailure(
@@ -238,6 +239,7 @@ private final class Listening: Sendable {
 private struct FirstStart: Service {
     let issuer: String
     let folder: DataFolder
+    let database: SQLiteDatabase
     let administrators: Administrators
     let listening: Listening
     let logger: Logger
@@ -246,7 +248,11 @@ private struct FirstStart: Service {
         // A service must not end before the server does: the stream does not, either.
         for await _ in self.listening.completion.cancelOnGracefulShutdown() {
             // A server whose disk is full must start all the same: people who are enrolled can then sign in, and read.
-            do { try self.folder.keep(issuer: self.issuer) } catch {
+            do {
+                try self.folder.keep(issuer: self.issuer)
+                // What has not changed is not written.
+                if try await self.database.issuer() != self.issuer { try await self.database.keep(issuer: self.issuer) }
+            } catch {
                 self.logger.error(
                     "The address was not kept in the data folder; commands make links with it while the server is stopped",
                     metadata: ["reason": "\(error)"])

@@ -70,7 +70,11 @@ struct ActivationOperations: Sendable {
         do {
             activation = try await self.enrolments.createActivation(username: username, policy: policy, by: call.actor)
         } catch let error as CeremonyError where error.code == .invalidRequest {
-            throw Problem(.unprocessableContent, "unknown-policy", "There is no policy of that name.")
+            throw Problem(
+                .unprocessableContent, "unknown-policy",
+                policy == nil
+                    ? "No phone can be enrolled by the default policy: name one."
+                    : "There is no policy of that name for an enrolment. `countersign admin metadata show` lists them.")
         }
         self.trace?.record(.activationCreated, in: TraceContext())
         return [

@@ -40,7 +40,7 @@ struct RuleOperations: Sendable {
 
     @Sendable private func reloaded(_ call: AdminOperation.Call) async throws -> JSONObject {
         do {
-            var logger = Logger(label: "countersign")
+            var logger = self.assembly.configuration.logger
             logger[metadataKey: "operator"] = "\(call.actor)"
             let rules = try self.reload(logger)
             return Self.json(rules.metadata, rules.policies)

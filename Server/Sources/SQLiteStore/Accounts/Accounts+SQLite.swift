@@ -86,6 +86,19 @@ extension SealingPurpose {
 }
 
 extension SQLiteDatabase {
+    /// The address that people's phones are enrolled at (`issuer`), as the server kept it when it last started; `nil` before
+    /// that.
+    public func issuer() async throws -> String? {
+        try await self.read { db in try String.fetchOne(db, sql: "SELECT issuer FROM store_check WHERE id = 1") }
+    }
+
+    /// Keeps the address that people's phones are enrolled at.
+    public func keep(issuer: String) async throws {
+        try await self.step { db in
+            try db.execute(sql: "UPDATE store_check SET issuer = ? WHERE id = 1", arguments: [issuer])
+        }
+    }
+
     /// Whether anybody has a device, or is about to.
     public func hasDevices() async throws -> Bool {
         try await self.read { db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM device)") ?? false }

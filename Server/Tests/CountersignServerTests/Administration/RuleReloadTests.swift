@@ -3,6 +3,7 @@ import CountersignServer
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import Synchronization
 import Testing
 import UAF
@@ -60,6 +61,22 @@ struct RuleReloadTests {
             #expect(try policies(try await client.send(.get, "/admin/v1/metadata").object) == ["finger"])
         }
         await #expect(throws: BadFile.self) { _ = try await ServerFixture(rules: { try files.read() }) }
+    }
+
+    /// The log that the operator has set up, not one beside it.
+    @Test func aReloadIsInTheServersLog() async throws {
+        let files = try Files()
+        let (lines, continuation) = AsyncStream.makeStream(of: LogEvent.self)
+        let server = try await ServerFixture(
+            rules: { try files.read() }, logger: Logger(label: "test") { _ in HandedLog(lines: continuation) })
+        try await server.withSocketClient { client in
+            _ = try await client.send(.post, "/admin/v1/metadata/reload")
+            files.spoil()
+            _ = try await client.send(.post, "/admin/v1/metadata/reload")
+        }
+        continuation.finish()
+        let messages = await lines.reduce(into: []) { $0.append($1.message.description) }
+        #expect(messages == ["Metadata and policies were reloaded", "Metadata and policies stay as they were"])
     }
 
     @Test("The facet list has an entry a version, and is not sent twice (FIDO AppID and Facets 1.1 §3.1.3)")
