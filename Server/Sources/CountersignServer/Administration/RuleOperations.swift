@@ -9,6 +9,8 @@ import _Primitives
 /// The models of authenticators and the policies that the server goes by.
 struct RuleOperations: Sendable {
     let ceremonies: CeremonyEngine
+    /// The server's log.
+    let logger: Logger
     /// Reads the files again; the logger names the operator.
     let reload: @Sendable (Logger) throws -> RuleSet
 
@@ -40,7 +42,7 @@ struct RuleOperations: Sendable {
 
     @Sendable private func reloaded(_ call: AdminOperation.Call) async throws -> JSONObject {
         do {
-            var logger = self.assembly.configuration.logger
+            var logger = self.logger
             logger[metadataKey: "operator"] = "\(call.actor)"
             let rules = try self.reload(logger)
             return Self.json(rules.metadata, rules.policies)

@@ -217,7 +217,8 @@ public struct ServerAssembly: Sendable {
                     trail: self.trail, provider: self.provider, pageSize: self.configuration.limits.pageSize
                 ).operations
                 + RuleOperations(
-                    ceremonies: self.ceremonies, reload: { try self.reloadRules(logger: $0) }
+                    ceremonies: self.ceremonies, logger: self.configuration.logger,
+                    reload: { try self.reloadRules(logger: $0) }
                 ).operations
                 + InventedAccountOperations(
                     inventedAccounts: self.ceremonies.inventedAccounts,
