@@ -183,16 +183,16 @@ class Bank:
         self.port = free_port(port)
         self.origin = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         self.trace = self.folder / "bank.ndjson"
-        client_id, secret = server.add_client(
+        self.client_id, secret = server.add_client(
             "Lantern Street Bank",
             f"{self.origin}/callback",
             f"{self.origin}/signed-out",
-            # What the bank verifies, as it does the provider's signed results.
-            ("--id-token-signed-response-alg", "ES256"),
+            # What the bank verifies, as it does the provider's signed results; and where a sign-in that has run out leads.
+            ("--id-token-signed-response-alg", "ES256", "--client-uri", f"{self.origin}/"),
         )
         self.arguments = [
             *("--issuer", issuer or server.issuer),
-            *("--client-id", client_id),
+            *("--client-id", self.client_id),
             *("--client-secret-file", secret),
             *("--bind", f"127.0.0.1:{self.port}"),
         ]

@@ -91,3 +91,8 @@ def browser(new_browser):
 def plain_browser(new_browser):
     """A browser that runs no scripts."""
     return new_browser(scripts=False)
+
+
+@pytest.fixture(params=["with scripts", "without scripts"])
+def any_browser(request, new_browser):
+    return new_browser(scripts=request.param == "with scripts")

@@ -64,6 +64,11 @@ def test_pages_of_refusals(bank, phone, examined, deployment):
     examine("the bank's error")
     browser.get(deployment.server.issuer + "/sign-in?request=none")
     examine("the sign-in server's error")
+    browser.get(f"{deployment.server.issuer}/sign-in?request=none&client={bank.client_id}")
+    assert browser.has("link"), "no way back to the bank"
+    examine("the sign-in that has run out")
+    browser.get(deployment.server.issuer + "/oauth2/authorize?client_id=nobody")
+    examine("the request of nobody's")
     browser.get(deployment.server.issuer + "/sign-in")
     examine("an incomplete address")
     browser.get(deployment.server.issuer + "/open?dispatchTokenResponse=e30")

@@ -5,11 +5,6 @@ import pytest
 from qr_code import text_of_svg
 
 
-@pytest.fixture(params=["with scripts", "without scripts"])
-def any_browser(request, new_browser):
-    return new_browser(scripts=request.param == "with scripts")
-
-
 def test_sign_in_and_transfer_from_screenshots(bank, phone, any_browser):
     browser = any_browser.begin_sign_in(bank)
     run = phone.approve(browser.picture()).expect(0)

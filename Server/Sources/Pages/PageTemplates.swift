@@ -31,7 +31,7 @@ enum PageTemplates {
     private static let signIn = """
         {{<frame}}{{$main}}
         <section class="card sign-in{{#ended}} ended{{/ended}}" id="sign-in" aria-labelledby="title" \
-        data-state="{{state}}" data-request="{{requestID}}"\
+        data-state="{{state}}" data-request="{{requestID}}"{{#client}} data-client="{{.}}"{{/client}}\
         {{#codes}} data-seconds-left="{{secondsLeft}}"{{/codes}}>
         <div class="intro">
         <h1 id="title">Sign in to <bdi>{{clientName}}</bdi></h1>
@@ -60,6 +60,7 @@ enum PageTemplates {
         <p class="small">Have you confirmed on your phone? Then go on here.</p>
         <form method="get" action="/sign-in/wait">
         <input type="hidden" name="request" value="{{requestID}}">
+        {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
         <button type="submit" class="quiet" data-testid="confirmed">I have confirmed on my phone</button>
         </form>
         </div>
@@ -77,18 +78,26 @@ enum PageTemplates {
         {{#retryLink}}
         <p class="actions"><a class="button" href="{{.}}" data-testid="retry">Try again</a></p>
         {{/retryLink}}
+        {{#homeLink}}
+        <p class="actions"><a class="button" href="{{.}}" data-testid="home">Go to <bdi>{{clientName}}</bdi></a></p>
+        {{/homeLink}}
         {{#showsConfirmed}}
         <form method="get" action="/sign-in/wait" id="confirmed">
         <input type="hidden" name="request" value="{{requestID}}">
+        {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
         <button type="submit" class="quiet" data-testid="confirmed">I have confirmed on my phone</button>
         </form>
         {{/showsConfirmed}}
+        {{#reference}}
+        <p class="small">If you ask for help, give this number: <code>{{.}}</code></p>
+        {{/reference}}
         </div>
         </div>
         {{/codes}}
         {{#canLeave}}
         <form class="leave" id="leave" method="post" action="/sign-in/cancel">
         <input type="hidden" name="request" value="{{requestID}}">
+        {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
         <button type="submit" class="quiet" data-testid="cancel"><span>Cancel and go back to \
         <bdi>{{clientName}}</bdi></span></button>
         </form>

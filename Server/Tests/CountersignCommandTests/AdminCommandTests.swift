@@ -138,6 +138,12 @@ struct AdminCommandTests {
         #expect(try edited.string("name") == "Renamed")
         #expect(try edited.strings("redirectUris") == ["https://b.example/1", "https://b.example/2"])
         #expect(try edited.strings("postLogoutRedirectUris") == [])
+        func home() async throws -> String? { try await place.call("GET", "/clients/\(id)").string("clientUri") }
+        try await place.run("client", "change", id, "--client-uri", "https://b.example/start")
+        #expect(try await home() == "https://b.example/start")
+        await self.expect(.failed) { try await place.run("client", "change", id, "--client-uri", "start") }
+        try await place.run("client", "change", id, "--no-client-uri")
+        #expect(try await home() == nil)
         let secretFile = place.folder + "/rotated"
         try await place.run(
             "client", "change", id, "--rotate-secret", "--overlap", "12h", "--secret-file", secretFile)
@@ -149,6 +155,7 @@ struct AdminCommandTests {
         for wrong in [
             ["--overlap", "1d"], ["--rotate-secret", "--overlap", "1"], ["--secret-file", "x"],
             ["--post-logout-redirect-uri", "https://b.example", "--no-post-logout-redirect-uri"],
+            ["--client-uri", "https://b.example", "--no-client-uri"],
         ] {
             #expect(throws: (any Error).self) {
                 try Countersign.parseAsRoot(["admin", "client", "change", id] + wrong)

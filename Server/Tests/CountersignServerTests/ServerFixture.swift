@@ -27,7 +27,7 @@ final class ServerFixture: Sendable {
         issuer: String = "http://localhost:8080", limits: Limits = Limits(), trustedProxies: [AddressBlock] = [],
         rules: @escaping @Sendable () throws -> RuleSet = { RuleSet(metadata: try .builtIn()) },
         factors: FactorMatrix = CeremonyConfiguration.everyFactor, trace: TraceRecorder? = nil,
-        logger: Logger? = nil
+        logger: Logger? = nil, random: RandomSource = .system
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
@@ -41,7 +41,7 @@ final class ServerFixture: Sendable {
         if let logger { configuration.logger = logger }
         self.assembly = try await ServerAssembly.open(
             configuration,
-            store: self.store, sealing: Sealing(key), trace: trace, time: self.clock.timeSource)
+            store: self.store, sealing: Sealing(key), trace: trace, time: self.clock.timeSource, random: random)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }

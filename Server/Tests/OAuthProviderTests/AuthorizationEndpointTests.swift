@@ -25,6 +25,21 @@ struct AuthorizationEndpointTests {
             ["redirect_uri": "https://evil.example/"],
             ["redirect_uri": "https://bank.example/callback/"], ["redirect_uri": "https://bank.example/callback?a=b"],
             ["redirect_uri": "https://BANK.example/callback"], ["redirect_uri": ProviderFixture.afterLogout],
+            // A suffix, of the path and of the host.
+            ["redirect_uri": "https://bank.example/callback2"], ["redirect_uri": "https://bank.example/callback/../x"],
+            ["redirect_uri": "https://bank.example.evil.example/callback"],
+            ["redirect_uri": "https://bank.example@evil.example/callback"],
+            ["redirect_uri": "https://evil.example/https://bank.example/callback"],
+            // Case, of the scheme and of the path.
+            ["redirect_uri": "HTTPS://bank.example/callback"], ["redirect_uri": "https://bank.example/Callback"],
+            // A query, an empty one too, and a fragment.
+            ["redirect_uri": "https://bank.example/callback?"], ["redirect_uri": "https://bank.example/callback#"],
+            // A port, the scheme's own too.
+            ["redirect_uri": "https://bank.example:443/callback"],
+            ["redirect_uri": "https://bank.example:8443/callback"],
+            // Another spelling of the same, and another scheme.
+            ["redirect_uri": "https://bank.example/%63allback"], ["redirect_uri": "https://bank.example//callback"],
+            ["redirect_uri": "http://bank.example/callback"], ["redirect_uri": " https://bank.example/callback"],
         ] as [[String: String?]])
     func refusesWithoutRedirect(changes: [String: String?]) async throws {
         try await ProviderFixture.run { f in
@@ -133,6 +148,8 @@ struct AuthorizationEndpointTests {
             }
             #expect(try ProviderFixture.parameter("error", of: address) == "access_denied")
             #expect(try ProviderFixture.parameter("state", of: address) == "st&te")
+            #expect(try ProviderFixture.parameter("iss", of: address) == ProviderFixture.issuer)
+            #expect(try ProviderFixture.parameter("code", of: address) == nil)
             f.authenticate(request)
             let late = try await f.provider.complete(request: request, browser: f.browser, session: nil)
             #expect(late == .page(OAuthError(.invalidRequest)))

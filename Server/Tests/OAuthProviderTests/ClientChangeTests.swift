@@ -1,4 +1,5 @@
 import Foundation
+import JOSE
 import OAuth
 import OAuthProvider
 import SQLiteStore
@@ -95,6 +96,44 @@ struct ClientChangeTests {
                 Issue.record("not signed in")
                 return
             }
+        }
+    }
+
+    @Test("Where people find a client is registered, changed and forgotten, and is a page that a browser can be led to")
+    func home() async throws {
+        try await ProviderFixture.run { f in
+            func register(_ home: String?) async throws -> ClientRecord {
+                try await f.provider.registerClient(
+                    name: "Shop", redirectURIs: ["https://shop.example/in"], clientURI: home,
+                    settings: ClientSettings(idTokenAlgorithm: .es256)
+                ).client
+            }
+            let shop = try await register("https://shop.example/start?x=1")
+            #expect(shop.clientURI == "https://shop.example/start?x=1")
+            #expect(try await f.provider.service(shop.id)?.home == "https://shop.example/start?x=1")
+            #expect(try await register("http://127.0.0.1:8081/").clientURI == "http://127.0.0.1:8081/")
+            for none in [nil, ""] { #expect(try await register(none).clientURI == nil) }
+            #expect(try await f.provider.service("nobody") == nil)
+            for wrong in [
+                "http://shop.example/", "javascript:alert(1)", "https://shop.example/#x", "https://a@shop.example/",
+                "//shop.example/", "/", "shop.example", "https://", "http://localhost/", "data:text/html,x",
+                "https://shop.example/ ", "https://shop.example/\" onclick=\"",
+            ] {
+                await #expect(throws: OAuthError(.invalidRequest), "\(wrong)") { try await register(wrong) }
+                await #expect(throws: OAuthError(.invalidRequest), "\(wrong)") {
+                    try await f.provider.changeClient(shop.id, ClientChange(clientURI: wrong))
+                }
+            }
+            let moved = try await f.provider.changeClient(shop.id, ClientChange(clientURI: "https://shop.example/"))
+            #expect(moved?.clientURI == "https://shop.example/")
+            let renamed = try await f.provider.changeClient(shop.id, ClientChange(name: "Store"))
+            #expect(renamed?.clientURI == "https://shop.example/")
+            let forgotten = try await f.provider.changeClient(shop.id, ClientChange(clientURI: ""))
+            #expect(forgotten?.clientURI == nil)
+            let known = try await f.provider.service(shop.id)
+            #expect(known?.name == "Store" && known?.home == nil)
+            let kinds = try await f.store.auditEntries(after: 0, limit: 99).suffix(3).map(\.event.kind.rawValue)
+            #expect(kinds == ["client-addresses-changed", "client-renamed", "client-addresses-changed"])
         }
     }
 

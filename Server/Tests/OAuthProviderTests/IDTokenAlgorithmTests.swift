@@ -13,7 +13,7 @@ struct IDTokenAlgorithmTests {
     private func code(_ f: ProviderFixture, _ client: RegisteredClient) async throws -> String {
         let request = try await f.provider.authorize(
             f.query(client: client), browser: f.browser, session: nil, source: "a")
-        guard case .signIn(let id) = request else { throw OAuthError(.serverError, detail: "\(request)") }
+        guard case .signIn(let id, _) = request else { throw OAuthError(.serverError, detail: "\(request)") }
         f.authenticate(id)
         guard
             case .signedIn(let address, _) = try await f.provider.complete(

@@ -103,7 +103,7 @@ struct ProviderFixture: Sendable {
     func begin(_ changes: [String: String?] = [:], session: SessionSecret? = nil) async throws -> String {
         let answer = try await self.provider.authorize(
             self.query(changes), browser: self.browser, session: session, source: "a")
-        guard case .signIn(let request) = answer else {
+        guard case .signIn(let request, _) = answer else {
             Issue.record("expected a sign-in page, not \(answer)")
             return ""
         }

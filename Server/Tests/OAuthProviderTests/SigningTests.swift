@@ -31,6 +31,8 @@ struct SigningTests {
             #expect(keys.keys.count == 2 && keys.keys[1] == first)
             #expect(try await f.provider.userinfo(header: "Bearer \(before.access)").status == 200)
             #expect(try UnverifiedJWS(compact: before.id).header.keyID == first.keyID)
+            // As a client would verify it, with the keys that are published now.
+            #expect(try f.claims(before.id, type: "JWT").members["nonce"] == .string("n-1"))
             f.clock.advance(Limits().oauth.keyAnnouncement)
             let after = try await f.tokens()
             #expect(try UnverifiedJWS(compact: after.id).header.keyID == keys.keys[0].keyID)

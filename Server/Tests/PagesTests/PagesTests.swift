@@ -52,6 +52,20 @@ struct PagesTests {
             html.contains("<a href=\"/sign-in/wait?request=req_1%2F2\" data-testid=\"new-code\">Show a new code</a>"))
     }
 
+    @Test func everyAddressOfASignInNamesItsService() throws {
+        var page = Self.signIn(.waiting)
+        page.client = "c/1"
+        let waiting = try self.renderer.html(page).html
+        #expect(waiting.contains("href=\"/sign-in/wait?request=req_1%2F2&amp;client=c%2F1\""))
+        #expect(waiting.matches(of: /<input type="hidden" name="client" value="c\/1">/).count == 2)
+        #expect(waiting.contains("data-client=\"c/1\""))
+        page.state = .expired
+        #expect(try self.renderer.html(page).html.contains("href=\"/sign-in?request=req_1%2F2&amp;client=c%2F1\""))
+        page.state = .approved
+        let approved = try self.renderer.html(page).html
+        #expect(approved.contains("href=\"/sign-in/complete?request=req_1%2F2&amp;client=c%2F1\""))
+    }
+
     @Test("Every state but waiting hides the codes", arguments: SignInPage.State.allCases.filter { $0 != .waiting })
     func stateHidesTheCodes(state: SignInPage.State) throws {
         let html = try self.renderer.html(Self.signIn(state)).html
@@ -124,7 +138,14 @@ struct PagesTests {
         page.codes?.typedCode = hostile
         let pages = [
             try self.renderer.html(page).html,
-            self.renderer.html(ErrorPage(headline: hostile, explanation: hostile, requestID: hostile)).html,
+            self.renderer.html(
+                ErrorPage(
+                    headline: hostile, explanation: hostile, way: .service(name: hostile, address: hostile),
+                    detail: hostile, requestID: hostile)
+            ).html,
+            try self.renderer.html(
+                SignInPage(requestID: "r", clientName: hostile, client: hostile, state: .completed, home: hostile)
+            ).html,
             self.renderer.html(
                 ResultPage(outcome: .refused, headline: hostile, explanation: hostile, link: (hostile, hostile))
             ).html,

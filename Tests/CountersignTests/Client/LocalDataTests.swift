@@ -31,6 +31,68 @@ struct LocalDataTests {
         #expect(await world.phone.client.localData.accounts.map(\.username) == ["bob"])
     }
 
+    @Test("What the device has, who is enrolled with it, and who is registered: right after each change")
+    func flags() async throws {
+        let world = try await World()
+        typealias Kind = AuthenticatorDescriptor.Kind
+        let kinds: Set<Kind> = [.pin, .password, .fingerprint, .face, .devicePasscode, .devicePossession]
+        func authenticators(_ isTold: (AuthenticatorDescriptor) -> Bool) async -> Set<Kind> {
+            Set(await world.phone.client.localData.authenticators.filter(isTold).map(\.kind))
+        }
+        func registered(_ name: Username) async -> Set<Kind> {
+            await authenticators { $0.registration.isRegistered(username: name) }
+        }
+        #expect(await authenticators { _ in true } == kinds)
+        #expect(await authenticators(\.isSupportedByHardware) == kinds)
+        #expect(await authenticators(\.isUserEnrolled) == kinds)
+        #expect(await registered("alice").isEmpty)
+
+        // Registration by registration.
+        try await world.enroll("alice", [World.pin])
+        #expect(await registered("alice") == [.pin])
+        #expect(await world.phone.client.localData.accounts.map(\.username) == ["alice"])
+        try await world.enroll("alice", [World.fingerprint])
+        #expect(await registered("alice") == [.pin, .fingerprint])
+        #expect(await registered("bob").isEmpty)
+        try await world.enroll("bob", [World.face])
+        #expect(await registered("bob") == [.face] && registered("alice") == [.pin, .fingerprint])
+        #expect(await world.phone.client.localData.accounts.map(\.username) == ["alice", "bob"])
+
+        // Enrolment with the operating system, which is no registration.
+        world.phone.sensor.enroll(nil)
+        #expect(await authenticators(\.isUserEnrolled) == kinds.subtracting([.fingerprint]))
+        world.phone.camera.enroll(nil)
+        world.phone.passcode.enroll(nil)
+        #expect(
+            await authenticators(\.isUserEnrolled) == kinds.subtracting([.fingerprint, .face, .devicePasscode]))
+        #expect(await authenticators(\.isSupportedByHardware) == kinds)
+        world.phone.camera.enroll(Array("enrolled".utf8))
+        #expect(await authenticators(\.isUserEnrolled).contains(.face))
+
+        // Deletion by deletion.
+        try await world.phone.client.localData.deleteAuthenticator(
+            username: "alice", aaid: World.fingerprint.aaid.text)
+        #expect(await registered("alice") == [.pin] && registered("bob") == [.face])
+        try await world.phone.client.localData.deleteAuthenticator(username: "alice", aaid: World.pin.aaid.text)
+        #expect(await registered("alice").isEmpty)
+        #expect(await world.phone.client.localData.accounts.map(\.username) == ["bob"])
+        try await world.phone.client.localData.deleteAuthenticator(username: "bob")
+        #expect(await registered("bob").isEmpty && world.phone.client.localData.accounts.isEmpty)
+    }
+
+    @Test("A device without sensors and passcode says which authenticators it has no hardware for")
+    func hardware() async throws {
+        var configuration = Configuration(baseUrl: try #require(URL(string: "https://id.example.com")))
+        configuration.facetId = "linux:program:test"
+        let client = try await MobileAuthenticationClientInitializer().configuration(configuration)
+            .platform(Platform(storage: InMemoryStorage(), clock: FakeClock()))
+            .transport(VirtualServer(baseUrl: configuration.baseUrl))
+            .execute()
+        let told = await client.localData.authenticators
+        #expect(told.filter(\.isSupportedByHardware).map(\.kind) == [.pin, .password, .devicePossession])
+        #expect(told.count == 6)
+    }
+
     @Test("Deleting sends nothing, and the deleted authenticator answers nothing any more")
     func offline() async throws {
         let world = try await World()
@@ -43,6 +105,13 @@ struct LocalDataTests {
         let payload = try await world.server.authentication()
         #expect(
             await operationError { _ = try await world.phone.authenticate(payload) } == .fido(.noSuitableAuthenticator))
+        // All of an account's at once, too.
+        try await world.enroll("bob", [World.pin])
+        try await world.enroll("bob", [World.password])
+        let later = await world.server.requests.count
+        try await world.phone.client.localData.deleteAuthenticator(username: "bob")
+        #expect(await world.server.requests.count == later)
+        #expect(await world.phone.client.localData.accounts.isEmpty)
     }
 
     @Test("A wrong model and a wrong name are typed errors that delete nothing")

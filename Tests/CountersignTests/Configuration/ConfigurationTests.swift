@@ -14,6 +14,7 @@ struct ConfigurationTests {
         #expect(configuration.registrationResponsePath == "/uaf/1.1/registration/")
         #expect(configuration.authenticationRequestPath == "/uaf/1.1/request/authentication/")
         #expect(configuration.authenticationResponsePath == "/uaf/1.1/authentication/")
+        #expect(configuration.deregistrationRequestPath == "/uaf/1.1/request/deregistration/")
         #expect(configuration.networkTimeoutInSeconds == 60)
         #expect(configuration.userInteractionTimeoutInSeconds == 240)
         #expect(configuration.redeemHosts == ["id.example.com"])

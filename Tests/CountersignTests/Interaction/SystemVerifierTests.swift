@@ -99,6 +99,22 @@ struct SystemVerifierTests {
         try await self.authenticate(world)
     }
 
+    @Test("A lock that is removed denies its key, another lock ends it, and enrolling again works")
+    func lockRemoved() async throws {
+        let world = try await World()
+        try await world.enroll("alice", [World.passcode])
+        self.enroll(nil, World.passcode, world)
+        #expect(await operationError { try await self.authenticate(world) } == .fido(.authenticatorAccessDenied))
+        #expect(
+            await operationError { try await world.enroll("alice", [World.passcode]) } == .fido(.userNotEnrolled))
+        self.enroll(Array("another".utf8), World.passcode, world)
+        #expect(await operationError { try await self.authenticate(world) } == .fido(.keyDisappearedPermanently))
+        try await world.enroll("alice", [World.passcode])
+        self.feel(World.passcode, .match, world)
+        try await self.authenticate(world)
+        #expect(await world.server.accepted.last?.assertions.map(\.aaid) == [World.passcode.aaid])
+    }
+
     @Test(
         "A key survives other fingers or faces where the registration says so",
         arguments: [World.fingerprint, World.face])

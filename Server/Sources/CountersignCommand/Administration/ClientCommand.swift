@@ -54,6 +54,11 @@ struct ClientCommand: AsyncParsableCommand {
         @Option(name: .long, help: "An address that a sign-out may return to. Repeatable.")
         var postLogoutRedirectURI: [String] = []
 
+        @Option(
+            name: .long,
+            help: "The page where people find the service: where a sign-in that has run out leads them back to.")
+        var clientURI: String?
+
         @Flag(name: .long, help: "Let it have the keys of people whom it knows deleted, for every service.")
         var mayDeregister = false
 
@@ -70,6 +75,7 @@ struct ClientCommand: AsyncParsableCommand {
                 "postLogoutRedirectUris": .array(self.postLogoutRedirectURI.map(JSON.string)),
                 "mayDeregister": .bool(self.mayDeregister),
             ]
+            body["clientUri"] = self.clientURI.map(JSON.string)
             self.settings.write(to: &body)
             let file = try self.secretFile.map { try SecretFile(path: $0) }
             let answer = try await self.options.call("POST", "/clients", body)
@@ -161,6 +167,14 @@ struct ClientCommand: AsyncParsableCommand {
         @Flag(name: .long, help: "Let sign-outs return to no address of the service.")
         var noPostLogoutRedirectURI = false
 
+        @Option(
+            name: .long,
+            help: "The page where people find the service: where a sign-in that has run out leads them back to.")
+        var clientURI: String?
+
+        @Flag(name: .long, help: "Know of no page where people find the service.")
+        var noClientURI = false
+
         @Flag(name: .long, help: "Make a new secret, which is shown this once.")
         var rotateSecret = false
 
@@ -189,7 +203,7 @@ struct ClientCommand: AsyncParsableCommand {
             guard !self.change.members.isEmpty || self.rotateSecret else {
                 throw ValidationError(
                     """
-                    Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --rotate-secret, \
+                    Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
                     --id-token-signed-response-alg, --pkce or --[no-]may-deregister.
                     """)
             }
@@ -198,6 +212,9 @@ struct ClientCommand: AsyncParsableCommand {
             }
             guard !self.noPostLogoutRedirectURI || self.postLogoutRedirectURI.isEmpty else {
                 throw ValidationError("Name addresses, or --no-post-logout-redirect-uri.")
+            }
+            guard !self.noClientURI || self.clientURI == nil else {
+                throw ValidationError("Name a page, or --no-client-uri.")
             }
         }
 
@@ -208,6 +225,7 @@ struct ClientCommand: AsyncParsableCommand {
             if self.noPostLogoutRedirectURI || !self.postLogoutRedirectURI.isEmpty {
                 body["postLogoutRedirectUris"] = .array(self.postLogoutRedirectURI.map(JSON.string))
             }
+            body["clientUri"] = self.noClientURI ? .string("") : self.clientURI.map(JSON.string)
             body["mayDeregister"] = self.mayDeregister.map(JSON.bool)
             self.settings.write(to: &body)
             return body
@@ -245,6 +263,7 @@ struct ClientCommand: AsyncParsableCommand {
             "name            \(try client.requiredString("name"))",
             "redirect to     \((try client.strings("redirectUris") ?? []).joined(separator: " "))",
             "sign out to     \((try client.strings("postLogoutRedirectUris") ?? []).joined(separator: " "))",
+            "home            \(try client.string("clientUri") ?? "")",
             "ID tokens       \(try client.requiredString("idTokenSignedResponseAlg"))",
             "PKCE            \(try client.requiredString("pkce"))",
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",

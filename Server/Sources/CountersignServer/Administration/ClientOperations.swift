@@ -15,11 +15,14 @@ struct ClientOperations: Sendable {
         .required("name", "What people see on their phones."),
         .required("redirectUris", .strings, "Where a sign-in may return to."),
         .required("postLogoutRedirectUris", .strings, "Where a sign-out may return to."),
+        .optional("clientUri", "Where people find it: a page that leads them back to it has a link there."),
         .required("idTokenSignedResponseAlg", "What its ID tokens are signed with."),
         .required("pkce", "What its authorization codes are bound to: required or nonce."),
         .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
+
+    private static let home = "The page where people find it and can start again: https, or http to a loopback address."
 
     private static let settings: [AdminOperation.Field] = [
         .optional("idTokenSignedResponseAlg", "RS256, ES256, PS256 or EdDSA. A new service has RS256."),
@@ -41,6 +44,7 @@ struct ClientOperations: Sendable {
                     .required("name", "1 to \(Limits().nameCharacters) characters."),
                     .required("redirectUris", .strings, "Absolute addresses, compared letter by letter."),
                     .optional("postLogoutRedirectUris", .strings, "Absolute addresses."),
+                    .optional("clientUri", Self.home),
                 ] + Self.settings,
                 answer: Self.client + [.required("clientSecret", "Shown this once.")], status: .created,
                 refusals: [(409, "There are as many services as one server takes.")], handler: self.add),
@@ -60,6 +64,7 @@ struct ClientOperations: Sendable {
                         "redirectUris", .strings,
                         "All of them. Sign-ins that are under way to an address which is missing end."),
                     .optional("postLogoutRedirectUris", .strings, "All of them."),
+                    .optional("clientUri", Self.home + " An empty text for none."),
                 ] + Self.settings, answer: Self.client,
                 refusals: Self.notFound, handler: self.change),
             AdminOperation(
@@ -91,6 +96,7 @@ struct ClientOperations: Sendable {
             "pkce": .string(client.settings.codeBinding.rawValue),
             "mayDeregister": .bool(client.settings.mayDeregister),
         ]
+        object["clientUri"] = client.clientURI.map(JSON.string)
         object["formerSecretEndsAt"] = client.formerSecret.map { .string($0.endsAt.description) }
         return object
     }
@@ -100,6 +106,7 @@ struct ClientOperations: Sendable {
         ClientChange(
             name: try body.string("name"), redirectURIs: try body.strings("redirectUris"),
             postLogoutRedirectURIs: try body.strings("postLogoutRedirectUris"),
+            clientURI: try body.string("clientUri"),
             idTokenAlgorithm: try body.string("idTokenSignedResponseAlg").map { name in
                 guard let algorithm = JWSAlgorithm(rawValue: name) else {
                     throw Problem(
@@ -123,6 +130,7 @@ struct ClientOperations: Sendable {
             let registered = try await self.provider.registerClient(
                 name: try call.body.requiredString("name"), redirectURIs: redirects,
                 postLogoutRedirectURIs: try call.body.strings("postLogoutRedirectUris") ?? [],
+                clientURI: try call.body.string("clientUri"),
                 settings: try Self.change(call.body).applied(to: ClientSettings()), by: call.actor)
             var object = Self.json(registered.client)
             object["clientSecret"] = .string(registered.secret)

@@ -3,15 +3,19 @@ import Pages
 import Store
 
 extension ServerAssembly {
+    /// What people are told.
+    var pageAnswers: PageAnswers {
+        PageAnswers(
+            pages: PageRenderer(serviceName: self.configuration.serviceName, host: self.configuration.host),
+            provider: self.provider)
+    }
+
     /// Mounts what browsers see, and the OpenID provider.
-    func mountPages(on router: ServerRouter) {
+    func mountPages(on router: ServerRouter, _ answers: PageAnswers) {
         let limits = self.configuration.limits
-        let pages = PageRenderer(serviceName: self.configuration.serviceName, host: self.configuration.host)
-        let answers = PageAnswers(pages: pages)
         let cookies = BrowserCookies(
             isSecure: self.configuration.isSecure, lifetime: limits.browserCookieLifetime, random: self.random)
-        router.add(middleware: MissingPageMiddleware(answers: answers))
-        PageRoutes(pages: pages).mount(on: router)
+        PageRoutes(pages: answers.pages).mount(on: router)
         SignInRoutes(
             signIns: self.ceremonies.signIns, provider: self.provider, answers: answers, cookies: cookies,
             channels: self.channels, limits: limits, trace: self.trace, metrics: self.configuration.metrics,

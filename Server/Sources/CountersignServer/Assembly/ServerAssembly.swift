@@ -156,7 +156,8 @@ public struct ServerAssembly: Sendable {
 
     /// What everybody reaches: pages, OpenID, phones, back ends, and the admin API behind its tokens.
     public func publicRouter() -> Router<ServerContext> {
-        let router = self.router(metrics: self.configuration.metrics)
+        let answers = self.pageAnswers
+        let router = self.router(metrics: self.configuration.metrics, answers: answers)
         let limits = self.configuration.limits
         let devices = DeviceAuthorization(provider: self.provider, directory: self.directory)
         let clients = ClientAuthorization(provider: self.provider)
@@ -170,7 +171,7 @@ public struct ServerAssembly: Sendable {
             clients: clients, channels: self.channels, limits: limits, trace: self.trace
         ).mount(on: router)
         AccountRoutes(directory: self.directory, provider: self.provider, authorization: devices).mount(on: router)
-        self.mountPages(on: router)
+        self.mountPages(on: router, answers)
         let administrators = self.administrators
         self.administration(.token { try await administrators.administrator(token: $0) }).mount(on: router)
         return router.complete()
@@ -195,12 +196,13 @@ public struct ServerAssembly: Sendable {
         return router.complete()
     }
 
-    private func router(metrics: ServerMetrics? = nil) -> ServerRouter {
+    /// - Parameter answers: What people are told, where people come.
+    private func router(metrics: ServerMetrics? = nil, answers: PageAnswers? = nil) -> ServerRouter {
         let router = ServerRouter()
         router.add(middleware: AccessLogMiddleware(metrics: metrics))
         router.add(middleware: SecurityHeadersMiddleware(isSecure: self.configuration.isSecure))
         if self.trace != nil { router.add(middleware: TraceResponseMiddleware()) }
-        router.add(middleware: ErrorMiddleware())
+        router.add(middleware: ErrorMiddleware(page: answers.map { answers in { answers.outside($0, $1) } }))
         router.add(middleware: RequestRulesMiddleware())
         router.add(middleware: RequestBoundsMiddleware())
         router.add(middleware: ClientAddressMiddleware(trustedProxies: self.configuration.trustedProxies))

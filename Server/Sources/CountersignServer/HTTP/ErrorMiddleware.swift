@@ -12,13 +12,18 @@ import _Primitives
 struct ErrorMiddleware: RouterMiddleware {
     typealias Context = ServerContext
 
+    /// The page that tells people of a problem, where people come at all.
+    var page: (@Sendable (Problem, ServerContext) -> Response)?
+
     func handle(
         _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
         do {
             return try await next(request, context)
         } catch {
-            return self.problem(error, context).response
+            let problem = self.problem(error, context)
+            guard let page, request.asksForPage else { return problem.response }
+            return page(problem, context)
         }
     }
 
@@ -108,5 +113,12 @@ extension ServerContext {
         var metadata: Logger.Metadata = ["setting": "\(shortage.setting)"]
         metadata["client"] = shortage.clientID.map { "\($0)" }
         self.logger.warning("A budget is used up: requests are refused until it comes back", metadata: metadata)
+    }
+}
+
+extension Request {
+    /// Whether a person reads the answer: a browser that goes to an address asks for a page, and no program does.
+    var asksForPage: Bool {
+        self.headers[values: .accept].contains { $0.utf8.firstRange(of: "text/html".utf8) != nil }
     }
 }

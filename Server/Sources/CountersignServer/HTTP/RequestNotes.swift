@@ -31,6 +31,7 @@ struct RequestRefusal: Sendable, Equatable {
 final class RequestNotes: Sendable {
     private struct State {
         var client: String?
+        var service: String?
         var refusal: RequestRefusal?
         var recorded: TraceContext?
     }
@@ -39,6 +40,12 @@ final class RequestNotes: Sendable {
 
     /// The request is one of this client's, or of somebody whom it sent.
     func note(client: String) { self.state.withLock { $0.client = client } }
+
+    /// The request's address names this service. Nobody has looked yet whether there is such a one.
+    func note(service: String?) { self.state.withLock { $0.service = service } }
+
+    /// The service that the request's address names.
+    var service: String? { self.state.withLock { $0.service } }
 
     /// The request is refused. The first reason stays: it is the one that knows most.
     func note(_ refusal: RequestRefusal) {

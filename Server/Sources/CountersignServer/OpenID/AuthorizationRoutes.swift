@@ -48,9 +48,10 @@ struct AuthorizationRoutes: Sendable {
             text, browser: browser, session: session, source: context.source, address: context.clientAddress
         ) { context.notes.note(RequestRefusal($0)) }
         switch answer {
-        case .signIn(let id):
+        case .signIn(let id, let client):
             self.trace?.record(.authorizationRequested, in: TraceContext(ofSignIn: id), context)
-            return .seeOther("/sign-in?request=\(id)", headers: HTTPFields([self.cookies.set(browser)]))
+            let address = SignInAddress(request: id, service: client)
+            return .seeOther(address.path("/sign-in"), headers: HTTPFields([self.cookies.set(browser)]))
         case .redirect(let location):
             // Nobody was asked: the browser has a session.
             if context.notes.refusal == nil { self.metrics.signedIn(by: .session) }
@@ -59,9 +60,12 @@ struct AuthorizationRoutes: Sendable {
             context.log(shortage)
             context.notes.note(
                 RequestRefusal(code: "too-many-requests", reason: shortage.remedy, setting: shortage.setting))
+            self.note(serviceOf: text, context)
             throw Problem(
                 .tooManyRequests, "too-many-requests", headers: [.retryAfter: String(shortage.retryAfterSeconds)])
-        case .page(let error): return self.answers.error(error, context)
+        case .page(let error):
+            self.note(serviceOf: text, context)
+            return await self.answers.error(error, context)
         }
     }
 
@@ -97,8 +101,15 @@ struct AuthorizationRoutes: Sendable {
                     SignOutQuestionPage(clientName: clientName, fields: shown, returnOrigin: target)))
         case .page(let error):
             context.notes.note(RequestRefusal(ProviderRefusal(error)))
-            return self.answers.error(error, context)
+            self.note(serviceOf: text, context)
+            return await self.answers.error(error, context)
         }
+    }
+
+    /// Keeps which service the parameters name, for the pages that lead back to it.
+    private func note(serviceOf text: String, _ context: ServerContext) {
+        let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
+        context.notes.note(service: (try? Parameters(parsing: text, limits: limits))?["client_id"])
     }
 
     /// A form that can stand in an address: encoded as browsers do it, and short enough to be turned into one.

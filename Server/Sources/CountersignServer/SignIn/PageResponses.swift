@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import OAuth
+import OAuthProvider
 import Pages
 import Store
 
@@ -16,9 +17,11 @@ extension Response {
     }
 }
 
-/// Answers people where a program would get a problem document.
+/// Answers people where a program would get a problem document. No page is a dead end: each leads back to the service that
+/// the person came from, or to a new try, and has the number that finds its line in the log.
 struct PageAnswers: Sendable {
     let pages: PageRenderer
+    let provider: OpenIDProvider
 
     /// A handler whose errors are told as pages, with the status that the problem document would have.
     func page(_ handler: @escaping ServerRouter.Handler) -> ServerRouter.Handler {
@@ -26,83 +29,102 @@ struct PageAnswers: Sendable {
             do {
                 return try await handler(request, context)
             } catch {
-                return self.error(ErrorMiddleware().problem(error, context), context)
+                return await self.error(ErrorMiddleware().problem(error, context), request, context)
             }
         }
     }
 
     /// A page about a problem.
-    func error(_ problem: Problem, _ context: ServerContext) -> Response {
-        let words = Self.words(of: problem)
-        return .page(
-            self.pages.html(
-                ErrorPage(headline: words.headline, explanation: words.explanation, requestID: context.reference)),
-            status: problem.status, headers: problem.headers)
+    func error(_ problem: Problem, _ request: Request, _ context: ServerContext) async -> Response {
+        let service = await self.service(context)
+        let name = service?.name ?? "the service"
+        let (back, sentence) = ("go back to \(name) and start again", "Go back to \(name) and start again.")
+        var way = service.flatMap { service in
+            service.home.map { ErrorPage.Way.service(name: service.name, address: $0) }
+        }
+        let isReadAgain = request.method == .get
+        var detail: String?
+        let (headline, explanation): (String, String)
+        switch problem.name {
+        case "wrong-browser":
+            headline = "This is not the browser that started"
+            explanation =
+                "A sign-in can only be finished in the browser in which it began. If somebody sent you this link, do not "
+                + "follow it. If you began it yourself, \(back) in this browser."
+        case "not-found":
+            headline = "This sign-in has run out"
+            explanation = "Its time is over, or it was started in another browser. \(sentence)"
+        case "browser-unknown":
+            headline = "This browser does not know the sign-in"
+            explanation =
+                "A sign-in goes on in the browser that began it, and needs a cookie there. \(sentence) If "
+                + "this page comes again, allow cookies for \(self.pages.host)."
+        case "too-many-requests":
+            headline = "Too many sign-ins at once"
+            explanation =
+                "Very many sign-ins were started from the network that you are in. Wait \(Self.wait(problem)), then "
+                + (isReadAgain ? "try again." : "\(back).")
+            if isReadAgain { way = .again }
+        case "store-unavailable":
+            headline = "The server is busy"
+            explanation = "Nothing is lost. Wait a moment, then \(isReadAgain ? "try again" : back)."
+            if isReadAgain { way = .again }
+        case "internal":
+            headline = "Something went wrong"
+            explanation = "It is not your doing. \(sentence)"
+        default:
+            headline = "This address is not complete"
+            explanation = "A part of it is missing or damaged. \(sentence)"
+            detail = problem.detail
+        }
+        return self.page(
+            ErrorPage(
+                headline: headline, explanation: explanation, way: way, detail: detail, requestID: context.reference),
+            problem)
     }
 
-    /// A page about what a service asked for wrongly.
-    func error(_ error: OAuthError, _ context: ServerContext) -> Response {
-        .page(
-            self.pages.html(
-                ErrorPage(
-                    headline: "The service’s request cannot be followed",
-                    explanation: error.message ?? "Go back to the service and start again.",
-                    requestID: context.reference)),
-            status: .badRequest)
+    /// A page about what a service asked for wrongly, with the reason for those who can mend it.
+    func error(_ error: OAuthError, _ context: ServerContext) async -> Response {
+        let service = await self.service(context)
+        let page = ErrorPage(
+            headline: "The service’s request cannot be followed",
+            explanation:
+                "The page that sent you here made a mistake. Go back to \(service?.name ?? "the service") and start again. If that does not "
+                + "help, tell the people who run the service what is below.",
+            way: service.flatMap { service in service.home.map { .service(name: service.name, address: $0) } },
+            detail: error.message, requestID: context.reference)
+        return .page(self.pages.html(page), status: .badRequest)
+    }
+
+    /// A page about a problem at an address that is no page: it is mistyped, or belongs to a form or a program.
+    func outside(_ problem: Problem, _ context: ServerContext) -> Response {
+        let (headline, explanation): (String, String) =
+            switch problem.status.code {
+            case 404: ("There is no page here", "The address may be incomplete.")
+            case 405: ("This address is no page", "It belongs to a form or to a program.")
+            case 500...: ("Something went wrong", "It is not your doing.")
+            default: ("This request cannot be answered", "Something is wrong with its address, or with the browser.")
+            }
+        return self.page(
+            ErrorPage(
+                headline: headline, explanation: explanation + " Go back to where you came from and try again.",
+                detail: [404, 405].contains(problem.status.code) ? nil : problem.detail,
+                requestID: context.reference), problem)
+    }
+
+    private func page(_ page: ErrorPage, _ problem: Problem) -> Response {
+        .page(self.pages.html(page), status: problem.status, headers: problem.headers)
+    }
+
+    /// The registered service that the request's address names. Whoever wrote the address chose it: so what is shown is
+    /// what was registered, and nothing of the address.
+    private func service(_ context: ServerContext) async -> KnownService? {
+        guard let id = context.notes.service else { return nil }
+        // Where the store cannot be read, the page is about that already.
+        return (try? await self.provider.service(id)) ?? nil
     }
 
     private static func wait(_ problem: Problem) -> String {
         problem.headers[.retryAfter].map { $0 == "1" ? "a second" : "\($0) seconds" } ?? "a moment"
-    }
-
-    private static func words(of problem: Problem) -> (headline: String, explanation: String) {
-        switch problem.name {
-        case "wrong-browser":
-            (
-                "This is not the browser that started",
-                "A sign-in can only be finished in the browser in which it began. If somebody sent you this link, do not "
-                    + "follow it."
-            )
-        case "not-found":
-            (
-                "This sign-in is not known here",
-                "It has ended, or it was started in another browser. Go back to the service and start again."
-            )
-        case "too-many-requests":
-            (
-                "Too many sign-ins at once",
-                "Very many sign-ins were started from the network that you are in. Wait \(Self.wait(problem)), then load "
-                    + "this page again."
-            )
-        case "store-unavailable":
-            ("The server is busy", "Nothing is lost. Wait a moment, then load this page again.")
-        case "internal": ("Something went wrong", "It is not your doing. Go back to the service and start again.")
-        default:
-            ("This address is not complete", problem.detail ?? "Go back to the service and start again.")
-        }
-    }
-}
-
-/// Shows people a page, not a document for programs, where nothing is mounted.
-struct MissingPageMiddleware: RouterMiddleware {
-    typealias Context = ServerContext
-
-    let answers: PageAnswers
-
-    func handle(
-        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
-    ) async throws -> Response {
-        do {
-            return try await next(request, context)
-        } catch let error as HTTPError where error.status == .notFound {
-            guard request.headers[values: .accept].contains(where: { $0.utf8.firstRange(of: "text/html".utf8) != nil })
-            else { throw error }
-            context.notes.note(RequestRefusal(code: "not-found", reason: "There is nothing at this address."))
-            let page = ErrorPage(
-                headline: "There is no page here",
-                explanation: "The address may be incomplete. Go back to where you came from and try again.",
-                requestID: context.reference)
-            return .page(self.answers.pages.html(page), status: .notFound)
-        }
     }
 }

@@ -33,9 +33,10 @@ struct SignInRoutes: Sendable {
     }
 
     @Sendable private func begin(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let id = try Self.query("request", of: request)
+        let address = try SignInAddress(query: request.uri.query, context)
+        let id = address.request
         guard let (browser, pending) = try await self.pending(id, request) else {
-            return try await self.completed(id, request)
+            return try await self.completed(address, request)
         }
         context.notes.note(client: pending.client)
         let requester = SignInRequester(
@@ -44,45 +45,55 @@ struct SignInRoutes: Sendable {
         let view = try await self.signIns.begin(
             reference: id, browser: browser.cookieValue, requester: requester, source: context.source)
         // The request has not ended, so a completion was broken off, and can be done again.
-        if view.state == .completed { return Self.completion(id) }
-        return try self.page(view, id, pending, request)
+        if view.state == .completed { return .seeOther(address.path("/sign-in/complete")) }
+        return try self.page(view, address, pending, context)
     }
 
     @Sendable private func wait(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let id = try Self.query("request", of: request)
+        let address = try SignInAddress(query: request.uri.query, context)
+        let id = address.request
         guard let (browser, pending) = try await self.pending(id, request) else {
-            return try await self.completed(id, request)
+            return try await self.completed(address, request)
         }
         context.notes.note(client: pending.client)
         let view = try await self.signIns.renew(
             reference: id, browser: browser.cookieValue, source: context.source)
-        return try self.page(view, id, pending, request)
+        return try self.page(view, address, pending, context)
     }
 
-    private func page(_ view: SignInView, _ id: String, _ pending: PendingAuthorization, _ request: Request) throws
-        -> Response
-    {
+    private func page(
+        _ view: SignInView, _ address: SignInAddress, _ pending: PendingAuthorization,
+        _ context: ServerContext
+    ) throws -> Response {
         // Not yet the way back: that is a navigation with the browser's cookie, which ends the sign-in.
-        if view.state == .approved { return Self.completion(id) }
+        if view.state == .approved { return .seeOther(address.path("/sign-in/complete")) }
+        let pageState = view.state.pageState
+        if [.denied, .expired, .failed].contains(pageState) {
+            context.notes.note(
+                RequestRefusal(
+                    code: "sign-in-\(pageState.rawValue)", reason: "The page says that the sign-in has ended so."))
+        }
         let codes = view.codes.map { codes in
             SignInPage.Codes(
                 qrContent: codes.qrContent, sameDeviceLink: codes.link, typedCode: codes.typedCode,
                 secondsLeft: Int((codes.expiresAt - self.time.now()).components.seconds))
         }
-        if codes != nil { self.trace?.record(.codeShown, in: TraceContext(ofSignIn: id)) }
+        if codes != nil { self.trace?.record(.codeShown, in: TraceContext(ofSignIn: address.request)) }
         return .page(
             try self.answers.pages.html(
                 SignInPage(
-                    requestID: id, clientName: pending.clientName, state: view.state.pageState, codes: codes,
-                    returnOrigin: pending.clientOrigin)))
+                    requestID: address.request, clientName: pending.clientName, client: pending.client,
+                    state: pageState, codes: codes, returnOrigin: pending.clientOrigin,
+                    reference: context.reference)))
     }
 
     /// The page's own channel: words for states, nothing else (threat model, Taking the answer from the waiting page).
     @Sendable private func events(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let id = try Self.query("request", of: request)
-        guard let browser = self.cookies.browser(of: request) else { throw Self.unknown }
+        let address = try SignInAddress(query: request.uri.query, context)
+        let id = address.request
+        guard let browser = self.cookies.browser(of: request) else { throw Self.unknownBrowser }
         if try await self.provider.pending(request: id, browser: browser) == nil {
-            _ = try await self.completed(id, request)
+            _ = try await self.completed(address, request)
         }
         let events = try await self.signIns.events(reference: id, browser: browser.cookieValue)
         return .serverSentEvents(
@@ -94,37 +105,37 @@ struct SignInRoutes: Sendable {
     }
 
     @Sendable private func complete(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let id = try Self.query("request", of: request)
-        guard let browser = self.cookies.browser(of: request) else { throw Self.unknown }
+        let address = try SignInAddress(query: request.uri.query, context)
+        guard let browser = self.cookies.browser(of: request) else { throw Self.unknownBrowser }
         let session = self.cookies.session(of: request)
-        let answer = try await self.provider.complete(request: id, browser: browser, session: session) {
+        let answer = try await self.provider.complete(request: address.request, browser: browser, session: session) {
             context.notes.note(RequestRefusal($0))
         }
         switch answer {
         case .signedIn(let redirect, let session):
             self.metrics.signedIn(by: .phone)
-            let run = TraceContext(ofSignIn: id)
+            let run = TraceContext(ofSignIn: address.request)
             self.trace?.record(.signInCompleted, in: run)
             self.trace?.record(.authorizationCodeSent, in: run)
             return .seeOther(redirect, headers: HTTPFields([self.cookies.set(session)]))
         case .redirect(let location): return .seeOther(location)
-        case .page: return try await self.completed(id, request)
+        case .page: return try await self.completed(address, request)
         }
     }
 
     /// Where the phone leads after an approval by link. It works in the browser that started, and ends the sign-in in
     /// any other (threat model, Forwarding a link).
     @Sendable private func continueOnDevice(_ request: Request, _ context: ServerContext) async throws -> Response {
-        let code = try Self.query("code", of: request)
+        let code = try SignInAddress.parameter("code", of: request.uri.query ?? "")
         let browser = self.cookies.browser(of: request)?.cookieValue
         let id = try await self.signIns.resume(code: code, browser: browser)
         self.trace?.record(.continuationOpened, in: TraceContext(ofSignIn: id))
-        return Self.completion(id)
+        return .seeOther(SignInAddress(request: id, service: nil).path("/sign-in/complete"))
     }
 
     @Sendable private func cancel(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
-        let id = try Self.parameter("request", of: form)
+        let id = try SignInAddress(query: form, context).request
         guard let (browser, _) = try await self.pending(id, request) else { throw Self.unknown }
         do {
             try await self.signIns.cancel(reference: id, browser: browser.cookieValue)
@@ -139,9 +150,11 @@ struct SignInRoutes: Sendable {
 
     // MARK: -
 
-    private static func completion(_ id: String) -> Response { .seeOther("/sign-in/complete?request=\(id)") }
-
     private static let unknown = Problem(.notFound, "not-found", "There is no such sign-in in this browser.")
+
+    /// Said by nothing but the browser's own cookies.
+    private static let unknownBrowser = Problem(
+        .notFound, "browser-unknown", "The browser shows no cookie of a sign-in.")
 
     /// The request, for the browser that started it; `nil` for every other, and once it has ended.
     private func pending(_ id: String, _ request: Request) async throws -> (
@@ -154,19 +167,51 @@ struct SignInRoutes: Sendable {
     }
 
     /// What a page says whose sign-in has gone on in another page of the same browser. Throws for every other browser.
-    private func completed(_ id: String, _ request: Request) async throws -> Response {
-        guard let browser = self.cookies.browser(of: request),
-            let service = try await self.signIns.completedService(reference: id, browser: browser.cookieValue)
-        else { throw Self.unknown }
-        return .page(
-            try self.answers.pages.html(SignInPage(requestID: id, clientName: service, state: .completed)))
+    private func completed(_ address: SignInAddress, _ request: Request) async throws -> Response {
+        guard let browser = self.cookies.browser(of: request) else { throw Self.unknownBrowser }
+        let name = try await self.signIns.completedService(reference: address.request, browser: browser.cookieValue)
+        guard let name else { throw Self.unknown }
+        var page = SignInPage(
+            requestID: address.request, clientName: name, client: address.service, state: .completed)
+        // The name is the sign-in's own. The link is shown where the address names the service of that name.
+        if let id = address.service, let service = try await self.provider.service(id),
+            service.name.hasSameBytes(as: name)
+        {
+            page.home = service.home
+        }
+        return .page(try self.answers.pages.html(page))
+    }
+}
+
+/// What the addresses of a sign-in's pages carry.
+///
+/// The service is there for the page that comes when the sign-in itself is gone: it is looked up among those that are
+/// registered, and decides nothing but what that page says.
+struct SignInAddress {
+    let request: String
+    let service: String?
+
+    init(request: String, service: String?) {
+        self.request = request
+        self.service = service
     }
 
-    private static func query(_ name: String, of request: Request) throws -> String {
-        try self.parameter(name, of: request.uri.query ?? "")
+    /// Reads a query or a form, and notes the service for a page about whatever goes wrong then.
+    init(query: String?, _ context: ServerContext) throws {
+        let text = query ?? ""
+        self.service = try? Self.parameter("client", of: text)
+        context.notes.note(service: self.service)
+        self.request = try Self.parameter("request", of: text)
     }
 
-    private static func parameter(_ name: String, of text: String) throws -> String {
+    /// The address of another page of the sign-in.
+    func path(_ path: String) -> String {
+        var parameters: OAuth.Parameters = ["request": self.request]
+        if let service { parameters.append("client", service) }
+        return "\(path)?\(parameters.encoded)"
+    }
+
+    static func parameter(_ name: String, of text: String) throws -> String {
         guard let value = (try? Parameters(parsing: text))?[name],
             (1...Limits.Fixed.pageParameterBytes).contains(value.utf8.count)
         else {

@@ -4,8 +4,8 @@ public import _Primitives
 
 /// What to do with a browser that came with an authorization request.
 public enum AuthorizationAnswer: Sendable, Equatable {
-    /// Show the sign-in page for this request.
-    case signIn(request: String)
+    /// Show the sign-in page for this request of this client.
+    case signIn(request: String, client: String)
     /// Send the browser to the client (status 303).
     case redirect(String)
     /// Show a page that asks to come back: the source has begun too many sign-ins.
@@ -85,7 +85,7 @@ extension OpenIDProvider {
                 nonce: checked.nonce, codeChallenge: checked.challenge?.digest, expectedSubject: expected,
                 expiresAt: now + self.limits.authorizationRequestLifetime)
             try await self.store.addRequest(request)
-            return .signIn(request: request.id)
+            return .signIn(request: request.id, client: client.id)
         } catch let error as OAuthError {
             explain(ProviderRefusal(error, client: client.id, setting: setting))
             return .redirect(reply.address(error: error))
@@ -205,7 +205,7 @@ extension OpenIDProvider {
     /// that throws has changed nothing that would keep a later one from signing in. A session that the browser shows ends.
     ///
     /// - Parameters:
-    ///   - id: From ``AuthorizationAnswer/signIn(request:)``.
+    ///   - id: From ``AuthorizationAnswer/signIn(request:client:)``.
     ///   - session: The session that the browser shows, if any.
     ///   - explain: Is told why, where nobody is signed in: for the operator's log.
     ///

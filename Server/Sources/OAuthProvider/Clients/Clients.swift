@@ -22,6 +22,14 @@ public struct AuthenticatedClient: Sendable, Equatable {
     public let mayDeregister: Bool
 }
 
+/// A registered service, as a page names it to people who cannot go on where they are.
+public struct KnownService: Sendable, Equatable {
+    /// What it is called.
+    public let name: String
+    /// Where people find it, if that is registered.
+    public let home: String?
+}
+
 /// What an operator changes of a client; what is `nil` stays as it is.
 public struct ClientChange: Sendable, Equatable {
     /// What people see.
@@ -30,6 +38,8 @@ public struct ClientChange: Sendable, Equatable {
     public var redirectURIs: [String]?
     /// Where a sign-out may lead to; all of them.
     public var postLogoutRedirectURIs: [String]?
+    /// Where people find the service; an empty text for nowhere.
+    public var clientURI: String?
     /// What ID tokens are signed with from now on.
     public var idTokenAlgorithm: JWSAlgorithm?
     /// What codes are bound to.
@@ -40,16 +50,21 @@ public struct ClientChange: Sendable, Equatable {
     /// These changes and no others.
     public init(
         name: String? = nil, redirectURIs: [String]? = nil, postLogoutRedirectURIs: [String]? = nil,
-        idTokenAlgorithm: JWSAlgorithm? = nil, codeBinding: ClientSettings.CodeBinding? = nil,
+        clientURI: String? = nil, idTokenAlgorithm: JWSAlgorithm? = nil,
+        codeBinding: ClientSettings.CodeBinding? = nil,
         mayDeregister: Bool? = nil
     ) {
         self.name = name
         self.redirectURIs = redirectURIs
         self.postLogoutRedirectURIs = postLogoutRedirectURIs
+        self.clientURI = clientURI
         self.idTokenAlgorithm = idTokenAlgorithm
         self.codeBinding = codeBinding
         self.mayDeregister = mayDeregister
     }
+
+    /// The address at which people find the service, where there is to be one.
+    var home: String? { self.clientURI?.isEmpty == false ? self.clientURI : nil }
 
     /// The settings after the change.
     public func applied(to settings: ClientSettings) -> ClientSettings {
@@ -69,7 +84,8 @@ extension ClientRecord {
         var events = self.settings.events(after: old.settings, client: self.id, at: moment, by: `operator`)
         if !self.name.hasSameBytes(as: old.name) { events.append(event(.clientRenamed)) }
         func addresses(_ client: Self) -> [[ExactText]] {
-            [client.redirectURIs, client.postLogoutRedirectURIs].map { $0.map(ExactText.init) }
+            [client.redirectURIs, client.postLogoutRedirectURIs, client.clientURI.map { [$0] } ?? []]
+                .map { $0.map(ExactText.init) }
         }
         if addresses(self) != addresses(old) { events.append(event(.clientAddressesChanged)) }
         return events
@@ -104,24 +120,27 @@ extension OpenIDProvider {
     ///   - name: What people will see: 1 to ``Limits/nameCharacters`` characters without control characters.
     ///   - redirectURIs: At least one; see `RedirectURI` for the rules.
     ///   - postLogoutRedirectURIs: By the same rules.
+    ///   - clientURI: Where people find the service, by the same rules.
     ///   - settings: What the operator decides about it. Its ID tokens can be signed with RS256, ES256, PS256 or EdDSA.
     ///   - operator: Who does it, for the audit trail.
     /// - Throws: `OAuthError` `invalid_request` with a sentence for the administrator; ``StoreError`` `conflict` where there
     ///   are too many clients.
     public func registerClient(
-        name: String, redirectURIs: [String], postLogoutRedirectURIs: [String] = [],
+        name: String, redirectURIs: [String], postLogoutRedirectURIs: [String] = [], clientURI: String? = nil,
         settings: ClientSettings = ClientSettings(),
         by operator: String? = nil
     ) async throws -> RegisteredClient {
-        try self.check(
-            ClientChange(name: name, redirectURIs: redirectURIs, postLogoutRedirectURIs: postLogoutRedirectURIs))
+        let asked = ClientChange(
+            name: name, redirectURIs: redirectURIs, postLogoutRedirectURIs: postLogoutRedirectURIs,
+            clientURI: clientURI)
+        try self.check(asked)
         try Self.check(settings.idTokenAlgorithm)
         try await self.provideSigningKey(settings.idTokenAlgorithm, by: `operator`)
         let secret = self.random.token(byteCount: 32)
         let client = ClientRecord(
             id: self.random.identifier(), name: name, redirectURIs: redirectURIs,
             postLogoutRedirectURIs: postLogoutRedirectURIs, secretDigest: Sealing.digest(ofSecret: secret),
-            createdAt: self.time.now(), settings: settings)
+            createdAt: self.time.now(), settings: settings, clientURI: asked.home)
         try await self.store.addClient(
             client, limit: self.limits.oauth.clients,
             audit: AuditEvent(.clientAdded, at: client.createdAt, actor: `operator`, detail: client.id))
@@ -155,6 +174,12 @@ extension OpenIDProvider {
                 _ = try RedirectURI(address)
             }
         }
+        if let home = change.home, (try? RedirectURI(home)) == nil {
+            throw OAuthError(
+                .invalidRequest,
+                "The client_uri is no page that browsers can be led to: https, or http to a literal loopback address, "
+                    + "without a fragment.")
+        }
     }
 
     private static func isUnfit(_ category: Unicode.GeneralCategory) -> Bool {
@@ -166,6 +191,12 @@ extension OpenIDProvider {
 
     /// All clients, the oldest first.
     public func clients() async throws -> [ClientRecord] { try await self.store.clients() }
+
+    /// What a page may say of the service that an address names, whoever wrote the address: what was registered, and
+    /// nothing of the address itself.
+    public func service(_ id: String) async throws -> KnownService? {
+        try await self.store.client(id).map { KnownService(name: $0.name, home: $0.clientURI) }
+    }
 
     /// The client of that identifier.
     public func client(_ id: String) async throws -> ClientRecord? { try await self.store.client(id) }
@@ -193,6 +224,7 @@ extension OpenIDProvider {
             current.name = settings.name ?? before.name
             current.redirectURIs = settings.redirectURIs ?? before.redirectURIs
             current.postLogoutRedirectURIs = settings.postLogoutRedirectURIs ?? before.postLogoutRedirectURIs
+            if settings.clientURI != nil { current.clientURI = settings.home }
             return current.events(after: before, at: now, by: `operator`)
         }
     }

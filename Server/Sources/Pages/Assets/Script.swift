@@ -13,7 +13,11 @@ extension PageAssets {
           function signIn(card) {
             // The page says which sign-in it is, never where to go: whatever stands in its markup, the browser stays at
             // these addresses of this server.
-            function address(path) { return path + "?request=" + encodeURIComponent(card.dataset.request); }
+            function address(path) {
+              var client = card.dataset.client;
+              return path + "?request=" + encodeURIComponent(card.dataset.request) +
+                (client ? "&client=" + encodeURIComponent(client) : "");
+            }
 
             var source = null, ticking = 0, listening = 0, busy = false, deadline = 0, isLeaving = false;
 

@@ -26,13 +26,29 @@ public struct ErrorPage: Sendable {
     public var headline: String
     /// What the person can do.
     public var explanation: String
+    /// Where the person can go on.
+    public var way: Way?
+    /// What the people who run the service can make use of.
+    public var detail: String?
     /// The number of the request in the server's log.
     public var requestID: String?
 
-    /// An error page. Neither text may hold anything that came with the request.
-    public init(headline: String, explanation: String, requestID: String? = nil) {
+    /// Where a person can go on.
+    public enum Way: Sendable {
+        /// The same page, loaded again.
+        case again
+        /// A service's own page, at an address that is registered.
+        case service(name: String, address: String)
+    }
+
+    /// An error page. No text may hold anything that came with the request.
+    public init(
+        headline: String, explanation: String, way: Way? = nil, detail: String? = nil, requestID: String? = nil
+    ) {
         self.headline = headline
         self.explanation = explanation
+        self.way = way
+        self.detail = detail
         self.requestID = requestID
     }
 }
@@ -121,8 +137,18 @@ extension PageRenderer {
     public func html(_ page: ErrorPage) -> RenderedPage {
         let view = MessageView(
             tone: "bad", emblem: PageAssets.crossEmblem, headline: page.headline, explanation: page.explanation,
-            reference: page.requestID, testID: "error")
+            link: page.way.map(Self.link),
+            note: page.detail.map { "For the people who run the service: \($0)" }, reference: page.requestID,
+            testID: "error")
         return self.render(view, template: "message", title: page.headline)
+    }
+
+    private static func link(_ way: ErrorPage.Way) -> MessageView.Link {
+        switch way {
+        // The empty address is that of the page itself (RFC 3986, section 4.4), of which nothing is repeated so.
+        case .again: MessageView.Link(label: "Try again", target: "")
+        case .service(let name, let address): MessageView.Link(label: "Go to \(name)", target: address)
+        }
     }
 
     /// Renders the page after signing out.

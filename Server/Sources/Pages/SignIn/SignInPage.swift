@@ -44,6 +44,12 @@ public struct SignInPage: Sendable {
     public var requestID: String
     /// The service that the person signs in to.
     public var clientName: String
+    /// The service's identifier, for the page's addresses: a page whose sign-in is gone knows by it where it belonged.
+    public var client: String?
+    /// Where people find the service, if that is registered.
+    public var home: String?
+    /// The number of the request in the server's log, where the sign-in has ended without success.
+    public var reference: String?
     /// Where the sign-in stands. ``State/waiting`` needs codes.
     public var state: State
     /// What to scan, open or type, while a phone may still be brought in.
@@ -53,8 +59,12 @@ public struct SignInPage: Sendable {
 
     /// A sign-in page.
     public init(
-        requestID: String, clientName: String, state: State, codes: Codes? = nil, returnOrigin: String? = nil
+        requestID: String, clientName: String, client: String? = nil, state: State, codes: Codes? = nil,
+        returnOrigin: String? = nil, home: String? = nil, reference: String? = nil
     ) {
+        self.client = client
+        self.home = home
+        self.reference = reference
         self.requestID = requestID
         self.clientName = clientName
         self.state = state
@@ -75,6 +85,9 @@ extension PageRenderer {
 
         let requestID: String
         let clientName: String
+        let client: String?
+        let homeLink: String?
+        let reference: String?
         let state: String
         let stateText: String
         let ended: Bool
@@ -100,12 +113,16 @@ extension PageRenderer {
                 sameDeviceLink: shown.sameDeviceLink, typedCode: shown.typedCode,
                 secondsLeft: max(0, shown.secondsLeft))
         }
-        let query = "?request=" + percentEncoded(page.requestID)
+        let query =
+            "?request=" + percentEncoded(page.requestID)
+            + (page.client.map { "&client=" + percentEncoded($0) } ?? "")
         let words = page.state.words
         let isOpen = page.state == .waiting || page.state == .claimed
         let endedWithoutSuccess = [.denied, .expired, .failed].contains(page.state)
         let view = SignInView(
-            requestID: page.requestID, clientName: page.clientName, state: page.state.rawValue, stateText: words.state,
+            requestID: page.requestID, clientName: page.clientName, client: page.client,
+            homeLink: page.state == .completed ? page.home : nil,
+            reference: endedWithoutSuccess ? page.reference : nil, state: page.state.rawValue, stateText: words.state,
             ended: codes == nil, wait: "/sign-in/wait" + query, codes: codes, tone: words.tone, emblem: words.emblem,
             headline: words.headline, explanation: words.explanation,
             continueLink: page.state == .approved ? "/sign-in/complete" + query : nil,

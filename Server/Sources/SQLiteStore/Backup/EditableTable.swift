@@ -28,6 +28,7 @@ struct EditableTable: Sendable {
             ("id_token_algorithm", [.clientAlgorithmChanged]), ("code_binding", [.clientPKCEChanged]),
             ("may_deregister", [.clientMayDeregister, .clientMayNotDeregister]), ("name", [.clientRenamed]),
             ("redirect_uris", [.clientAddressesChanged]), ("post_logout_redirect_uris", [.clientAddressesChanged]),
+            ("client_uri", [.clientAddressesChanged]),
             ("secret_digest", [.clientSecretRotated]), ("former_secret_digest", [.clientSecretRotated]),
             ("former_secret_until", [.clientSecretRotated]),
         ], passedOver: [],

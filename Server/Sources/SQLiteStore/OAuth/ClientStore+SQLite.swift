@@ -18,7 +18,7 @@ extension SQLiteDatabase: ClientStore {
                     .idTokenAlgorithm: client.settings.idTokenAlgorithm.rawValue,
                     .codeBinding: client.settings.codeBinding.rawValue,
                     .formerSecretDigest: client.formerSecret?.digest.blob,
-                    .formerSecretUntil: client.formerSecret?.endsAt.milliseconds,
+                    .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
                 ], by: ClientColumn.insertion)
             try db.appendAudit(audit, sealing)
         }
@@ -48,13 +48,13 @@ extension SQLiteDatabase: ClientStore {
                 sql: """
                     UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
                         secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
-                        former_secret_digest = ?, former_secret_until = ? WHERE id = ?
+                        former_secret_digest = ?, former_secret_until = ?, client_uri = ? WHERE id = ?
                     """
             ).execute(arguments: [
                 client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
                 client.secretDigest.blob, client.settings.mayDeregister, client.settings.idTokenAlgorithm.rawValue,
                 client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
-                client.formerSecret?.endsAt.milliseconds, id,
+                client.formerSecret?.endsAt.milliseconds, client.clientURI, id,
             ])
             try db.cachedStatement(
                 sql: """
@@ -102,7 +102,7 @@ extension SQLiteDatabase: ClientStore {
                     throw StoreError(.corrupt, "a client's former secret")
                 }
                 return FormerSecret(digest: digest, endsAt: endsAt)
-            })
+            }, clientURI: try row.optionalText(ClientColumn.clientURI))
     }
 
     private static func text(_ addresses: [String]) -> String { JSON.array(addresses.map(JSON.string)).text }
@@ -121,5 +121,5 @@ private enum ClientColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
-        codeBinding, formerSecretDigest, formerSecretUntil
+        codeBinding, formerSecretDigest, formerSecretUntil, clientURI
 }

@@ -56,6 +56,11 @@ extension Migration {
                 """)
     }
 
+    /// Where people find a service; that of the clients that are there already is not known.
+    static let clientHomes = Migration(name: "homes of clients") { db, _ in
+        try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN client_uri TEXT")
+    }
+
     /// What ordinary OpenID libraries ask for. Clients that are there already go on as they did: they verify ES256, and
     /// send a challenge. An empty challenge is none.
     static let relyingParties = Migration(name: "relying-parties") { db, _ in

@@ -55,6 +55,8 @@ public struct ClientRecord: Sendable, Equatable {
     public var redirectURIs: [String]
     /// Where a sign-out may lead to; compared letter by letter.
     public var postLogoutRedirectURIs: [String]
+    /// Where people find the service (`client_uri`; RFC 7591, section 2): where they are led who cannot go on.
+    public var clientURI: String?
     /// SHA-256 of the secret, which has 256 random bits. 32 bytes.
     public var secretDigest: [UInt8]
     /// The secret before it, for as long as that is taken too.
@@ -67,8 +69,9 @@ public struct ClientRecord: Sendable, Equatable {
     /// A record of these values.
     public init(
         id: String, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], secretDigest: [UInt8],
-        createdAt: Timestamp, settings: ClientSettings, formerSecret: FormerSecret? = nil
+        createdAt: Timestamp, settings: ClientSettings, formerSecret: FormerSecret? = nil, clientURI: String? = nil
     ) {
+        self.clientURI = clientURI
         self.formerSecret = formerSecret
         self.id = id
         self.name = name

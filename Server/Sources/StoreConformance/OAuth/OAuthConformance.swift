@@ -146,11 +146,14 @@ public enum OAuthConformance {
                 current.postLogoutRedirectURIs = []
                 current.secretDigest = Self.bytes(8)
                 current.formerSecret = former
+                current.clientURI = "https://one.example/"
                 return []
             }
             try expect(renamed?.formerSecret == former, "the client as it is now")
+            try expect(renamed?.clientURI == "https://one.example/", "where people find it")
             try expect(try await store.client("one") == renamed, "every part of it is kept")
             var three = Self.client("three")
+            three.clientURI = "https://three.example/?a=b"
             three.settings = ClientSettings(mayDeregister: true)
             try await store.addClient(three, limit: 3, audit: Self.event)
             try expect(try await store.client("three") == three, "added with them")

@@ -83,6 +83,14 @@ struct EditingTests {
             #expect(try changed.object.strings("postLogoutRedirectUris") == ["http://127.0.0.1:8081/bye"])
             #expect(changed.object["clientSecret"] == nil && changed.object["formerSecretEndsAt"] == nil)
 
+            let home = try await client.send(.patch, path, ["clientUri": .string("https://b.example/start")])
+            #expect(home.object["clientUri"] == .string("https://b.example/start"))
+            let wrong = try await client.send(.patch, path, ["clientUri": .string("javascript:alert(1)")])
+            #expect(wrong.response.status == .badRequest)
+            #expect(try await client.send(.get, path).object["clientUri"] == .string("https://b.example/start"))
+            let homeless = try await client.send(.patch, path, ["clientUri": .string("")])
+            #expect(homeless.response.status == .ok && homeless.object["clientUri"] == nil)
+
             let rotated = try await client.send(.post, path + "/secret", ["overlapSeconds": .integer(3600)])
             let ends = server.clock.now() + .seconds(3600)
             #expect(rotated.object["formerSecretEndsAt"] == .string(ends.description))
@@ -106,8 +114,9 @@ struct EditingTests {
             #expect(try await client.send(.post, "/admin/v1/clients/none/secret").response.status == .notFound)
         }
         #expect(
-            try await self.kinds(server).suffix(3) == [
-                "client-renamed", "client-addresses-changed", "client-secret-rotated",
+            try await self.kinds(server).suffix(5) == [
+                "client-renamed", "client-addresses-changed", "client-addresses-changed", "client-addresses-changed",
+                "client-secret-rotated",
             ])
     }
 }

@@ -55,6 +55,13 @@ struct TokenRoutesTests {
             let second = try await party.exchange(code, client)
             #expect(second.response.status == .badRequest)
             #expect(second.object["error"] == .string("invalid_grant"))
+            #expect(second.response.headers[.cacheControl] == "no-store")
+            let access = try first.object.requiredString("access_token")
+            for token in [access, "none"] {
+                let claims = try await client.send(
+                    .get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(token)"])
+                #expect(claims.response.headers[.cacheControl] == "no-store")
+            }
         }
     }
 

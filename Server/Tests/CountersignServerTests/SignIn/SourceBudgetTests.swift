@@ -54,7 +54,7 @@ struct SourceBudgetTests {
             #expect(refused.status == .tooManyRequests)
             #expect(refused.headers[.retryAfter] == "10")
             #expect(refused.headers[.contentType] == "text/html; charset=utf-8")
-            #expect(refused.text.contains("Wait 10 seconds, then load this page again."))
+            #expect(refused.text.contains("Wait 10 seconds, then try again."))
             #expect(refused.headers[.setCookie] == nil)
             // Neither a mistake of the client nor another source is counted with them.
             let mistake = try await TestBrowser(client).get(
@@ -78,7 +78,7 @@ struct SourceBudgetTests {
                 let refused = try await browser.get("/sign-in\(path)?request=\(request)")
                 #expect(refused.status == .tooManyRequests)
                 #expect(refused.headers[.retryAfter] == "10")
-                #expect(refused.text.contains("Wait 10 seconds, then load this page again."))
+                #expect(refused.text.contains("Wait 10 seconds, then try again."))
             }
             server.clock.advance(by: .seconds(10))
             #expect(try await browser.get("/sign-in/wait?request=\(request)").status == .ok)

@@ -1,0 +1,79 @@
+import Ceremony
+import CeremonyEngine
+import Countersign
+import CountersignServer
+import CountersignTestKit
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import OAuthProvider
+import Store
+import Synchronization
+import Testing
+import _Primitives
+
+@Suite("Sign-in parity F091: every opaque secret is what the generator gave, 128 bits of it or more")
+struct SecretLengthTests {
+    /// The system's generator, and all that it was asked for.
+    private final class RecordedGenerator: Sendable {
+        private let given = Mutex<Set<[UInt8]>>([])
+
+        var source: RandomSource {
+            RandomSource { count in
+                let bytes = RandomSource.system.bytes(count)
+                self.given.withLock { _ = $0.insert(bytes) }
+                return bytes
+            }
+        }
+
+        /// Whether a secret is, whole, what one call of the generator gave.
+        func gave(_ bytes: [UInt8]) -> Bool { self.given.withLock { $0.contains(bytes) } }
+    }
+
+    @Test func everySecretThatLeavesTheServer() async throws {
+        let generator = RecordedGenerator()
+        let server = try await ServerFixture(random: generator.source)
+        try await server.withPublicClient { client in
+            var secrets: [String: String] = [:]
+            let phone = try await server.enrolledPhone(client)
+            let party = try await server.relyingParty()
+            secrets["client secret"] = party.secret
+            secrets["rotated secret"] = try await server.assembly.provider.rotateSecret(ofClient: party.id)?.secret
+
+            let browser = TestBrowser(client)
+            let (request, page) = try await server.signInPage(browser, party)
+            secrets["browser's cookie"] = browser.cookies["countersign_browser"]
+            let link = try OutOfBandPayload(link: page.attribute("href", of: "same-device-link"))
+            secrets["token of a link"] = link.redeemData.token
+            let result = try await phone.authenticate(link)
+            let continuation = try #require(result.location?.absoluteString)
+            secrets["continuation"] = String(try #require(continuation.split(separator: "=").last))
+            let completed = try await browser.get(continuation)
+            #expect(completed.headers[.location] == "/sign-in/complete?request=\(request)")
+            let signedIn = try await browser.get(try #require(completed.headers[.location]))
+            secrets["authorization code"] = signedIn.redirectParameters["code"]
+            secrets["session's cookie"] = browser.cookies["countersign_session"]
+
+            let dispatched = try await client.send(
+                .post, "/token/dispatch/authentication",
+                ["dispatcher": .string("png-qr-code"), "getUafRequest": .object(["op": .string("Auth")])],
+                headers: [
+                    .authorization: RelyingParty(id: party.id, secret: secrets["rotated secret"] ?? "").authorization
+                ])
+            secrets["token of a QR code"] = try dispatched.object.requiredString("token")
+            let administrators = server.assembly.administrators
+            let secret = try #require(try await administrators.makeLinkIfNone())
+            secrets["administrator's link"] = secret
+            secrets["administrator's token"] = try await administrators.redeem(secret: secret, source: "here")
+
+            #expect(secrets.count == 10)
+            for (name, secret) in secrets {
+                let bytes = try #require(Base64URL.decode(secret), "\(name) is \(secret)")
+                #expect(bytes.count >= 16, "\(name)")
+                #expect(generator.gave(bytes), "\(name) is not the generator's alone")
+            }
+            #expect(Set(secrets.values).count == secrets.count)
+        }
+    }
+}
