@@ -89,8 +89,8 @@ struct PageAnswers: Sendable {
         let page = ErrorPage(
             headline: "The service’s request cannot be followed",
             explanation:
-                "The page that sent you here made a mistake. Go back to \(service?.name ?? "the service") and start again. If that does not "
-                + "help, tell the people who run the service what is below.",
+                "The page that sent you here made a mistake. Go back to \(service?.name ?? "the service") and start again. "
+                + "If that does not help, tell the people who run the service what is below.",
             way: service.flatMap { service in service.home.map { .service(name: service.name, address: $0) } },
             detail: error.message, requestID: context.reference)
         return .page(self.pages.html(page), status: .badRequest)
