@@ -55,7 +55,8 @@ struct LocalDataTests {
         #expect(await registered("alice") == [.pin, .fingerprint])
         #expect(await registered("bob").isEmpty)
         try await world.enroll("bob", [World.face])
-        #expect(await registered("bob") == [.face] && registered("alice") == [.pin, .fingerprint])
+        #expect(await registered("bob") == [.face])
+        #expect(await registered("alice") == [.pin, .fingerprint])
         #expect(await world.phone.client.localData.accounts.map(\.username) == ["alice", "bob"])
 
         // Enrolment with the operating system, which is no registration.
@@ -72,12 +73,14 @@ struct LocalDataTests {
         // Deletion by deletion.
         try await world.phone.client.localData.deleteAuthenticator(
             username: "alice", aaid: World.fingerprint.aaid.text)
-        #expect(await registered("alice") == [.pin] && registered("bob") == [.face])
+        #expect(await registered("alice") == [.pin])
+        #expect(await registered("bob") == [.face])
         try await world.phone.client.localData.deleteAuthenticator(username: "alice", aaid: World.pin.aaid.text)
         #expect(await registered("alice").isEmpty)
         #expect(await world.phone.client.localData.accounts.map(\.username) == ["bob"])
         try await world.phone.client.localData.deleteAuthenticator(username: "bob")
-        #expect(await registered("bob").isEmpty && world.phone.client.localData.accounts.isEmpty)
+        #expect(await registered("bob").isEmpty)
+        #expect(await world.phone.client.localData.accounts.isEmpty)
     }
 
     @Test("A device without sensors and passcode says which authenticators it has no hardware for")
