@@ -13,7 +13,7 @@ struct Migration: Sendable {
         .foundation, .openID, .audit, .accounts, .ceremonies, .administration, .sessionLists,
         .noticeRetention, .devices, .attestations, .clientPermissions,
         .relyingParties, .deregisteredKeys, .deviceSecrets, .inventedAccounts, .epoch, .assurance,
-        .staleCeremonies, .auditAddresses, .clientSecrets, .boundKeys, .issuer, .clientHomes,
+        .staleCeremonies, .auditAddresses, .clientSecrets, .boundKeys, .issuer, .clientHomes, .pictureDisplays,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.

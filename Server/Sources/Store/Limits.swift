@@ -38,6 +38,10 @@ public struct Limits: Sendable, Equatable {
     public var typedCodeLetters = 10
     /// Characters of a transaction's text. Past it the dispatch is refused (400).
     public var transactionCharacters = 200
+    /// Bytes of a transaction's picture: in base64url it fits a message to a phone. Past it the dispatch is refused (400).
+    public var pictureBytes = 24 * 1024
+    /// Pixels of either side of a transaction's picture. Past it the dispatch is refused (400).
+    public var picturePixels = 2048
     /// Watchers of one ceremony at a time (waiting pages, back ends). Past it the oldest one's events end.
     public var watchersPerCeremony = 8
 

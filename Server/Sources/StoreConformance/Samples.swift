@@ -31,7 +31,8 @@ func sampleRegistration(_ name: String = "phone", account: String = "account-ali
                 id: "credential-\(name)", deviceID: "device-\(name)", accountID: account, aaid: "C516#0001",
                 keyID: Array(name.utf8) + [UInt8](repeating: 7, count: 32), publicKey: [4] + Array(name.utf8),
                 keyFormat: 256, algorithm: 1, counter: 5, registrationCounter: 2, authenticatorVersion: 3,
-                attestation: [6] + Array(name.utf8), isActive: isActive, createdAt: .start)
+                attestation: [6] + Array(name.utf8), pictureDisplays: Array("[\(name)]".utf8), isActive: isActive,
+                createdAt: .start)
         ])
 }
 

@@ -20,16 +20,20 @@ final class TestPhone: Sendable {
     private let certificates: TestCertificates?
     /// The certificates that it sends.
     private let chain: [[UInt8]]
+    /// The pictures that it says it shows.
+    private let displays: [DisplayPNGCharacteristics]
 
     /// A phone of another maker's, which sends `count` certificates, the leaf first.
     init(aaid: AAID, attestedBy certificates: TestCertificates? = nil, sending count: Int = 2) throws {
         self.aaid = aaid
         self.keyID = try KeyID(RandomSource.system.bytes(32))
+        self.displays = []
         self.certificates = certificates
         self.chain = Array(certificates?.chain.prefix(count) ?? [])
     }
 
-    init(factor: AuthenticatorModel.Factor = .pin) throws {
+    init(factor: AuthenticatorModel.Factor = .pin, displays: [DisplayPNGCharacteristics] = []) throws {
+        self.displays = displays
         self.aaid = AuthenticatorModel(factor: factor, keyStore: .file).aaid
         self.keyID = try KeyID(RandomSource.system.bytes(32))
         self.certificates = nil
@@ -89,7 +93,7 @@ final class TestPhone: Sendable {
         let assertion = RegistrationAssertion(keyRegistrationData: data, attestation: attestation)
         let response = RegistrationResponse(
             header: self.header(message.header, fault), fcParams: params,
-            assertions: [EncodedAssertion(bytes: try assertion.serialized())])
+            assertions: [EncodedAssertion(bytes: try assertion.serialized(), pngCharacteristics: self.displays)])
         return SendUAFResponse(
             uafResponse: String(decoding: response.serialized, as: UTF8.self), context: ["deviceName": .string(name)])
     }

@@ -48,6 +48,9 @@ public struct DisplayPNGCharacteristics: Hashable, Sendable {
         self.palette = palette
     }
 
+    /// Reads the dictionary alone, as a server keeps it.
+    public init(json object: JSONObject) throws(UAFError) { try self.init(MemberReader(object, "display")) }
+
     init(_ members: MemberReader) throws(UAFError) {
         self.width = try members.requiredInteger("width")
         self.height = try members.requiredInteger("height")

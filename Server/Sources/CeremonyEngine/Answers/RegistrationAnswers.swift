@@ -201,7 +201,8 @@ public struct RegistrationAnswers: CeremonyPart {
                 keyID: key.id.keyID.bytes, publicKey: key.publicKey, keyFormat: key.publicKeyFormat.rawValue,
                 algorithm: key.signatureAlgorithm.rawValue, counter: key.signCounter,
                 registrationCounter: key.registrationCounter, authenticatorVersion: key.authenticatorVersion,
-                attestation: key.attestation.stored, isActive: device.isActive, createdAt: now)
+                attestation: key.attestation.stored, pictureDisplays: key.pictureDisplays.stored,
+                isActive: device.isActive, createdAt: now)
         }
     }
 }

@@ -1,6 +1,7 @@
 import Ceremony
 import Store
 public import UAF
+import UAFRelyingParty
 public import _Primitives
 
 /// What a back end asks a phone for.
@@ -87,9 +88,9 @@ public struct Dispatches: CeremonyPart {
             guard let known = try await self.subjects.accountID(subject, client.id),
                 try await self.store.account(id: known) != nil
             else { return DispatchAnswer(.userNotFound, dispatcher: request.dispatcher) }
-            guard try await self.store.credentials(accountID: known).contains(where: \.isActive) else {
-                return DispatchAnswer(.dispatchError, dispatcher: request.dispatcher)
-            }
+            let keys = try await self.store.credentials(accountID: known).filter(\.isActive)
+            guard !keys.isEmpty else { return DispatchAnswer(.dispatchError, dispatcher: request.dispatcher) }
+            if let transaction = context.transaction { try Self.check(transaction, isShownByOneOf: keys) }
             accountID = known
         }
         let expiresAt = now + self.limits.dispatchLifetime
@@ -129,6 +130,17 @@ public struct Dispatches: CeremonyPart {
         return answer
     }
 
+    /// Refuses a picture that no authenticator of the person shows. Throws `pictureNotShown` with what they show: a relying
+    /// party has no other way to know what it can draw.
+    private static func check(_ transaction: Transaction, isShownByOneOf keys: [CredentialRecord]) throws {
+        let keys = try keys.map { try RegisteredCredential($0) }
+        guard !keys.contains(where: { $0.shows(transaction) }) else { return }
+        var displays: [DisplayPNGCharacteristics] = []
+        for display in keys.flatMap(\.pictureDisplays) where !displays.contains(display) { displays.append(display) }
+        throw CeremonyError(
+            .pictureNotShown, "no authenticator of the person shows pictures of this kind", displays: displays)
+    }
+
     /// What a back end may say about the request.
     private struct Context {
         let subject: String?
@@ -143,10 +155,8 @@ public struct Dispatches: CeremonyPart {
                 }
                 self.subject = try object.string("subject")
                 self.policy = try object.string("policy")
-                let text = try Self.text(
-                    object.array("transaction"), payment: object.object("payment"),
-                    maximumLength: limits.transactionCharacters)
-                self.transaction = text.map { Transaction(content: $0.bytes) }
+                self.transaction = try Self.transaction(
+                    object.array("transaction"), payment: object.object("payment"), limits: limits)
             } catch let error as CeremonyError {
                 throw error
             } catch let error as TransactionTextError {
@@ -162,28 +172,54 @@ public struct Dispatches: CeremonyPart {
             }
         }
 
-        /// What is to be shown and signed: the text of one transaction, or the text that typed fields make.
-        private static func text(_ transactions: [JSON]?, payment: JSONObject?, maximumLength: Int) throws
-            -> TransactionText?
+        /// What is to be shown and signed: the text or the picture of one transaction, or the text that typed fields make.
+        private static func transaction(_ transactions: [JSON]?, payment: JSONObject?, limits: Limits) throws
+            -> Transaction?
         {
+            let maximumLength = limits.transactionCharacters
             switch (transactions, payment) {
             case (nil, nil): return nil
-            case (nil, let payment?): return try Payment(json: payment, maximumLength: maximumLength).text
+            case (nil, let payment?):
+                return Transaction(content: try Payment(json: payment, maximumLength: maximumLength).text.bytes)
             case (let transactions?, nil):
                 // One text: what several texts together mean would be for the person to guess.
                 guard transactions.count == 1, case .object(let content) = transactions[0] else {
                     throw CeremonyError(.invalidRequest, "not exactly one transaction")
                 }
                 let sent = try Transaction(json: content)
+                if sent.contentType == .imagePNG { return try Self.picture(sent, limits: limits) }
                 guard sent.contentType == .textPlain, let text = String(validating: sent.content, as: UTF8.self) else {
-                    throw CeremonyError(.invalidRequest, "a transaction that is not plain text in UTF-8")
+                    throw CeremonyError(
+                        .invalidRequest, "a transaction that is neither plain text in UTF-8 nor a picture")
                 }
                 let normal = try TransactionText(normalizing: text, maximumLength: maximumLength)
                 // A phone would refuse a text that only looks like a payment: its sender learns of it here.
                 _ = try Payment(recognizing: normal, maximumLength: maximumLength)
-                return normal
+                return Transaction(content: normal.bytes)
             default: throw CeremonyError(.invalidRequest, "a transaction and a payment")
             }
+        }
+
+        /// The picture, with what it says of itself in place of what was said of it: a whole PNG file that can be read one
+        /// way only, which the file's own header, and nothing beside it, describes.
+        private static func picture(_ sent: Transaction, limits: Limits) throws -> Transaction {
+            guard sent.content.count <= limits.pictureBytes else {
+                throw CeremonyError(.invalidPicture, "a picture of more than \(limits.pictureBytes) bytes")
+            }
+            let found: DisplayPNGCharacteristics
+            do { found = try DisplayPNGCharacteristics(ofPNG: sent.content) } catch {
+                throw CeremonyError(.invalidPicture, "no whole PNG file without animation (\(error.reason))")
+            }
+            guard found.interlace == 0 else {
+                throw CeremonyError(.invalidPicture, "an interlaced picture, which looks another way while it is drawn")
+            }
+            guard Int(max(found.width, found.height)) <= limits.picturePixels else {
+                throw CeremonyError(.invalidPicture, "a side of more than \(limits.picturePixels) pixels")
+            }
+            guard sent.pngCharacteristics?.shows(found) ?? true else {
+                throw CeremonyError(.invalidPicture, "tcDisplayPNGCharacteristics that are not the picture's")
+            }
+            return Transaction(contentType: .imagePNG, content: sent.content, pngCharacteristics: found)
         }
     }
 }

@@ -35,7 +35,12 @@ extension CeremonyRecord {
     /// What the person is to agree to, as the message carries it.
     var transaction: [Transaction] {
         guard let content = self.detail.content, let contentType = self.detail.contentType else { return [] }
-        return [Transaction(contentType: Transaction.ContentType(rawValue: contentType), content: content)]
+        var transaction = Transaction(contentType: Transaction.ContentType(rawValue: contentType), content: content)
+        if transaction.contentType == .imagePNG {
+            // As it was checked when it was dispatched: the bytes are the same.
+            transaction.pngCharacteristics = try? DisplayPNGCharacteristics(ofPNG: content)
+        }
+        return [transaction]
     }
 
     /// Who asks, as the phone shows it; `nil` where nothing is known.
@@ -57,10 +62,29 @@ extension RegisteredCredential {
         guard let attestation = try? AttestationEvidence(stored: record.attestation) else {
             throw StoreError(.corrupt, "a stored key whose attestation cannot be read")
         }
+        guard let displays = try? [DisplayPNGCharacteristics](stored: record.pictureDisplays) else {
+            throw StoreError(.corrupt, "a stored key whose displays cannot be read")
+        }
         self.init(
             id: CredentialID(aaid: aaid, keyID: keyID), publicKey: record.publicKey,
             publicKeyFormat: PublicKeyFormat(rawValue: record.keyFormat),
             signatureAlgorithm: SignatureAlgorithm(rawValue: record.algorithm), signCounter: record.counter,
-            account: record.accountID, deviceRegistration: record.deviceID, attestation: attestation)
+            account: record.accountID, deviceRegistration: record.deviceID, attestation: attestation,
+            pictureDisplays: displays)
+    }
+}
+
+extension [DisplayPNGCharacteristics] {
+    /// As they are kept with a key.
+    var stored: [UInt8] { self.isEmpty ? [] : JSON.array(self.map(\.json)).serialized }
+
+    init(stored bytes: [UInt8]) throws {
+        self = []
+        guard !bytes.isEmpty else { return }
+        guard case .array(let displays) = try JSON(parsing: bytes) else { throw UAFError(.wrongType, "displays") }
+        self = try displays.map { display in
+            guard case .object(let object) = display else { throw UAFError(.wrongType, "a display") }
+            return try DisplayPNGCharacteristics(json: object)
+        }
     }
 }

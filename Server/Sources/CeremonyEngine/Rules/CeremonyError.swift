@@ -1,4 +1,5 @@
 public import Store
+public import UAF
 
 /// Why the engine refuses. Two are equal when their codes are. A store that cannot write throws `StoreError` instead.
 public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -20,6 +21,10 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let wrongBrowser = Self(name: "wrong-browser")
         /// What the request holds is not acceptable: a name, a text, a member that its caller may not send.
         public static let invalidRequest = Self(name: "invalid-request")
+        /// A picture to be confirmed is none, or not what is said of it.
+        public static let invalidPicture = Self(name: "invalid-picture")
+        /// No authenticator of the person shows the picture that is to be confirmed.
+        public static let pictureNotShown = Self(name: "picture-not-shown")
         /// The source has used its budget up.
         public static let tooManyRequests = Self(name: "too-many-requests")
         /// The number that should confirm an enrolment is wrong; the enrolment has ended.
@@ -39,12 +44,15 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
     public let reason: String
     /// For ``Code/tooManyRequests``: what has run out.
     public let shortage: Shortage?
+    /// For ``Code/pictureNotShown``: the pictures that the person's authenticators show.
+    public let displays: [DisplayPNGCharacteristics]
 
     /// For ``Code/tooManyRequests``: after how many seconds a request can succeed.
     public var retryAfterSeconds: Int? { self.shortage?.retryAfterSeconds }
 
     /// Makes an error. `reason` must hold no secret and no value that was sent.
-    public init(_ code: Code, _ reason: String = "") {
+    public init(_ code: Code, _ reason: String = "", displays: [DisplayPNGCharacteristics] = []) {
+        self.displays = displays
         self.code = code
         self.reason = reason
         self.shortage = nil
@@ -52,6 +60,7 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
 
     /// The refusal of whoever has run out of a budget.
     init(_ shortage: Shortage) {
+        self.displays = []
         self.code = .tooManyRequests
         self.reason = "\(shortage.setting) is used up"
         self.shortage = shortage

@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import Store
+import UAF
 import _Primitives
 
 /// The ring boundary: whatever a route throws becomes an answer, in this one place.
@@ -84,12 +85,16 @@ struct ErrorMiddleware: RouterMiddleware {
             case .wrongBrowser: (.forbidden, "This browser did not start the sign-in.")
             case .tooManyRequests: (.tooManyRequests, error.shortage?.remedy ?? "Too many requests.")
             case .wrongNumber: (.unprocessableContent, "That is not the number. The activation has ended.")
+            case .pictureNotShown:
+                (.unprocessableContent, "No authenticator of the person shows pictures of this kind.")
             case .wrongState: (.conflict, "Nothing waits for this now.")
             case .forbidden: (.forbidden, "This is not allowed to this client.")
             case .locked: (HTTPResponse.Status(code: 403, reasonPhrase: "Forbidden"), "The account is locked.")
             default: (.badRequest, error.reason)
             }
-        return Problem(status, error.code.name, detail, headers: headers)
+        var members: JSONObject = [:]
+        if error.code == .pictureNotShown { members["displays"] = .array(error.displays.map(\.json)) }
+        return Problem(status, error.code.name, detail, headers: headers, members: members)
     }
 
     private func problem(_ error: AccountError) -> Problem {

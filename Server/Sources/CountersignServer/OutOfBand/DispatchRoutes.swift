@@ -71,12 +71,7 @@ struct DispatchRoutes: Sendable {
         }
         if !answer.transaction.isEmpty {
             document["transaction"] = .array(
-                answer.transaction.map {
-                    .object([
-                        "contentType": .string($0.contentType.rawValue),
-                        "content": .string(Base64URL.encode($0.content)),
-                    ])
-                })
+                answer.transaction.map { .object($0.json) })
         }
         return document
     }

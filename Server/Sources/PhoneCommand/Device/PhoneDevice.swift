@@ -52,6 +52,7 @@ struct PhoneDevice: Sendable {
         configuration.facetId = Self.facetID
         var initializer = MobileAuthenticationClientInitializer()
             .configuration(configuration).platform(self.platform).transport(self.network)
+            .pictureDisplays([ShownPicture.display])
         if let trace { initializer = initializer.traceRecorder(trace) }
         return try await initializer.execute()
     }

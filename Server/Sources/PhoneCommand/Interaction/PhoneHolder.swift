@@ -29,10 +29,10 @@ actor PhoneHolder {
     /// Shows the request, once, before anything is answered.
     private func show(
         _ requester: Countersign.Requester?, account: Account?, transaction: Data?, payment: PaymentDetails?,
-        operation: String
+        picture: ShownPicture? = nil, operation: String
     ) {
         let text = transaction.map { String(decoding: $0, as: UTF8.self) }
-        self.hasSeenTransaction = text != nil
+        self.hasSeenTransaction = text != nil || picture != nil
         var members: JSONObject = ["event": .string("request"), "operation": .string(operation)]
         members.set("account", account?.username)
         members.set("service", requester?.service)
@@ -43,12 +43,13 @@ actor PhoneHolder {
         if let requester { members["browserIsNew"] = .bool(requester.isNewBrowser) }
         members.set("transaction", text)
         members["payment"] = payment.map { .object($0.json) }
+        members["picture"] = picture.map { .object($0.json) }
         self.report.say(members) { terminal in
             terminal.print()
             let what =
                 operation == "registration"
                 ? "wants to enrol this phone"
-                : text == nil
+                : text == nil && picture == nil
                     ? "asks you to sign in" : payment == nil ? "asks you to confirm" : "asks you to confirm a payment"
             terminal.print("\(requester?.service ?? "A service") \(what)", .bold)
             var rows: [(name: String, value: String)] = []
@@ -64,6 +65,11 @@ actor PhoneHolder {
                 terminal.table(
                     title: "You are about to pay",
                     rows: payment.rows.map { ($0.label, DisplayText.line($0.value)) })
+            } else if let picture {
+                terminal.print()
+                terminal.print("You are about to sign this picture:")
+                for line in picture.lines { terminal.print(line) }
+                terminal.print("\(picture.picture.width) × \(picture.picture.height) points, SHA-256 \(picture.hash)")
             } else if let text {
                 terminal.print()
                 terminal.box(title: "You are about to sign", text: DisplayText.lines(text).joined(separator: "\n"))
@@ -149,12 +155,20 @@ actor PhoneHolder {
     func confirmTransaction(_ context: TransactionConfirmationContext, _ handler: TransactionConfirmationHandler) async
     {
         guard self.isMeant(context.account, orGiveUp: handler.cancel) else { return }
-        guard context.transactionConfirmationContentType == .textPlain else {
+        switch context.transactionConfirmationContentType {
+        case .textPlain:
+            self.show(
+                context.requester, account: context.account, transaction: context.transactionConfirmationData,
+                payment: context.payment, operation: "authentication")
+        case .imagePNG:
+            let bytes = Array(context.transactionConfirmationData)
+            guard let picture = try? ShownPicture(png: bytes) else { fallthrough }
+            self.show(
+                context.requester, account: context.account, transaction: nil, payment: nil, picture: picture,
+                operation: "authentication")
+        default:
             return self.giveUp(.failed("picture", "A terminal cannot show what is to be confirmed."), handler.cancel)
         }
-        self.show(
-            context.requester, account: context.account, transaction: context.transactionConfirmationData,
-            payment: context.payment, operation: "authentication")
         guard await self.decide("Approve?") else { return handler.cancel() }
         handler.approve()
     }

@@ -40,6 +40,13 @@ extension Migration {
 }
 
 extension Migration {
+    /// Keys from before show no pictures: what their authenticators said of it was not kept.
+    static let pictureDisplays = Migration(name: "pictures that authenticators show") { db, _ in
+        try db.execute(sql: "ALTER TABLE credential ADD COLUMN picture_displays BLOB")
+    }
+}
+
+extension Migration {
     /// Devices from before have no secret: nobody can prove to be them.
     static let deviceSecrets = Migration(name: "secrets of devices, and what replaces what") { db, _ in
         try db.execute(
@@ -75,6 +82,7 @@ extension Migration {
 
 extension SealingPurpose {
     static let attestation = SealingPurpose("attestation")
+    static let pictureDisplays = SealingPurpose("picture displays")
     static let usernameCode = SealingPurpose("user name code")
     static let username = SealingPurpose("user name")
     static let displayName = SealingPurpose("display name")
@@ -303,7 +311,7 @@ extension CredentialRecord {
         static let selection = Self.selected()
 
         case id, deviceID, accountID, aaid, keyID, publicKey, keyFormat, algorithm, counter, registrationCounter,
-            authenticatorVersion, isActive, createdAt, lastUsedAt, attestation
+            authenticatorVersion, isActive, createdAt, lastUsedAt, attestation, pictureDisplays
     }
 
     static let columns = Column.selection
@@ -324,6 +332,9 @@ extension CredentialRecord {
             authenticatorVersion: try row.integer(Column.authenticatorVersion),
             attestation: try row.optionalBytes(Column.attestation).map {
                 try sealing.open($0, purpose: .attestation, row: id)
+            } ?? [],
+            pictureDisplays: try row.optionalBytes(Column.pictureDisplays).map {
+                try sealing.open($0, purpose: .pictureDisplays, row: id)
             } ?? [],
             isActive: try row.flag(Column.isActive), createdAt: try row.moment(Column.createdAt),
             lastUsedAt: try row.optionalMoment(Column.lastUsedAt))
@@ -428,16 +439,20 @@ extension Database {
             let attestation =
                 key.attestation.isEmpty
                 ? nil : try sealing.seal(key.attestation, purpose: .attestation, row: key.id).blob
+            let displays =
+                key.pictureDisplays.isEmpty
+                ? nil : try sealing.seal(key.pictureDisplays, purpose: .pictureDisplays, row: key.id).blob
             try self.cachedStatement(
                 sql: """
                     INSERT INTO credential (id, device_id, account_id, aaid, key_id, public_key, key_format, algorithm,
-                    counter, registration_counter, authenticator_version, is_active, created_at, attestation)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    counter, registration_counter, authenticator_version, is_active, created_at, attestation,
+                    picture_displays)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """
             ).execute(arguments: [
                 key.id, key.deviceID, key.accountID, key.aaid, key.keyID.blob, publicKey.blob, key.keyFormat,
                 key.algorithm, key.counter, key.registrationCounter, key.authenticatorVersion, key.isActive,
-                key.createdAt.milliseconds, attestation,
+                key.createdAt.milliseconds, attestation, displays,
             ])
         }
     }

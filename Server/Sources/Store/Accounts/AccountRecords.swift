@@ -99,6 +99,8 @@ public struct CredentialRecord: Sendable, Equatable {
     public var authenticatorVersion: UInt16
     /// What is kept of the certificates that attested the key; empty where none did. Sealed at rest.
     public var attestation: [UInt8]
+    /// The pictures that the authenticator said it shows, a JSON array; empty for none. Sealed at rest.
+    public var pictureDisplays: [UInt8]
     /// As its device's.
     public var isActive: Bool
     /// When it was registered.
@@ -110,9 +112,10 @@ public struct CredentialRecord: Sendable, Equatable {
     public init(
         id: String, deviceID: String, accountID: String, aaid: String, keyID: [UInt8], publicKey: [UInt8],
         keyFormat: UInt16, algorithm: UInt16, counter: UInt32, registrationCounter: UInt32,
-        authenticatorVersion: UInt16, attestation: [UInt8] = [], isActive: Bool, createdAt: Timestamp,
-        lastUsedAt: Timestamp? = nil
+        authenticatorVersion: UInt16, attestation: [UInt8] = [], pictureDisplays: [UInt8] = [], isActive: Bool,
+        createdAt: Timestamp, lastUsedAt: Timestamp? = nil
     ) {
+        self.pictureDisplays = pictureDisplays
         self.id = id
         self.deviceID = deviceID
         self.accountID = accountID

@@ -55,13 +55,16 @@ public struct RegisteredCredential: Hashable, Sendable {
     public var deviceRegistration: String
     /// What attested the key.
     public var attestation: AttestationEvidence
+    /// The pictures that the authenticator said at its registration that it shows.
+    public var pictureDisplays: [DisplayPNGCharacteristics]
 
     /// Describes a stored key.
     public init(
         id: CredentialID, publicKey: [UInt8], publicKeyFormat: PublicKeyFormat,
         signatureAlgorithm: SignatureAlgorithm, signCounter: UInt32, account: String, deviceRegistration: String,
-        attestation: AttestationEvidence = AttestationEvidence()
+        attestation: AttestationEvidence = AttestationEvidence(), pictureDisplays: [DisplayPNGCharacteristics] = []
     ) {
+        self.pictureDisplays = pictureDisplays
         self.id = id
         self.publicKey = publicKey
         self.publicKeyFormat = publicKeyFormat
@@ -70,6 +73,14 @@ public struct RegisteredCredential: Hashable, Sendable {
         self.account = account
         self.deviceRegistration = deviceRegistration
         self.attestation = attestation
+    }
+
+    /// Whether the authenticator shows a content: a picture where it said that it shows such ones, every other one by its
+    /// model.
+    public func shows(_ content: Transaction) -> Bool {
+        guard content.contentType == .imagePNG else { return true }
+        guard let picture = content.pngCharacteristics else { return false }
+        return self.pictureDisplays.contains { $0.shows(picture) }
     }
 }
 
@@ -202,12 +213,13 @@ public struct AuthenticationVerifier: Sendable {
         // 7 to 9: each assertion. 5 comes last: a counter means something only under a valid signature.
         var signatures: [VerifiedAuthentication.Signature] = []
         var confirmed: [UInt8]?
-        let contentHashes = expected.transaction.map(\.contentHash)
         for (index, assertion) in response.assertions.enumerated() {
             let info = candidates[index].info
+            let contentHashes = expected.transaction.filter(keys[index].shows).map(\.contentHash)
             do {
                 try self.check(
-                    assertion, key: keys[index], info: info, contentHashes: contentHashes)
+                    assertion, key: keys[index], info: info, contentHashes: contentHashes,
+                    isTransaction: !expected.transaction.isEmpty)
             } catch { throw error.about(keys[index].id) }
             let data = assertion.signedData
             if data.mode == .transactionConfirmed { confirmed = data.transactionContentHash }
@@ -219,7 +231,7 @@ public struct AuthenticationVerifier: Sendable {
                     userVerificationMethods: data.extensions.flatMap(\.userVerificationMethods),
                     model: checked.models[index], isAttested: keys[index].attestation.isFull))
         }
-        guard contentHashes.isEmpty || confirmed != nil else {
+        guard expected.transaction.isEmpty || confirmed != nil else {
             throw UAFRefusal(.unacceptableContent, .transaction, "nobody confirmed the transaction")
         }
         return VerifiedAuthentication(
@@ -249,11 +261,12 @@ public struct AuthenticationVerifier: Sendable {
 
     private func check(
         _ assertion: AuthenticationAssertion, key: RegisteredCredential, info: AuthenticatorInfo,
-        contentHashes: [[UInt8]]
+        contentHashes: [[UInt8]], isTransaction: Bool
     ) throws(UAFRefusal) {
         let data = assertion.signedData
         // 7: what was shown is what was signed.
-        try self.checkTransaction(data, info: info, contentHashes: contentHashes)
+        try self.checkTransaction(
+            data, info: info, contentHashes: contentHashes, isTransaction: isTransaction)
         // 8: the registered algorithm; the message never chooses it.
         guard data.signatureAlgorithm == key.signatureAlgorithm else {
             throw UAFRefusal(.unacceptableAlgorithm, .signatureAlgorithm, "\(data.signatureAlgorithm)")
@@ -280,16 +293,17 @@ public struct AuthenticationVerifier: Sendable {
         }
     }
 
-    private func checkTransaction(_ data: SignedData, info: AuthenticatorInfo, contentHashes: [[UInt8]])
-        throws(UAFRefusal)
-    {
+    /// - Parameter contentHashes: Of the contents that the authenticator shows.
+    private func checkTransaction(
+        _ data: SignedData, info: AuthenticatorInfo, contentHashes: [[UInt8]], isTransaction: Bool
+    ) throws(UAFRefusal) {
         switch data.mode {
         case .userVerified:
             guard data.transactionContentHash.isEmpty else {
                 throw UAFRefusal(.unacceptableContent, .transaction, "a content hash without confirmation")
             }
             // Beside one that confirmed, a silent authenticator only says that it is there.
-            guard contentHashes.isEmpty || info.isSilent else {
+            guard !isTransaction || info.isSilent else {
                 throw UAFRefusal(.unacceptableContent, .transaction, "the transaction was not confirmed")
             }
         case .transactionConfirmed:
@@ -302,7 +316,7 @@ public struct AuthenticationVerifier: Sendable {
                     .unacceptableContent, .transaction, "an authenticator without a display cannot confirm")
             }
             guard contentHashes.contains(where: { constantTimeEqual($0, data.transactionContentHash) }) else {
-                throw UAFRefusal(.unacceptableContent, .transaction, "another content than was sent")
+                throw UAFRefusal(.unacceptableContent, .transaction, "another content than was sent, or than it shows")
             }
         default: throw UAFRefusal(.unacceptableContent, .authenticationMode, "\(data.mode)")
         }

@@ -68,6 +68,9 @@ public struct VerifiedRegistration: Hashable, Sendable {
         public let userVerification: UserVerification
         /// How it says in what it signed that it verified its user; empty where it does not say it.
         public let userVerificationMethods: [UserVerificationMethod]
+        /// The pictures that the authenticator says it shows (§2.7). The key has not signed that: it decides what is
+        /// offered to the authenticator, and nothing about what counts as confirmed.
+        public let pictureDisplays: [DisplayPNGCharacteristics]
     }
 }
 
@@ -152,7 +155,8 @@ public struct RegistrationVerifier: Sendable {
                     attestationType: assertion.attestation.type,
                     attestationCertificates: assertion.attestation.certificates, attestation: evidence,
                     userVerification: candidates[index].info.userVerification,
-                    userVerificationMethods: data.extensions.flatMap(\.userVerificationMethods)))
+                    userVerificationMethods: data.extensions.flatMap(\.userVerificationMethods),
+                    pictureDisplays: response.envelope.assertions[index].pngCharacteristics))
         }
         return VerifiedRegistration(
             username: expected.username, keys: keys, alternative: selection.alternative, facetID: params.facetID)

@@ -18,6 +18,8 @@ public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case noTransactionDisplay
         /// A text to be confirmed that the standard does not allow.
         case transactionText
+        /// A picture to be confirmed that is no whole PNG file of the characteristics that it names.
+        case transactionPicture
         /// A model without metadata.
         case unknownModel
         /// The account has no device with the keys of any alternative.
@@ -105,8 +107,12 @@ public struct RequestBuilder: Sendable {
         try self.check(policy)
         if !transaction.isEmpty {
             policy.accepted =
-                credentials.map { self.alternatives(general, $0.filter { self.mayJoinConfirmation($0.id.aaid) }) }
-                ?? general.accepted.compactMap(self.confirming)
+                credentials.map { keys in
+                    self.alternatives(general, keys.filter { self.mayJoinConfirmation($0, of: transaction) })
+                }
+                ?? (transaction.allSatisfy { $0.contentType == .imagePNG }
+                    // What the authenticators of people show who are not known is not known either.
+                    ? [] : general.accepted.compactMap(self.confirming))
             guard !policy.accepted.isEmpty else { throw RequestError(code: .noTransactionDisplay) }
             try self.check(transaction)
         }
@@ -179,6 +185,12 @@ public struct RequestBuilder: Sendable {
         self.metadata.info(aaid).map { !$0.tcDisplay.isEmpty || $0.isSilent } ?? false
     }
 
+    /// Whether a key is offered a transaction: its model is, and it shows one of the contents, or is silent.
+    private func mayJoinConfirmation(_ key: RegisteredCredential, of transaction: [Transaction]) -> Bool {
+        self.mayJoinConfirmation(key.id.aaid)
+            && (self.metadata.info(key.id.aaid)?.isSilent == true || transaction.contains(where: key.shows))
+    }
+
     /// An alternative without the models that are not offered a transaction; `nil` where a criterion has no other.
     private func confirming(_ alternative: [MatchCriteria]) -> [MatchCriteria]? {
         var criteria: [MatchCriteria] = []
@@ -200,8 +212,13 @@ public struct RequestBuilder: Sendable {
         return criteria
     }
 
-    /// Text is ASCII of at most 200 characters, in all its renderings (§14).
+    /// Text is ASCII of at most 200 characters, in all its renderings; a picture is what it says of itself (§14).
     private func check(_ transaction: [Transaction]) throws(RequestError) {
+        for picture in transaction where picture.contentType == .imagePNG {
+            guard let claimed = picture.pngCharacteristics,
+                let found = try? DisplayPNGCharacteristics(ofPNG: picture.content), claimed.shows(found)
+            else { throw RequestError(code: .transactionPicture) }
+        }
         guard !self.lenientReadings.section14AnyText else { return }
         for text in transaction where text.contentType == .textPlain {
             guard (1...200).contains(text.content.count), text.content.allSatisfy({ $0 < 0x80 }) else {

@@ -1,4 +1,5 @@
 import Ceremony
+import Accounts
 import CeremonyEngine
 import Countersign
 import CountersignServer

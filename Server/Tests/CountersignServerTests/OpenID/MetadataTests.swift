@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import CountersignServer
 import CountersignTestKit

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import UAF
 import UAFRelyingParty
@@ -50,6 +51,38 @@ struct RequestBuilderTests {
         #expect(try RegistrationRequest(parsing: request.serialized) == request)
         for criteria in request.policy.accepted.joined() { try criteria.checkCombination() }
         for criteria in request.policy.disallowed { try criteria.checkCombination() }
+    }
+
+    @Test("A picture is offered to keys that show it, and to nobody who is not known (§8.3 step 4, §14)")
+    func picture() throws {
+        let display = DisplayPNGCharacteristics(width: 1, height: 1, bitDepth: 8, colorType: 4)
+        // One grey pixel with alpha.
+        let bytes = Array(
+            try #require(
+                Data(
+                    base64Encoded:
+                        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR4nGNgYAAAAAMAAbitOmMAAAAASUVORK5CYII="))
+        )
+        func request(_ credentials: [RegisteredCredential]?, _ claimed: DisplayPNGCharacteristics?) throws
+            -> AuthenticationRequest
+        {
+            try Self.builder().authenticationRequest(
+                challenge: Self.challenge(), factors: [[.pin]], credentials: credentials,
+                transaction: [Transaction(contentType: .imagePNG, content: bytes, pngCharacteristics: claimed)],
+                serverData: "state")
+        }
+        let blind = try Self.credential(Names.pin, 1, device: "blind")
+        var able = try Self.credential(Names.pin, 2, device: "able")
+        able.pictureDisplays = [display]
+        let offered = try request([blind, able], display).policy.accepted.joined().compactMap(\.keyIDs)
+        #expect(offered == [[able.id.keyID]])
+        Self.expect(.noTransactionDisplay) { _ = try request([blind], display) }
+        Self.expect(.noTransactionDisplay) { _ = try request(nil, display) }
+        Self.expect(.noTransactionDisplay) { _ = try request([able], nil) }
+        var wrong = display
+        wrong.width = 2
+        able.pictureDisplays = [wrong]
+        Self.expect(.transactionPicture) { _ = try request([able], wrong) }
     }
 
     @Test("A registration disallows the models that are revoked (§8.1 step 1)")
