@@ -1,5 +1,5 @@
-import Ceremony
 import Accounts
+import Ceremony
 import CeremonyEngine
 import Countersign
 import CountersignServer
