@@ -202,7 +202,7 @@ public struct ServerAssembly: Sendable {
         router.add(middleware: AccessLogMiddleware(metrics: metrics))
         router.add(middleware: SecurityHeadersMiddleware(isSecure: self.configuration.isSecure))
         if self.trace != nil { router.add(middleware: TraceResponseMiddleware()) }
-        router.add(middleware: ErrorMiddleware(page: answers.map { answers in { answers.outside($0, $1) } }))
+        router.add(middleware: ErrorMiddleware(page: answers?.outside))
         router.add(middleware: RequestRulesMiddleware())
         router.add(middleware: RequestBoundsMiddleware())
         router.add(middleware: ClientAddressMiddleware(trustedProxies: self.configuration.trustedProxies))

@@ -97,7 +97,7 @@ struct PageAnswers: Sendable {
     }
 
     /// A page about a problem at an address that is no page: it is mistyped, or belongs to a form or a program.
-    func outside(_ problem: Problem, _ context: ServerContext) -> Response {
+    @Sendable func outside(_ problem: Problem, _ context: ServerContext) -> Response {
         let (headline, explanation): (String, String) =
             switch problem.status.code {
             case 404: ("There is no page here", "The address may be incomplete.")
