@@ -9,8 +9,8 @@ import _Primitives
 /// What a QR code or a link tells a phone: a token, and where to redeem it.
 ///
 /// On the wire it is a JSON object of `nma_data`, `nma_data_content_type` and `nma_data_version`. A QR code carries the
-/// base64url of that JSON, a link with it in its query, or a sign-in's short form (``compact``). Reading is strict: other members beside those three, a
-/// second version, a relative address or a token with white space are all refused.
+/// base64url of that JSON, a link with it in its query, or a sign-in's short form (``compact``). Reading is strict: other
+/// members beside those three, a second version, a relative address or a token with white space are all refused.
 ///
 /// Two are equal when they say the same, wherever they were read.
 public struct OutOfBandPayload: Hashable, Sendable {

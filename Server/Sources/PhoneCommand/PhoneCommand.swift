@@ -41,23 +41,3 @@ struct PhoneCommand: AsyncParsableCommand {
         }
     }
 }
-
-/// How the program ends.
-enum Ending: Int32 {
-    case done = 0
-    case refused = 1
-    case usage = 2
-    case notFound = 3
-    case lockedOut = 4
-    case unreachable = 5
-}
-
-/// The end of the program, once everything has been said.
-struct Ended: Error {
-    let status: Ending
-
-    func exit() -> Never {
-        PhoneTerminal.restoreKeyboard()
-        Foundation.exit(self.status.rawValue)
-    }
-}

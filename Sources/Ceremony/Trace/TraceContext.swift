@@ -26,7 +26,7 @@ public struct TraceID: Hashable, Sendable {
 public struct TraceEventID: Hashable, Sendable {
     /// A number of the recorder's own, never zero.
     let recorder: UInt32
-    /// As its how-manieth event the recorder wrote it, from one.
+    /// The event's number among those of its recorder, from one.
     let sequence: UInt32
 
     init(recorder: UInt32, sequence: UInt32) {

@@ -36,11 +36,10 @@ final class Recording: @unchecked Sendable {
         return ("traceparent", context.header(random: self.random))
     }
 
-    /// Takes from an answer which event of the server it was, so that what follows here is known to come after it.
-    func hear(_ response: TransportResponse) {
-        guard let context = response.header("traceresponse").flatMap(TraceContext.init(header:)),
-            context.trace == self.trace
-        else { return }
+    /// Takes from an answer's header `traceresponse` which event of the server it was, so that what follows here is known
+    /// to come after it.
+    func hear(_ header: String?) {
+        guard let context = header.flatMap(TraceContext.init(header:)), context.trace == self.trace else { return }
         self.lock.withLock { self.heard = context.cause }
     }
 }

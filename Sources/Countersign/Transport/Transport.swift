@@ -155,7 +155,7 @@ struct SecureChannel: Sendable {
         var request = request
         request.headers.append(recording.header)
         let response = try await self.transport.send(request)
-        recording.hear(response)
+        recording.hear(response.header("traceresponse"))
         guard response.body.count <= request.maximumResponseLength else {
             throw TransportError(.tooLarge, "\(response.body.count) bytes")
         }

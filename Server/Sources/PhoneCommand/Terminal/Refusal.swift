@@ -3,6 +3,26 @@ import Countersign
 import Foundation
 import UAFClient
 
+/// How the program ends.
+enum Ending: Int32 {
+    case done = 0
+    case refused = 1
+    case usage = 2
+    case notFound = 3
+    case lockedOut = 4
+    case unreachable = 5
+}
+
+/// The end of the program, once everything has been said.
+struct Ended: Error {
+    let status: Ending
+
+    func exit() -> Never {
+        PhoneTerminal.restoreKeyboard()
+        Foundation.exit(self.status.rawValue)
+    }
+}
+
 /// Why a command did not do what it was asked to: a word for scripts, a sentence for people, and how to end.
 struct Refusal: Error, Equatable {
     let status: Ending

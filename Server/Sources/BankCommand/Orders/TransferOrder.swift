@@ -1,0 +1,127 @@
+import Foundation
+
+/// An amount of money in cents of a euro.
+struct Money: Sendable, Equatable, Comparable {
+    let cents: Int
+
+    /// Reads what a person types: `120`, `120.5`, `120,50`. Nothing below one cent, nothing above ten million.
+    init?(typed: String) {
+        let text = typed.trimmingCharacters(in: .whitespaces).replacingOccurrences(of: ",", with: ".")
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        let isDigits = parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+        guard (1...2).contains(parts.count), isDigits, parts[0].count <= 8 else { return nil }
+        let fraction = parts.count == 2 ? String(parts[1]) : "0"
+        guard fraction.count <= 2, let euros = Int(parts[0]), let value = Int(fraction) else { return nil }
+        let cents = euros * 100 + (fraction.count == 1 ? value * 10 : value)
+        guard (1...1_000_000_000).contains(cents) else { return nil }
+        self.cents = cents
+    }
+
+    init(cents: Int) { self.cents = cents }
+
+    /// `1234.50`: the form in which an amount is sent to the provider and signed.
+    var decimal: String { "\(self.cents / 100).\(String(format: "%02d", self.cents % 100))" }
+
+    /// `1,234.50`, with a minus sign where it is negative.
+    var text: String {
+        let digits = String(self.cents.magnitude / 100)
+        var groups: [Substring] = []
+        var rest = Substring(digits)
+        while rest.count > 3 {
+            groups.insert(rest.suffix(3), at: 0)
+            rest = rest.dropLast(3)
+        }
+        groups.insert(rest, at: 0)
+        let fraction = String(format: "%02d", Int(self.cents.magnitude % 100))
+        return "\(self.cents < 0 ? "−" : "")\(groups.joined(separator: ",")).\(fraction)"
+    }
+
+    static func < (left: Self, right: Self) -> Bool { left.cents < right.cents }
+}
+
+/// What a customer asks for in the transfer form, checked.
+struct TransferOrder: Sendable, Equatable {
+    /// What is wrong with a form, for the person who filled it in; one sentence a field.
+    struct Problems: Error, Equatable {
+        var amount: String?
+        var payee: String?
+        var iban: String?
+        var reference: String?
+
+        var isEmpty: Bool { self == Problems() }
+    }
+
+    let amount: Money
+    let payee: String
+    let iban: String
+    let reference: String
+
+    init(amount: String, payee: String, iban: String, reference: String) throws {
+        var problems = Problems()
+        let money = Money(typed: amount)
+        if money == nil { problems.amount = "Enter an amount such as 120.00." }
+        self.payee = Self.clean(payee)
+        if !(1...40).contains(self.payee.unicodeScalars.count) || !Self.isReadable(self.payee) {
+            problems.payee = "Enter a name of up to 40 letters."
+        }
+        self.iban = iban.uppercased().filter { !$0.isWhitespace }
+        if !Self.isIBAN(self.iban) { problems.iban = "This is not an IBAN: check its digits." }
+        self.reference = Self.clean(reference)
+        if self.reference.unicodeScalars.count > 60 || !(self.reference.isEmpty || Self.isReadable(self.reference)) {
+            problems.reference = "Enter up to 60 letters."
+        }
+        guard let money, problems.isEmpty else { throw problems }
+        self.amount = money
+    }
+
+    /// What the phone signs for this order: the fields, one a line, in the provider's grammar for payments.
+    ///
+    /// The bank writes it from its own record, and never takes it from an answer.
+    var text: String {
+        var lines = ["Payment", "Amount: EUR \(self.amount.decimal)", "To: \(self.payee)", "IBAN: \(self.iban)"]
+        if !self.reference.isEmpty { lines.append("Reference: \(self.reference)") }
+        return lines.joined(separator: "\n")
+    }
+
+    /// Unicode's NFC, with one space between words and none around them.
+    private static func clean(_ text: String) -> String {
+        text.precomposedStringWithCanonicalMapping.unicodeScalars
+            .split { $0.properties.generalCategory == .spaceSeparator }
+            .map { String($0) }.joined(separator: " ")
+    }
+
+    /// Something to read, and no control or invisible character that could hide between what the customer typed and
+    /// what the phone shows.
+    private static func isReadable(_ text: String) -> Bool {
+        guard let first = text.unicodeScalars.first, first.properties.canonicalCombiningClass == .notReordered,
+            text.unicodeScalars.contains(where: { $0.properties.isAlphabetic || $0.properties.numericType != nil })
+        else { return false }
+        return text.unicodeScalars.allSatisfy { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
+            default: !scalar.properties.isDefaultIgnorableCodePoint
+            }
+        }
+    }
+
+    /// ISO 13616: the country and check digits move to the end, letters count from 10, and the rest modulo 97 is 1.
+    private static func isIBAN(_ text: String) -> Bool {
+        guard (15...34).contains(text.count), text.utf8.allSatisfy({ $0 < 0x80 }),
+            text.prefix(2).allSatisfy(\.isLetter), let checkDigits = Int(text.dropFirst(2).prefix(2)),
+            (2...98).contains(checkDigits)
+        else { return false }
+        var remainder = 0
+        for character in text.dropFirst(4) + text.prefix(4) {
+            guard let value = character.isNumber ? character.wholeNumberValue : Self.value(of: character) else {
+                return false
+            }
+            remainder = (remainder * (value > 9 ? 100 : 10) + value) % 97
+        }
+        return remainder == 1
+    }
+
+    private static func value(of letter: Character) -> Int? {
+        guard let byte = letter.asciiValue, (0x41...0x5A).contains(byte) else { return nil }
+        return Int(byte) - 0x41 + 10
+    }
+}
