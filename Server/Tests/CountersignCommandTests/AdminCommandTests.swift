@@ -102,6 +102,13 @@ struct AdminCommandTests {
         await self.expect(.notFound) { try await place.run("account", "lock", "alice") }
     }
 
+    @Test("a certificate authority is for a server's address: on its own machine there is no TLS")
+    func authorityWithoutAddress() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        await self.expect(.usage) { try await place.run("account", "list", "--ca-file", "authority.pem") }
+    }
+
     @Test("services and devices: what is not there is exit code 3")
     func clientsAndDevices() async throws {
         let place = try await Place()

@@ -163,6 +163,19 @@ struct TLSIdentityTests {
         #expect(noPEM?.status == .usage)
     }
 
+    @Test("a token follows no redirection: the server that sends elsewhere is told")
+    func redirection() async throws {
+        let router = Router()
+        router.get("**") { _, _ in Response.redirect(to: "/elsewhere", type: .temporary) }
+        let application = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)))
+        try await application.test(.live) { client in
+            let address = "http://127.0.0.1:\(try #require(client.port))"
+            let failure = await #expect(throws: CommandFailure.self) { try await self.call(address, nil) }
+            #expect(failure?.problem.contains("sends elsewhere (307)") == true && failure?.remedy != nil)
+        }
+    }
+
     @Test("a server that does not speak TLS is told as that")
     func plain() async throws {
         let files = try IssuedFiles()

@@ -281,6 +281,22 @@ struct AdminAuthorizationTests {
         #expect(try await server.assembly.administrators.makeLinkIfNone() == nil)
     }
 
+    @Test("a right secret counts as no guess")
+    func rightSecretIsNoGuess() async throws {
+        var limits = Limits()
+        limits.guessBurst = 1
+        let server = try await ServerFixture(limits: limits)
+        let administrators = server.assembly.administrators
+        let secret = try #require(try await administrators.makeLinkIfNone())
+        _ = try await administrators.redeem(secret: secret, source: "a")
+        await #expect(throws: AccountError(.notFound)) {
+            _ = try await administrators.redeem(secret: secret, source: "a")
+        }
+        await #expect(throws: AccountError(.tooManyRequests)) {
+            _ = try await administrators.redeem(secret: secret, source: "a")
+        }
+    }
+
     /// The token of the first administrator, and their id.
     private func administrator(_ server: ServerFixture) async throws -> (token: String, id: String) {
         let secret = try #require(try await server.assembly.administrators.makeLinkIfNone())
