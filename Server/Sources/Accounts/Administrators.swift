@@ -73,7 +73,7 @@ public struct Administrators: Sendable {
 
     private func checked(_ lifetime: Duration) throws -> Duration {
         let most = self.limits.administratorTokenLifetime
-        guard (.seconds(1)...most).contains(lifetime) else {
+        guard (Limits.Fixed.shortestLifetime...most).contains(lifetime) else {
             throw AccountError(
                 .invalidRequest, "A token lives from a second to \(most.components.seconds) seconds.")
         }
@@ -86,7 +86,7 @@ public struct Administrators: Sendable {
         let now = self.time.now()
         let before = try await self.list().first { $0.id == id }.map { $0.expiresAt - $0.createdAt }
         let lifetime = try self.checked(
-            lifetime ?? min(before ?? .seconds(1), self.limits.administratorTokenLifetime))
+            lifetime ?? min(before ?? Limits.Fixed.shortestLifetime, self.limits.administratorTokenLifetime))
         let token = self.random.token()
         let administrator = AdministratorRecord(
             id: id, tokenDigest: Sealing.digest(ofSecret: token), createdAt: now,

@@ -5,6 +5,8 @@ extension Limits {
 
         /// The largest number that a budget can be set to. Past it there is none.
         public static let largestBudget = 1_000_000
+        /// The shortest life that anything can be given.
+        public static let shortestLifetime: Duration = .seconds(1)
         /// How many times its default a lifetime can be set to. Past that the threat model's assumptions no longer hold.
         public static let lifetimeFactor = 2
 

@@ -36,6 +36,67 @@ struct SQLiteDatabaseTests {
         await again.close()
     }
 
+    /// A column that a later migration made anew stands behind the others: nothing may go by where it stands.
+    @Test func columnsAreFoundByTheirNames() async throws {
+        let store = try TemporaryStore()
+        await store.database.close()
+        let raw = try DatabaseQueue(path: store.file)
+        try await raw.write { db in
+            for (table, column) in [
+                ("oauth_client", "may_deregister INTEGER NOT NULL DEFAULT 0"), ("oauth_request", "state TEXT"),
+                ("oauth_session", "browser BLOB"), ("oauth_grant", "nonce TEXT"), ("oauth_key", "retired_at INTEGER"),
+                ("account", "display_name BLOB"), ("ceremony", "client_id TEXT"),
+            ] {
+                try db.execute(sql: "ALTER TABLE \(table) DROP COLUMN \(column.prefix { $0 != " " })")
+                try db.execute(sql: "ALTER TABLE \(table) ADD COLUMN \(column)")
+            }
+        }
+        try raw.close()
+        let database = try SQLiteDatabase(folder: store.folder, key: store.key)
+        let end = self.now + .seconds(60)
+        try await database.createAccount(self.account("alice"), audit: self.event())
+        #expect(try await database.account(username: "alice") == self.account("alice"))
+        let client = ClientRecord(
+            id: "client", name: "Bank", redirectURIs: ["https://bank.example/a"],
+            postLogoutRedirectURIs: ["https://bank.example/b"], secretDigest: [1], createdAt: self.now,
+            settings: ClientSettings(mayDeregister: true), formerSecret: FormerSecret(digest: [2], endsAt: end))
+        try await database.addClient(client, limit: 9, audit: self.event())
+        #expect(try await database.client("client") == client)
+        #expect(try await database.clients() == [client])
+        let request = AuthorizationRequestRecord(
+            id: "request", browserDigest: [3], client: "client", redirectURI: "https://bank.example/a",
+            scope: "openid", state: "state", nonce: "nonce", codeChallenge: [4], expectedSubject: "subject",
+            expiresAt: end)
+        try await database.addRequest(request)
+        #expect(try await database.request("request") == request)
+        let session = SessionRecord(
+            id: "session", cookieDigest: [5], account: "id-alice", authenticatedAt: self.now, acr: "acr",
+            amr: ["pin", "swk"], usedAt: self.now, expiresAt: end, browser: "Browser", address: "192.0.2.1")
+        let grant = GrantRecord(
+            id: "grant", codeDigest: [6], client: "client", session: "session", account: "id-alice",
+            subject: "subject", redirectURI: "https://bank.example/a", scope: "openid", nonce: "nonce",
+            codeChallenge: [7], authenticatedAt: self.now, acr: "acr", amr: ["pin"], codeExpiresAt: end,
+            expiresAt: end)
+        try await database.complete(request: "request", session: session, replacing: nil, grant: grant)
+        #expect(try await database.session(cookieDigest: [5]) == session)
+        #expect(try await database.takeCode(digest: [6], at: self.now, replay: self.event()) == .taken(grant))
+        #expect(try await database.takeCode(digest: [6], at: self.now, replay: self.event()) == .replayed)
+        let ceremony = CeremonyRecord(
+            id: "ceremony", kind: .transaction, clientID: "client", reference: "reference", browserDigest: [8],
+            accountID: "id-alice", createdAt: self.now, expiresAt: end, detail: CeremonyDetail(service: "Bank"))
+        try await database.createCeremony(ceremony, tokens: [], audit: nil)
+        #expect(try await database.ceremony(.id("ceremony")) == ceremony)
+        let keys = ProviderKeys(
+            subjectSecret: SecretBytes([9]),
+            signingKeys: [
+                SigningKeyRecord(
+                    id: "key", algorithm: .es256, privateKey: SecretBytes([10]), createdAt: self.now, retiredAt: nil)
+            ])
+        let kept = try await database.providerKeys(orFirst: keys)
+        #expect(kept.signingKeys.map(\.id) == ["key"] && kept.signingKeys[0].retiredAt == nil)
+        await database.close()
+    }
+
     /// The sweep comes every few seconds, and deregistrations that were carried out are kept for a month. Here their rows
     /// cannot be read any more: a sweep that looked at one of them would fail.
     @Test func theSweepDoesNotWalkOverWhatIsKept() async throws {

@@ -35,7 +35,9 @@ struct LocalAdministration {
         var logger = Logger(label: "countersign")
         logger.logLevel = .error
         let (started, continuation) = AsyncStream.makeStream(of: Void.self)
-        let application = Self.socketApplication(assembly, folder: self.folder, logger) { continuation.finish() }
+        let application = AdministrationSocket.application(assembly, folder: self.folder, logger) {
+            continuation.finish()
+        }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [application], logger: logger))
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -69,23 +71,5 @@ struct LocalAdministration {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
             }
         }
-    }
-
-    /// The application at the socket. The data folder is its owner's alone, and the socket's mode is 0600.
-    static func socketApplication(
-        _ assembly: ServerAssembly, folder: DataFolder, _ logger: Logger,
-        onRunning: @escaping @Sendable () -> Void = {}
-    ) -> any Service {
-        let path = folder.socketPath
-        unlink(path)
-        var quiet = logger
-        quiet.logLevel = max(logger.logLevel, .notice)
-        return Application(
-            router: assembly.socketRouter(), server: .bounded(assembly.configuration.limits),
-            configuration: .init(address: .unixDomainSocket(path: path), serverName: nil),
-            onServerRunning: { _ in
-                chmod(path, 0o600)
-                onRunning()
-            }, logger: quiet)
     }
 }

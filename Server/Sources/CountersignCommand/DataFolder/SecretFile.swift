@@ -1,0 +1,28 @@
+import Foundation
+
+/// A new file of mode 0600 for one secret, made before there is the secret: a secret is shown once, so what cannot be
+/// kept must not be asked for.
+final class SecretFile {
+    let path: String
+    private let handle: FileHandle
+    private var isWritten = false
+
+    /// Makes the file. Throws ``CommandFailure`` where there is one already, or where none can be.
+    init(path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw CommandFailure(.failed, "\(path) cannot be made: \(String(cString: strerror(errno)))")
+        }
+        self.path = path
+        self.handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    func write(_ secret: String) throws {
+        try self.handle.write(contentsOf: Data((secret + "\n").utf8))
+        try self.handle.synchronize()
+        self.isWritten = true
+    }
+
+    /// Where no secret came, nothing is left behind.
+    deinit { if !self.isWritten { unlink(self.path) } }
+}

@@ -1,0 +1,28 @@
+import CountersignServer
+import Foundation
+import Hummingbird
+import Logging
+import NIOCore
+import ServiceLifecycle
+import Store
+
+/// The socket in the data folder by which operators administer on the server's own machine.
+enum AdministrationSocket {
+    /// The application at the socket. The data folder is its owner's alone, and the socket's mode is 0600.
+    static func application(
+        _ assembly: ServerAssembly, folder: DataFolder, _ logger: Logger,
+        onRunning: @escaping @Sendable () -> Void = {}
+    ) -> any Service {
+        let path = folder.socketPath
+        unlink(path)
+        var quiet = logger
+        quiet.logLevel = max(logger.logLevel, .notice)
+        return Application(
+            router: assembly.socketRouter(), server: .bounded(assembly.configuration.limits),
+            configuration: .init(address: .unixDomainSocket(path: path), serverName: nil),
+            onServerRunning: { _ in
+                chmod(path, 0o600)
+                onRunning()
+            }, logger: quiet)
+    }
+}
