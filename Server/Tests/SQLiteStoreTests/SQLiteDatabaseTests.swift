@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import JOSE
 import SQLiteStore
 import Store
 import Testing
