@@ -202,6 +202,19 @@ struct RegistrationTests {
         #expect(await world.isEmpty())
     }
 
+    @Test("A registration is executed once, out of band and in the app, also where it has failed")
+    func oneShot() async throws {
+        let world = try await World()
+        let payload = try await world.server.registration(for: "alice", policy: World.policy([[World.pin]]))
+        let operation = world.phone.ready(try await world.registration(payload))
+        _ = try await operation.execute()
+        #expect(await operationError { _ = try await operation.execute() }?.code == .operationReused)
+        let inApp = world.phone.ready(world.phone.client.operations.registration.username("alice"))
+        #expect(await operationError { _ = try await inApp.execute() }?.code == .notAuthorized)
+        #expect(await operationError { _ = try await inApp.execute() }?.code == .operationReused)
+        #expect(await world.server.credentials.count == 1)
+    }
+
     @Test("An authenticator that the app has no screen for cannot be chosen")
     func noScreen() async throws {
         let world = try await World()

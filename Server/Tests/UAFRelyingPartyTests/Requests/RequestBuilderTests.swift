@@ -53,6 +53,37 @@ struct RequestBuilderTests {
         for criteria in request.policy.disallowed { try criteria.checkCombination() }
     }
 
+    @Test("Requests are written as the standard has them, letter by letter (§2.1, §2.2, §2.4)")
+    func golden() throws {
+        let challenge = Challenge(random: RandomSource { [UInt8](repeating: 7, count: $0) })
+        let letters = Base64URL.encode([UInt8](repeating: 7, count: 32))
+        func header(_ operation: String, _ data: String = #","serverData":"state""#) -> String {
+            #""header":{"upv":{"major":1,"minor":1},"op":"\#(operation)","appID":"\#(Names.appID)"\#(data)}"#
+        }
+        func expect(_ message: [UInt8], _ text: String) {
+            #expect(String(decoding: message, as: UTF8.self) == text)
+        }
+        let key = try Self.credential(Names.pin, 1)
+        let name = Base64URL.encode(key.id.keyID.bytes)
+        expect(
+            try Self.builder().registrationRequest(
+                challenge: challenge, username: "alice", factors: [[.pin]], serverData: "state"
+            ).serialized,
+            #"[{\#(header("Reg")),"challenge":"\#(letters)","username":"alice","#
+                + #""policy":{"accepted":[[{"aaid":["\#(Names.pin.text)"]}]]}}]"#)
+        expect(
+            try Self.builder().authenticationRequest(
+                challenge: challenge, factors: [[.pin]], credentials: [key],
+                transaction: [Transaction(content: Array("Pay".utf8))], serverData: "state"
+            ).serialized,
+            #"[{\#(header("Auth")),"challenge":"\#(letters)","#
+                + #""transaction":[{"contentType":"text/plain","content":"UGF5"}],"#
+                + #""policy":{"accepted":[[{"aaid":["\#(Names.pin.text)"],"keyIDs":["\#(name)"]}]]}}]"#)
+        expect(
+            try Self.builder().deregistrationRequest([.key(Names.pin, key.id.keyID)]).serialized,
+            #"[{\#(header("Dereg", "")),"authenticators":[{"aaid":"\#(Names.pin.text)","keyID":"\#(name)"}]}]"#)
+    }
+
     @Test("A picture is offered to keys that show it, and to nobody who is not known (§8.3 step 4, §14)")
     func picture() throws {
         let display = DisplayPNGCharacteristics(width: 1, height: 1, bitDepth: 8, colorType: 4)
