@@ -22,7 +22,7 @@ public struct AccountDirectory: Sendable {
     }
 
     /// Adds an account. Throws `invalidRequest` for a name that cannot be shown on one line or is too long, or an
-    /// e-mail address that is none, `conflict` where the user name is taken.
+    /// e-mail address that is not valid, `conflict` where the user name is taken.
     public func create(
         username: String, displayName: String?, email: AccountEmail? = nil, by operator: String
     ) async throws -> AccountRecord {

@@ -7,7 +7,8 @@ extension Limits {
         public static let largestBudget = 1_000_000
         /// The shortest life that anything can be given.
         public static let shortestLifetime: Duration = .seconds(1)
-        /// How many times its default a lifetime can be set to. Past that the threat model's assumptions no longer hold.
+        /// How many times its default a lifetime can be set to. Past that the threat model's assumptions no longer
+        /// hold.
         public static let lifetimeFactor = 2
 
         // MARK: What is said of what somebody sent
@@ -20,7 +21,7 @@ extension Limits {
         public static let notedClientBytes = 64
         /// Bytes of `User-Agent` that a browser is recognised by. A longer one is "a browser".
         public static let userAgentBytes = 1024
-        /// Bytes of a parameter of the sign-in pages. A longer one is none.
+        /// Bytes of a parameter of the sign-in pages. A longer one counts as missing.
         public static let pageParameterBytes = 128
         /// After so long, at most, somebody who has used a budget up is told to come again (`Retry-After`).
         public static let longestRetry: Duration = .seconds(60 * 60)
@@ -37,7 +38,7 @@ extension Limits {
         public static let facetListLifetime: Duration = .seconds(60 * 60)
         /// How long browsers may keep an asset, whose name changes with its content.
         public static let assetLifetime: Duration = .seconds(365 * 24 * 60 * 60)
-        /// For how long a browser that has come by https comes by nothing else (`Strict-Transport-Security`).
+        /// How long a browser that has come by https keeps to it (`Strict-Transport-Security`).
         public static let transportSecurityLifetime: Duration = .seconds(365 * 24 * 60 * 60)
         /// After how long a browser asks again for a channel that has ended.
         public static let eventRetry: Duration = .seconds(1)
@@ -47,7 +48,8 @@ extension Limits {
         public static let seriesPerName = 1000
         /// Files that a process keeps for the store, the listeners of operators, and what is read again.
         public static let reservedFiles = 128
-        /// Connections of the public listener where nobody set them: past it one costs more memory than a small machine has.
+        /// Connections of the public listener where nobody set them: past it one costs more memory than a small machine
+        /// has.
         public static let mostConnections = 10_000
         /// Files that a process may open, where the system does not say.
         public static let assumedFiles = 1024

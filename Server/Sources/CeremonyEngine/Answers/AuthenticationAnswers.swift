@@ -92,8 +92,8 @@ public struct AuthenticationAnswers: CeremonyPart {
         }
     }
 
-    /// Leaves a trace of a key whose counter went back: a clone, it may be. The challenge goes with it, so that each
-    /// leaves one trace at most, and only a holder of the key can leave one.
+    /// Leaves a trace of a key whose counter went back, for it may have been cloned. The challenge goes with it, so
+    /// that each leaves one trace at most, and only a holder of the key can leave one.
     private func noteCounter(_ response: UnverifiedAuthentication, _ data: SealedServerData, at now: Timestamp)
         async throws
     {

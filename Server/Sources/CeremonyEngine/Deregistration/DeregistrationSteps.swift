@@ -62,7 +62,8 @@ extension CeremonyRecord {
         self.kind == .deregistration && self.phase == .ended && self.outcome == .succeeded
     }
 
-    /// Which keys a deregistration is about; `nil` for another kind. Throws `corrupt` for a text that is none.
+    /// Which keys a deregistration is about; `nil` for another kind. Throws `corrupt` for a text that cannot be
+    /// read.
     func deregistrationContext(_ limits: Limits) throws -> DeregistrationContext? {
         guard self.kind == .deregistration else { return nil }
         guard let text = self.detail.deregistration, case .object(let object)? = try? JSON(parsing: text.utf8),

@@ -184,7 +184,8 @@ extension Database {
             let event = AuditEvent(
                 AuditEvent.Kind(rawValue: try row.text(1)), at: try row.moment(2), accountID: try row.optionalText(3),
                 ceremonyID: try row.optionalText(4), actor: try row.optionalText(5), detail: try row.optionalText(6),
-                // One that does not open was changed: it is none that the entry's code is over, as verification says.
+                // An address that does not open was changed. The entry's code is not over this mark, so verification
+                // finds it.
                 address: try row.optionalBytes(8).map {
                     (try? sealing.openText($0, purpose: .auditAddress, row: "\(number)")) ?? "?"
                 })
