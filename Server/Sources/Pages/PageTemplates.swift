@@ -155,14 +155,15 @@ enum PageTemplates {
     private static let setUp = """
         {{<frame}}{{$main}}
         <section class="card message" id="set-up" aria-labelledby="title" data-tokens="/admin/v1/tokens" \
-        data-missing="This address has no secret in it. Open the whole link that the server printed, or print a new one." \
+        data-missing="This address has no secret in it. Open the whole link that the server printed. While there is no \
+        administrator, it prints a new one when it starts." \
         data-spent="This link has been used, or its time is over. While there is no administrator, the server prints a new \
         one when it starts." data-failed="The server could not be reached. Open the link again in a moment.">
         <div class="emblem">{{{emblem}}}</div>
         <h1 id="title">Set up this server</h1>
         <p class="lead">You get a token with which the command line and scripts administer this server. It is shown once.</p>
-        <noscript><p class="notice">This page needs JavaScript, because the secret of its link never leaves your browser \
-        otherwise. Without it, run <code>countersign admin login</code> with the whole link instead.</p></noscript>
+        <noscript><p class="notice">This page needs JavaScript: without it a browser does not send the secret of the link. Run \
+        <code>countersign admin login</code> instead, and give it the whole link.</p></noscript>
         <p class="notice bad" id="problem" role="alert" hidden data-testid="error"></p>
         <div class="actions" id="start" hidden>
         <button type="button" id="create" data-testid="create-token">Create the administrator token</button>
