@@ -66,6 +66,15 @@ class Package(operators.OperatorTest):
         self.assertEqual(settings["Service"]["ExecReload"], "/bin/kill -HUP $MAINPID")
         self.assertEqual(settings["Install"]["WantedBy"], "multi-user.target")
 
+    def test_the_guide_is_there_and_what_it_links_to(self):
+        self.dpkg("-i", self.package("0.1.0"))
+        named = self.unit()["Unit"]["Documentation"].removeprefix("file://")
+        guide = pathlib.Path(str(self.root) + named)
+        targets = [link.split("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", guide.read_text())]
+        files = [target for target in targets if target and "://" not in target]
+        self.assertIn("configuration.md", files)
+        self.assertEqual([file for file in files if not (guide.parent / file).is_file()], [])
+
     def test_what_the_package_needs_is_what_the_program_needs(self):
         needed = self.call("dpkg-deb", "-f", self.package("0.1.0"), "Depends")
         for name in ("libc6", "libsqlite3-0", "libpng16", "libqrencode4", "libsecp256k1", "procps", "systemd"):

@@ -61,6 +61,17 @@ struct AdminCommandTests {
         #expect(failure?.status == status)
     }
 
+    @Test("a list of nobody says so, and a folder without a server where that of the package is")
+    func nothingThere() async throws {
+        #expect(try AccountCommand.List.text([]) == "no accounts")
+        #expect(try ClientCommand.List.text([]) == "no clients")
+        let folder = "/tmp/countersign-\(UUID().uuidString.prefix(8))"
+        let options = try AdminOptions.parse(["--data", folder, "--key-file", folder + ".key"])
+        let failure = await #expect(throws: CommandFailure.self) { try await options.call("GET", "/accounts") }
+        #expect(failure?.status == .notFound && failure?.problem.contains(folder) == true)
+        #expect(failure?.remedy?.contains("--data /var/lib/countersign") == true)
+    }
+
     @Test("accounts are added, listed, locked, unlocked and deleted")
     func accounts() async throws {
         let place = try await Place()

@@ -12,18 +12,19 @@ private final class RunningServer {
     private let process = Process()
     private var lines: AsyncStream<String>.Iterator
 
-    init() throws {
+    init(_ more: String...) throws {
         for name in ["metadata", "policies"] {
             try FileManager.default.createDirectory(
                 atPath: "\(self.folder)/\(name)", withIntermediateDirectories: true)
         }
         let tests = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
         self.process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("countersign")
-        self.process.arguments = [
-            "serve", "--data", self.folder + "/data", "--key-file", self.folder + "/key", "--bind", "127.0.0.1:0",
-            "--operations-bind", "127.0.0.1:0", "--metadata", self.folder + "/metadata", "--policies",
-            self.folder + "/policies",
-        ]
+        self.process.arguments =
+            [
+                "serve", "--data", self.folder + "/data", "--key-file", self.folder + "/key", "--bind", "127.0.0.1:0",
+                "--operations-bind", "127.0.0.1:0", "--metadata", self.folder + "/metadata", "--policies",
+                self.folder + "/policies",
+            ] + more
         let output = Pipe()
         self.process.standardOutput = output
         self.process.standardError = output
@@ -76,6 +77,16 @@ private final class RunningServer {
             if line.contains(words) { return line }
         }
         return nil
+    }
+
+    /// Reads the log up to and with a line with these words, or to its end.
+    func lines(to words: String) async -> [String] {
+        var read: [String] = []
+        while let line = await self.lines.next() {
+            read.append(line)
+            if line.contains(words) { break }
+        }
+        return read
     }
 
     func write(_ text: String, to name: String) throws {
@@ -154,6 +165,24 @@ struct ReloadSignalTests {
         #expect(early?.status == .failed && early?.problem.contains("no policy of that name") == true)
         try await server.run("metadata", "reload")
         try await server.run("activation", "create", "alice", "--policy", "finger")
+        #expect(await server.stop() == 0)
+    }
+}
+
+@Suite("countersign serve: what collects the log reads")
+struct CollectedLogTests {
+    @Test(
+        "With --log-format json every line is an object: what a start warns about, and the administrator's link too",
+        .timeLimit(.minutes(2)))
+    func json() async throws {
+        let server = try RunningServer("--log-format", "json", "--issuer", "https://id.example")
+        let lines = await server.lines(to: "administrator-link")
+        let levels = try lines.map { line in
+            guard case .object(let object) = try JSON(parsing: Array(line.utf8)) else { return "no object: \(line)" }
+            return try object.requiredString("level")
+        }
+        #expect(levels.first == "warning" && levels.last == "notice", "\(lines)")
+        #expect(lines.first?.contains("--trusted-proxies") == true)
         #expect(await server.stop() == 0)
     }
 }

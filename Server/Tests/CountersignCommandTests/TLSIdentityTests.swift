@@ -122,6 +122,7 @@ struct TLSIdentityTests {
             identity.reload(logger: logger)
             let kept = lines.withLock { $0.last ?? "" }
             #expect(kept.contains("error Certificate and key stay as they were") && kept.contains("server-key.pem"))
+            #expect(kept.contains("advice=") && kept.contains("LoadCredential"), "\(kept)")
             let early = await #expect(throws: CommandFailure.self) { try await self.call(address, new) }
             #expect(early?.status == .unreachable)
 

@@ -81,12 +81,15 @@ struct AccountCommand: AsyncParsableCommand {
 
         func run() async throws {
             let accounts = try await self.options.withConnection(Self.accounts)
-            try self.options.show(.object(["accounts": .array(accounts)])) { _ in
-                try accounts.compactMap { account in
-                    guard case .object(let account) = account else { return nil }
-                    return try AccountCommand.text(account)
-                }.joined(separator: "\n")
-            }
+            try self.options.show(.object(["accounts": .array(accounts)])) { _ in try Self.text(accounts) }
+        }
+
+        static func text(_ accounts: [JSON]) throws -> String {
+            guard !accounts.isEmpty else { return "no accounts" }
+            return try accounts.compactMap { account in
+                guard case .object(let account) = account else { return nil }
+                return try AccountCommand.text(account)
+            }.joined(separator: "\n")
         }
 
         /// All accounts; the server gives a page at a time.

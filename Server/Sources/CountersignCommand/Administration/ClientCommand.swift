@@ -99,19 +99,22 @@ struct ClientCommand: AsyncParsableCommand {
 
         func run() async throws {
             let answer = try await self.options.call("GET", "/clients")
-            try self.options.show(answer) { object in
-                Terminal.table(
-                    try (object.array("clients") ?? []).compactMap { client in
-                        guard case .object(let client) = client else { return nil }
-                        return [
-                            try client.requiredString("clientId"), try client.requiredString("name"),
-                            (try client.strings("redirectUris") ?? []).joined(separator: " "),
-                            try client.requiredString("idTokenSignedResponseAlg"),
-                            "pkce \(try client.requiredString("pkce"))",
-                            try client.bool("mayDeregister") == true ? "may deregister" : "",
-                        ]
-                    })
-            }
+            try self.options.show(answer) { try Self.text($0.array("clients") ?? []) }
+        }
+
+        static func text(_ clients: [JSON]) throws -> String {
+            guard !clients.isEmpty else { return "no clients" }
+            return Terminal.table(
+                try clients.compactMap { client in
+                    guard case .object(let client) = client else { return nil }
+                    return [
+                        try client.requiredString("clientId"), try client.requiredString("name"),
+                        (try client.strings("redirectUris") ?? []).joined(separator: " "),
+                        try client.requiredString("idTokenSignedResponseAlg"),
+                        "pkce \(try client.requiredString("pkce"))",
+                        try client.bool("mayDeregister") == true ? "may deregister" : "",
+                    ]
+                })
         }
     }
 

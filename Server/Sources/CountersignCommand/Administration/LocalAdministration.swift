@@ -21,7 +21,10 @@ struct LocalAdministration {
         guard self.folder.holdsDatabase else {
             throw CommandFailure(
                 .notFound, "there is no server's data in \(self.folder.path)",
-                remedy: "Start one with `countersign serve`, or name its folder (--data).")
+                remedy: """
+                    Start one with `countersign serve`, or name its folder: --data \(DataFolder.packagePath) is that of the \
+                    package.
+                    """)
         }
         guard !toServer else {
             throw CommandFailure(

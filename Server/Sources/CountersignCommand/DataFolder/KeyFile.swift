@@ -142,6 +142,9 @@ struct DataFolder {
         close(descriptor)
     }
 
+    /// Where the service manager keeps the data of the packaged server.
+    static let packagePath = "/var/lib/countersign"
+
     /// Where things go when nobody says so: the service manager's folders, else the user's (XDG Base Directory).
     static func defaultPath(_ environment: [String: String]) -> String {
         if let folder = environment["STATE_DIRECTORY"], !folder.isEmpty { return folder }

@@ -144,8 +144,8 @@ struct ServeCommand: AsyncParsableCommand {
         flags["logLevel"] = self.logLevel
         if self.traceBeyondLoopback { flags["traceBeyondLoopback"] = "true" }
         let configuration = try await ServeConfiguration.load(file: self.config, flags: flags)
-        for warning in configuration.warnings { Terminal.standardError("Warning: \(warning)") }
         if self.printConfig {
+            for warning in configuration.warnings { Terminal.standardError("Warning: \(warning)") }
             Terminal.standardOutput(configuration.printed)
             return
         }

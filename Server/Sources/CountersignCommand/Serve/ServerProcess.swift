@@ -24,6 +24,7 @@ struct ServerProcess {
     func run() async throws {
         let handler = LineLog(self.configuration.logFormat, level: self.configuration.logLevel)
         let logger = Logger(label: "countersign") { _ in handler }
+        for warning in self.configuration.warnings { logger.warning("\(warning)") }
         let metrics = ServerMetrics()
         // From the start: the signal's default would end a server that is not quite there yet.
         let reloads = await UnixSignalsSequence(trapping: .sighup)
@@ -276,7 +277,8 @@ private struct FirstStart: Service {
         } else {
             unlink(self.folder.administratorLinkPath)
             try SecretFile(path: self.folder.administratorLinkPath).write(link)
-            Terminal.standardError("The one-time administrator link is in \(self.folder.administratorLinkPath)")
+            // A line of the log: what collects it as JSON reads no other.
+            self.logger.notice("The one-time administrator link is in \(self.folder.administratorLinkPath)")
         }
     }
 }

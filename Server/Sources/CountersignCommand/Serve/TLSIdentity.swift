@@ -31,8 +31,10 @@ final class TLSIdentity: Sendable {
             self.current.withLock { $0 = newest }
             logger.notice("Certificate and key were read again, for new connections")
         } catch {
-            let reason = (error as? CommandFailure)?.problem ?? "\(error)"
-            logger.error("Certificate and key stay as they were", metadata: ["reason": "\(reason)"])
+            let failure = error as? CommandFailure
+            var metadata: Logger.Metadata = ["reason": "\(failure?.problem ?? "\(error)")"]
+            metadata["advice"] = failure?.remedy.map { "\($0)" }
+            logger.error("Certificate and key stay as they were", metadata: metadata)
         }
     }
 
@@ -73,7 +75,10 @@ final class TLSIdentity: Sendable {
         guard (try? NIOSSLContext(configuration: Self.configuration(pair))) != nil else {
             throw failure(
                 "the key in \(key) is not that of the first certificate in \(certificate)",
-                "The server's own certificate comes first in its chain, and --tls-key is the key that it was made for.")
+                """
+                The server's own certificate comes first in its chain, and --tls-key is the key that it was made for. A \
+                copy that the service manager hands over (LoadCredential) stays that of the start: restart the server.
+                """)
         }
         return pair
     }
