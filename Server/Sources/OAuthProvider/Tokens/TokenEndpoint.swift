@@ -7,8 +7,9 @@ extension OpenIDProvider {
     /// The token endpoint (RFC 6749, sections 3.2 and 4.1.3; RFC 7636, section 4.6).
     ///
     /// A code is taken before it is judged: shown with a wrong verifier, a wrong address or by another client it is spent
-    /// too, and shown twice it revokes what it gave. Where the server lacks the key to sign with it is not spent. A code that was made without a challenge takes no verifier, and one
-    /// that was made with a challenge takes nothing else (RFC 9700, section 2.1.1).
+    /// too, and shown twice it revokes what it gave. It is not spent where the server lacks the key to sign with. A code
+    /// that was made without a challenge takes no verifier, and one that was made with a challenge takes nothing else
+    /// (RFC 9700, section 2.1.1).
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
