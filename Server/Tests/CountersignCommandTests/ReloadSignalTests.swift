@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Synchronization
 import Testing
 import _Primitives
 
@@ -32,22 +31,20 @@ private final class RunningServer {
         try self.process.run()
     }
 
+    /// A thread reads to the end: a source of Dispatch may still watch the file when it is closed, and then crashes.
     private static func lines(of file: FileHandle) -> AsyncStream<String> {
         let (stream, continuation) = AsyncStream.makeStream(of: String.self)
-        let rest = Mutex("")
-        file.readabilityHandler = { file in
-            let data = file.availableData
-            guard !data.isEmpty else {
-                file.readabilityHandler = nil
-                continuation.finish()
-                return
-            }
-            rest.withLock { rest in
+        Thread.detachNewThread {
+            var rest = ""
+            while true {
+                let data = file.availableData
+                guard !data.isEmpty else { break }
                 var lines = (rest + String(decoding: data, as: UTF8.self)).split(
                     separator: "\n", omittingEmptySubsequences: false)
                 rest = lines.popLast().map(String.init) ?? ""
                 for line in lines { continuation.yield(String(line)) }
             }
+            continuation.finish()
         }
         return stream
     }
@@ -184,5 +181,13 @@ struct CollectedLogTests {
         #expect(levels.first == "warning" && levels.last == "notice", "\(lines)")
         #expect(lines.first?.contains("--trusted-proxies") == true)
         #expect(await server.stop() == 0)
+    }
+
+    @Test("A server that cannot have one of its addresses never says that it is ready", .timeLimit(.minutes(2)))
+    func neverReady() async throws {
+        // An address of documentation, which no machine has.
+        let server = try RunningServer("--operations-bind", "192.0.2.1:8080")
+        let lines = await server.lines(to: "Countersign is ready")
+        #expect(lines.contains { $0.contains("does not have the address 192.0.2.1") }, "\(lines)")
     }
 }

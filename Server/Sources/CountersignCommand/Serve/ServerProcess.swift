@@ -58,7 +58,8 @@ struct ServerProcess {
             assembly.sweeper(logger: logger),
             Reloader(assembly: assembly, identity: identity, signals: reloads, logger: logger),
             FirstStart(
-                issuer: self.configuration.issuer, folder: folder, database: database,
+                issuer: self.configuration.issuer, endpoint: self.configuration.bind, folder: folder,
+                database: database,
                 administrators: assembly.administrators, listening: listening, logger: logger),
         ]
         let group = ServiceGroup(
@@ -181,7 +182,6 @@ struct ServerProcess {
             return proxies.contains { $0.contains(address) } ? nil : AddressBlock.source(of: address)
         }
         if let identity { builder = try .tls(builder, tlsConfiguration: identity.configuration) }
-        let message = isPublic ? "Countersign is ready at \(self.configuration.issuer), listening at \(endpoint)" : nil
         var quiet = logger
         quiet.logLevel = isPublic ? logger.logLevel : max(logger.logLevel, .notice)
         return Application(
@@ -189,10 +189,7 @@ struct ServerProcess {
             configuration: .init(
                 address: .hostname(endpoint.host, port: endpoint.port), serverName: nil,
                 availableConnectionsDelegate: connections),
-            onServerRunning: { _ in
-                if let message { logger.info("\(message)") }
-                listening.report()
-            }, logger: quiet)
+            onServerRunning: { _ in listening.report() }, logger: quiet)
     }
 }
 
@@ -239,6 +236,7 @@ private final class Listening: Sendable {
 /// cannot listen leaves nothing behind.
 private struct FirstStart: Service {
     let issuer: String
+    let endpoint: ServeConfiguration.Endpoint
     let folder: DataFolder
     let database: SQLiteDatabase
     let administrators: Administrators
@@ -248,6 +246,7 @@ private struct FirstStart: Service {
     func run() async throws {
         // A service must not end before the server does: the stream does not, either.
         for await _ in self.listening.completion.cancelOnGracefulShutdown() {
+            self.logger.info("Countersign is ready at \(self.issuer), listening at \(self.endpoint)")
             // A server whose disk is full must start all the same: people who are enrolled can then sign in, and read.
             do {
                 try self.folder.keep(issuer: self.issuer)
