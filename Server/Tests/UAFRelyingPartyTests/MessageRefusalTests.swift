@@ -288,13 +288,20 @@ struct MessageRefusalTests {
             $0.keys[0].unsignedExtensions = [AssertionExtension(id: "x", data: [], isCritical: true)]
         },
         Refused("another algorithm", .unacceptableAlgorithm, .signatureAlgorithm) { $0.keys[0].algorithm = .p256DER },
-        Refused("an algorithm that is not there", .unacceptableAlgorithm, .signatureAlgorithm) {
-            $0.keys[0].algorithm = SignatureAlgorithm(rawValue: 5)
-        },
+        Self.unavailable(.sm2Raw), Self.unavailable(SignatureAlgorithm(rawValue: 0x13)),
         Refused("an authenticator older than its metadata", .unacceptableContent, .authenticatorVersion) {
             $0.keys[0].authenticatorVersion = 0
         },
     ]
+
+    /// An algorithm that the metadata, the key and the assertion agree on, and that nothing here can verify.
+    private static func unavailable(_ algorithm: SignatureAlgorithm) -> Refused {
+        Refused("\(algorithm), which is not there", .unacceptableAlgorithm, .signatureAlgorithm) { scene in
+            scene.keys[0].algorithm = algorithm
+            scene.credentials = try scene.keys.map { try $0.credential() }
+            try scene.changeStatement { $0.authenticationAlgorithm = algorithm }
+        }
+    }
 
     /// What a URL reader makes the AppID's own host of, and what is no origin (§7.1).
     private static let malformedOrigins: [Refused] = [
