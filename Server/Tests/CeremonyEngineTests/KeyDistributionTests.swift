@@ -95,6 +95,28 @@ struct KeyDistributionTests {
         #expect(kinds.count { $0 == "invented-accounts-set" } == 3)
     }
 
+    @Test("Another server over the same store and key answers alike, before the document is set at the first and after")
+    func anotherServer() async throws {
+        let server = try TestServer()
+        let other = try server.anotherEngine()
+        func answers(_ engine: CeremonyEngine) async throws -> [[CredentialID]] {
+            var answers: [[CredentialID]] = []
+            for number in 0..<20 {
+                answers.append(
+                    try Forgery.keys(
+                        try await engine.requests.authentication(username: "nobody \(number)", policy: nil)))
+            }
+            return answers
+        }
+        let before = try await answers(server.engine)
+        #expect(try await answers(other) == before)
+        try await server.engine.inventedAccounts.setKeyDistribution(
+            try KeyDistribution(json: try Self.object(Self.document)), by: "test")
+        let after = try await answers(server.engine)
+        #expect(after != before)
+        #expect(try await answers(other) == after)
+    }
+
     @Test("A stored document that is none is told to the operator, once, and does not tell names apart")
     func spoiltDocument() async throws {
         let told = Mutex(0)

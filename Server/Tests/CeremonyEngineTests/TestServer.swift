@@ -25,6 +25,8 @@ final class TestServer: Sendable {
     /// The engine of the same store after a backup was restored.
     let laterEngine: CeremonyEngine
     let directory: AccountDirectory
+    /// Makes one of the same store and key, with this epoch.
+    private let makeEngine: @Sendable (String) throws -> CeremonyEngine
     let clock = TestClock()
     let bank = DispatchingClient(
         id: "bank", name: "Demo Bank", origin: "http://127.0.0.1:8081", mayDeregister: true)
@@ -44,7 +46,7 @@ final class TestServer: Sendable {
         adjust(&configuration)
         let chosen = configuration
         let clock = self.clock
-        func engine(epoch: String) throws -> CeremonyEngine {
+        @Sendable func engine(epoch: String) throws -> CeremonyEngine {
             try CeremonyEngine(
                 configuration: chosen, store: database, sealing: Sealing(key, epoch: epoch), time: clock.source,
                 random: random,
@@ -56,10 +58,14 @@ final class TestServer: Sendable {
         }
         self.engine = try engine(epoch: "")
         self.laterEngine = try engine(epoch: "restored")
+        self.makeEngine = { try engine(epoch: $0) }
         self.directory = AccountDirectory(store: database, time: self.clock.source)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }
+
+    /// The engine of another server over the same store, with the same key.
+    func anotherEngine() throws -> CeremonyEngine { try self.makeEngine("") }
 
     /// Adds an account with one confirmed phone.
     @discardableResult
