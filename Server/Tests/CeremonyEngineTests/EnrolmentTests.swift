@@ -127,6 +127,26 @@ struct EnrolmentTests {
         }
     }
 
+    @Test("A user name that is too long to be one, however it is written, is not looked up")
+    func tooLongAName() async throws {
+        let server = try TestServer()
+        // With a store that is closed every look fails.
+        await server.database.close()
+        let most = server.engine.configuration.limits.usernameCharacters
+        for name in [
+            "", String(repeating: "x", count: most + 1), "a" + String(repeating: "\u{301}", count: most),
+            String(repeating: "e\u{301}", count: most),
+        ] {
+            await #expect(throws: CeremonyError(.notFound)) {
+                try await server.engine.enrolments.createActivation(username: name, by: "operator")
+            }
+        }
+        await #expect(throws: StoreError.self) {
+            try await server.engine.enrolments.createActivation(
+                username: String(repeating: "x", count: most), by: "operator")
+        }
+    }
+
     @Test func aSignInIsNoActivation() async throws {
         let server = try TestServer()
         let dispatched = try await server.engine.dispatches.dispatch(

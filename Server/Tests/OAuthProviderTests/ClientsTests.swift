@@ -21,6 +21,8 @@ struct ClientsTests {
         arguments: [
             ("", [ProviderFixture.address], []), (" Bank", [ProviderFixture.address], []),
             (String(repeating: "b", count: 129), [ProviderFixture.address], []),
+            // One letter, with marks upon it.
+            ("b" + String(repeating: "\u{301}", count: 200), [ProviderFixture.address], []),
             ("Bank\n", [ProviderFixture.address], []), ("Ba\u{202E}nk", [ProviderFixture.address], []),
             ("Bank", [], []), ("Bank", ["http://bank.example/"], []), ("Bank", ["https://a.example/#x"], []),
             ("Bank", [ProviderFixture.address, ProviderFixture.address], []),

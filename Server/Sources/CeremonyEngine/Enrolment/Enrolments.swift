@@ -45,7 +45,10 @@ public struct Enrolments: CeremonyPart {
     public func createActivation(username: String, policy: String? = nil, by operator: String) async throws
         -> Activation
     {
-        guard let account = try await self.store.account(username: username) else { throw CeremonyError(.notFound) }
+        // The store brings a name into its one spelling; what is too long to be one does not get there.
+        guard (1...self.limits.usernameCharacters).contains(username.unicodeScalars.count),
+            let account = try await self.store.account(username: username)
+        else { throw CeremonyError(.notFound) }
         guard !account.isLocked else { throw CeremonyError(.locked) }
         _ = try self.rules.value.policy(named: policy, for: .registration)
         let now = self.time.now()

@@ -151,8 +151,9 @@ extension OpenIDProvider {
     /// `invalid_request` with a sentence for the administrator.
     private func check(_ change: ClientChange) throws {
         if let name = change.name {
-            guard (1...self.limits.nameCharacters).contains(name.count), name.first != " ", name.last != " ",
-                name.unicodeScalars.allSatisfy({ !Self.isUnfit($0.properties.generalCategory) })
+            let scalars = name.unicodeScalars
+            guard (1...self.limits.nameCharacters).contains(scalars.count), scalars.first != " ", scalars.last != " ",
+                scalars.allSatisfy({ !Self.isUnfit($0.properties.generalCategory) })
             else {
                 throw OAuthError(.invalidRequest, "The name is empty, too long, or has characters that do not show.")
             }
