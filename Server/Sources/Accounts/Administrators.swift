@@ -34,14 +34,14 @@ public struct Administrators: Sendable {
     }
 
     /// Exchanges the secret of the link for an administrator's token. Works once. Throws `notFound`; where `source` has
-    /// sent too many wrong secrets, `tooManyRequests`.
+    /// sent too many wrong secrets, `tooManyRequests` in its place. A right secret is taken past the budget, too.
     ///
     /// `lifetime` is at most ``Limits/administratorTokenLifetime``, which it is by default; else `invalidRequest`.
     public func redeem(secret: String, source: String, lifetime: Duration? = nil) async throws -> String {
         let lifetime = try self.checked(lifetime ?? self.limits.administratorTokenLifetime)
         let now = self.time.now()
-        // Counted before it is judged; a right one is given back.
-        try AccountError.throwShortage(self.guesses.spend(source, at: now))
+        // Counted before it is judged, and given back where it was right.
+        let shortage = self.guesses.spend(source, at: now)
         let token = self.random.token()
         let administrator = AdministratorRecord(
             id: self.random.identifier(), tokenDigest: Sealing.digest(ofSecret: token), createdAt: now,
@@ -49,8 +49,11 @@ public struct Administrators: Sendable {
         let isRedeemed = try await self.store.redeemAdministratorLink(
             digest: Sealing.digest(ofSecret: secret), at: now, administrator: administrator,
             audit: AuditEvent(.administratorAdded, at: now, detail: administrator.id))
-        guard isRedeemed else { throw AccountError(.notFound) }
-        self.guesses.refund(source)
+        guard isRedeemed else {
+            try AccountError.throwShortage(shortage)
+            throw AccountError(.notFound)
+        }
+        if shortage == nil { self.guesses.refund(source) }
         return token
     }
 

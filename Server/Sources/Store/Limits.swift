@@ -63,7 +63,8 @@ public struct Limits: Sendable, Equatable {
 
     // MARK: Strangers in front of the sign-in page
 
-    /// Sign-ins that the browsers of one source can begin at once. An office is one source. Past it: 429, as a page.
+    /// Sign-ins that the browsers of one source can begin at once, those by a session among them. An office is one
+    /// source. Past it: 429, as a page.
     public var signInBurst = 300
     /// Sign-ins that they can begin each minute after that. Past it: 429, as a page.
     public var signInsPerMinute = 300
@@ -73,7 +74,7 @@ public struct Limits: Sendable, Equatable {
     /// Sets of codes that they can show each minute after that. Past it: 429, as a page.
     public var codesPerMinute = 600
     /// Wrong typed codes, tokens and secrets that one source can send at once. Past it a wrong one is told as 429; a
-    /// right code or token is taken.
+    /// right one is taken.
     public var guessBurst = 60
     /// Wrong ones that it can send each minute after that. Past it a wrong one is told as 429.
     public var guessesPerMinute = 60

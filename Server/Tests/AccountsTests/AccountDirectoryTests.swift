@@ -70,7 +70,8 @@ struct AccountDirectoryTests {
         #expect(trail.allSatisfy { $0.actor == "operator" && $0.accountID == account.id })
     }
 
-    @Test func wrongSecretsUseABudgetUp() async throws {
+    @Test("Wrong secrets use a source's budget up; past it a wrong one is told so, and the right one is taken")
+    func wrongSecretsUseABudgetUp() async throws {
         let fixture = try Fixture()
         var limits = Limits()
         limits.guessBurst = 2
@@ -81,10 +82,17 @@ struct AccountDirectoryTests {
                 try await administrators.redeem(secret: "guess", source: "a")
             }
         }
+        for wrong in ["guess", secret + "x"] {
+            await #expect(throws: AccountError(.tooManyRequests)) {
+                try await administrators.redeem(secret: wrong, source: "a")
+            }
+        }
+        _ = try await administrators.redeem(secret: secret, source: "a")
+        // It was past the budget and gives nothing back to it; and it works once.
         await #expect(throws: AccountError(.tooManyRequests)) {
             try await administrators.redeem(secret: secret, source: "a")
         }
-        _ = try await administrators.redeem(secret: secret, source: "b")
+        await #expect(throws: AccountError(.notFound)) { try await administrators.redeem(secret: secret, source: "b") }
     }
 
     @Test func theFirstAdministratorComesByALinkThatWorksOnce() async throws {

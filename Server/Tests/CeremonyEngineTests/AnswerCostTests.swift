@@ -263,6 +263,92 @@ struct CodeCostTests {
         }
         try await writer.stop()
     }
+
+    @Test("A continuation that nobody was given does not come to the writer")
+    func continuation() async throws {
+        let server = try TestServer(storeLimits: BusyWriter.limits)
+        let (_, phone) = try await server.enrol()
+        let view = try await server.beginSignIn()
+        let request = try await server.engine.redemptions.redeem(
+            token: try TestPhone.token(view.codes?.link ?? ""), operation: .authentication)
+        let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
+        let code = String(try #require(answer.response.location).split(separator: "=")[1])
+        let writer = try await BusyWriter(server)
+        for browser in [server.browser, nil] {
+            await #expect(throws: CeremonyError(.notFound)) {
+                try await server.engine.signIns.resume(code: "x", browser: browser)
+            }
+        }
+        await #expect(throws: StoreError(.unavailable, "")) {
+            try await server.engine.signIns.resume(code: code, browser: server.browser)
+        }
+        try await writer.stop()
+        #expect(try await server.engine.signIns.resume(code: code, browser: server.browser) == "request")
+    }
+
+    @Test("Nor does an administrator's secret that nobody was given, or whose time is over")
+    func administratorsSecret() async throws {
+        let server = try TestServer(storeLimits: BusyWriter.limits)
+        let administrators = Administrators(store: server.database, time: server.clock.source)
+        let secret = try #require(try await administrators.makeLinkIfNone())
+        let writer = try await BusyWriter(server)
+        await #expect(throws: AccountError(.notFound)) {
+            try await administrators.redeem(secret: "x", source: "a")
+        }
+        await #expect(throws: StoreError(.unavailable, "")) {
+            try await administrators.redeem(secret: secret, source: "a")
+        }
+        let later = Administrators(
+            store: server.database,
+            time: TimeSource { server.clock.now + server.engine.configuration.limits.administratorLinkLifetime })
+        await #expect(throws: AccountError(.notFound)) { try await later.redeem(secret: secret, source: "a") }
+        try await writer.stop()
+        _ = try await administrators.redeem(secret: secret, source: "a")
+    }
+
+    @Test("Nor does an authorization code that no client was given, or whose grant a replay has revoked")
+    func authorizationCode() async throws {
+        let server = try TestServer(storeLimits: BusyWriter.limits)
+        let (store, now) = (server.database, server.clock.now)
+        let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: now)
+        try await store.addClient(
+            ClientRecord(
+                id: "bank", name: "Bank", redirectURIs: ["https://bank.example/"], postLogoutRedirectURIs: [],
+                secretDigest: [1], createdAt: now, settings: ClientSettings()), limit: 9, audit: event)
+        for number: UInt8 in [1, 2] {
+            let (id, end) = ("\(number)", now + .seconds(60))
+            try await store.addRequest(
+                AuthorizationRequestRecord(
+                    id: id, browserDigest: [1], client: "bank", redirectURI: "https://bank.example/", scope: "openid",
+                    state: nil, nonce: nil, codeChallenge: nil, expectedSubject: nil, expiresAt: end))
+            try await store.complete(
+                request: id,
+                session: SessionRecord(
+                    id: id, cookieDigest: [number], account: "alice", authenticatedAt: now, acr: "acr", amr: ["pin"],
+                    usedAt: now, expiresAt: end), replacing: nil,
+                grant: GrantRecord(
+                    id: id, codeDigest: [number], client: "bank", session: id, account: "alice", subject: "subject",
+                    redirectURI: "https://bank.example/", scope: "openid", nonce: nil, codeChallenge: nil,
+                    authenticatedAt: now, acr: "acr", amr: ["pin"], codeExpiresAt: end, expiresAt: end))
+        }
+        func take(_ digest: [UInt8]) async throws -> CodeTaking {
+            try await store.takeCode(digest: digest, at: now, replay: event)
+        }
+        guard case .taken = try await take([1]) else {
+            Issue.record("not taken")
+            return
+        }
+        #expect(try await take([1]) == .replayed)
+        let writer = try await BusyWriter(server)
+        #expect(try await take([3]) == .unknown)
+        #expect(try await take([1]) == .replayed)
+        await #expect(throws: StoreError(.unavailable, "")) { _ = try await take([2]) }
+        try await writer.stop()
+        guard case .taken = try await take([2]) else {
+            Issue.record("not taken")
+            return
+        }
+    }
 }
 
 @Suite("Decision 3: the budget of refused answers")

@@ -201,6 +201,36 @@ struct AuthorizationEndpointTests {
         }
     }
 
+    @Test(
+        "A sign-in by session counts as one that begins: past its source's budget it leaves neither a code nor a trail")
+    func sessionsAreCounted() async throws {
+        var limits = Limits()
+        limits.signInBurst = 3
+        limits.signInsPerMinute = 6
+        try await ProviderFixture.run(limits: limits) { f in
+            let session = try await f.signIn().session
+            #expect(try await self.answer(f, [:], session) == "code")
+            #expect(try await self.answer(f, ["prompt": "none"], session) == "code")
+            let before = try await f.store.auditEntries(after: 0, limit: 100).count
+            for changes in [[:], ["prompt": "none"], ["prompt": "login"]] as [[String: String?]] {
+                #expect(try await self.answer(f, changes, session) == "too many")
+            }
+            #expect(try await f.store.auditEntries(after: 0, limit: 100).count == before)
+            // What leaves nothing is not counted.
+            #expect(try await self.answer(f, ["prompt": "none"], nil) == "login_required")
+            let elsewhere = try await f.provider.authorize(
+                f.query(), browser: f.browser, session: session, source: "b")
+            guard case .redirect(let address) = elsewhere else {
+                Issue.record("not a redirect: \(elsewhere)")
+                return
+            }
+            #expect(try ProviderFixture.parameter("code", of: address) != nil)
+            f.clock.advance(.seconds(10))
+            #expect(try await self.answer(f, ["prompt": "none"], session) == "code")
+            #expect(try await self.answer(f, ["prompt": "none"], session) == "too many")
+        }
+    }
+
     @Test func theCodeOfASessionKeepsTheTimeOfTheAuthentication() async throws {
         try await ProviderFixture.run { f in
             let signedIn = try await f.signIn()

@@ -43,7 +43,7 @@ extension OpenIDProvider {
     ///   - text: The query, or the form of a POST, as it came.
     ///   - browser: The browser. Only it can complete the request.
     ///   - session: The session that the browser shows, if any.
-    ///   - source: Where the browser is. It has a budget of sign-ins that begin.
+    ///   - source: Where the browser is. It has a budget of sign-ins that begin, those by a session among them.
     ///   - address: The browser's network address, for the audit trail.
     ///   - explain: Is told why, where the request is refused: for the operator's log.
     ///
@@ -71,14 +71,18 @@ extension OpenIDProvider {
             let checked = try AuthorizationParameters(
                 parameters, codeBinding: client.settings.codeBinding, limits: self.limits)
             let expected = try await self.expectedSubject(checked.idTokenHint, client: client)
-            if let code = try await self.codeOfSession(
-                session, for: checked, expected: expected, client: client, reply: reply, address: address)
+            let fitting = try await self.fittingSession(session, for: checked, expected: expected, client: client)
+            guard fitting != nil || !checked.isSilent else { throw Self.nobodySignedIn }
+            let now = self.time.now()
+            // Counted before anything is written: a sign-in by session as one that begins at the page.
+            if let shortage = self.signIns.spend(source, at: now) { return .tooMany(shortage) }
+            if let fitting,
+                let code = try await self.code(
+                    of: fitting, for: checked, client: client, reply: reply, address: address, at: now)
             {
                 return .redirect(reply.address(code: code))
             }
-            guard !checked.isSilent else { throw OAuthError(.loginRequired, "The person has to sign in.") }
-            let now = self.time.now()
-            if let shortage = self.signIns.spend(source, at: now) { return .tooMany(shortage) }
+            guard !checked.isSilent else { throw Self.nobodySignedIn }
             let request = AuthorizationRequestRecord(
                 id: self.random.identifier(), browserDigest: browser.digest, client: client.id,
                 redirectURI: reply.redirectURI.text, scope: checked.scope.description, state: reply.state,
@@ -130,6 +134,9 @@ extension OpenIDProvider {
         self.configuration.note(ClientMisfit(client: client.id, setting: setting, advice: advice))
     }
 
+    /// What a request without a page is told where no session fits it.
+    private static let nobodySignedIn = OAuthError(.loginRequired, "The person has to sign in.")
+
     /// What a request is told whose hint names another person than the browser's: not that there is one.
     private static let anotherPerson = OAuthError(
         .loginRequired, "The person of the id_token_hint has to sign in.", detail: "somebody else is signed in")
@@ -142,19 +149,25 @@ extension OpenIDProvider {
         return hint.subject
     }
 
-    /// A code of the session that the browser has, where that is enough for what is asked.
+    /// The session that the browser has, where that is enough for what is asked.
     ///
     /// Throws `OAuthError` `login_required` where the session is another person's than the expected one's.
-    private func codeOfSession(
-        _ secret: SessionSecret?, for checked: AuthorizationParameters, expected: String?, client: ClientRecord,
-        reply: AuthorizationReply, address: String?
-    ) async throws -> String? {
+    private func fittingSession(
+        _ secret: SessionSecret?, for checked: AuthorizationParameters, expected: String?, client: ClientRecord
+    ) async throws -> SessionRecord? {
         guard !checked.isFresh, let secret, let session = try await self.liveSession(secret) else { return nil }
-        let now = self.time.now()
-        if let age = checked.maximumAge, now - session.authenticatedAt > age { return nil }
+        if let age = checked.maximumAge, self.time.now() - session.authenticatedAt > age { return nil }
         let subject = self.subject(ofAccount: session.account, client: client.id)
         if let expected, !expected.hasSameBytes(as: subject) { throw Self.anotherPerson }
         guard try await self.people.person(account: session.account) != nil else { return nil }
+        return session
+    }
+
+    /// A code of that session; `nil` where it has ended meanwhile.
+    private func code(
+        of session: SessionRecord, for checked: AuthorizationParameters, client: ClientRecord,
+        reply: AuthorizationReply, address: String?, at now: Timestamp
+    ) async throws -> String? {
         let code = self.random.token(byteCount: 32)
         let grant = self.grant(
             code: code, session: session, client: client.id, redirectURI: reply.redirectURI.text,
@@ -166,7 +179,7 @@ extension OpenIDProvider {
                 audit: AuditEvent(
                     .signedInBySession, at: now, accountID: session.account, detail: detail, address: address))
         } catch let error as StoreError where error.code == .notFound {
-            return nil  // The session ended meanwhile.
+            return nil
         }
         return code
     }

@@ -36,7 +36,13 @@ extension SQLiteDatabase: AdministrationStore {
     public func redeemAdministratorLink(
         digest: [UInt8], at now: Timestamp, administrator: AdministratorRecord, audit: AuditEvent
     ) async throws -> Bool {
-        try await self.step { [sealing] db in
+        // Anybody can send a secret that they have invented: readers look it up.
+        try await self.step(screenedBy: { db -> Screening<Void, Bool> in
+            let link = try Row.fetchOne(
+                db.cachedStatement(sql: "SELECT 1 FROM administrator_link WHERE digest = ? AND expires_at > ?"),
+                arguments: [digest.blob, now.milliseconds])
+            return link == nil ? .answered(false) : .step(())
+        }) { [sealing] db, _ in
             try db.execute(
                 sql: "DELETE FROM administrator_link WHERE digest = ? AND expires_at > ?",
                 arguments: [digest.blob, now.milliseconds])

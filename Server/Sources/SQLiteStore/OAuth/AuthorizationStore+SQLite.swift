@@ -68,7 +68,19 @@ extension SQLiteDatabase: AuthorizationStore {
     }
 
     public func takeCode(digest: [UInt8], at moment: Timestamp, replay: AuditEvent) async throws -> CodeTaking {
-        try await self.step { [sealing] db in
+        // A client can send what it has invented, and what it has sent before: readers look it up, and what there is
+        // nothing to write of ends there.
+        try await self.step(screenedBy: { db -> Screening<Void, CodeTaking> in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT revoked FROM oauth_grant JOIN oauth_session ON oauth_session.id = session
+                        WHERE code_digest = ?1 AND oauth_session.expires_at > ?2
+                        """), arguments: [digest.blob, moment.milliseconds])
+            guard let row else { return .answered(.unknown) }
+            // Nothing but a replay revokes a grant.
+            return try row.integer(0) == 0 ? .step(()) : .answered(.replayed)
+        }) { [sealing] db, _ in
             let row = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
@@ -78,8 +90,10 @@ extension SQLiteDatabase: AuthorizationStore {
             guard let row else { return .unknown }
             let grant = try Self.grant(row)
             guard try row.optionalMoment(GrantColumn.takenAt) == nil else {
-                try db.cachedStatement(sql: "UPDATE oauth_grant SET revoked = 1 WHERE id = ?")
+                try db.cachedStatement(sql: "UPDATE oauth_grant SET revoked = 1 WHERE id = ? AND revoked = 0")
                     .execute(arguments: [grant.id])
+                // The first replay is in the trail, which is kept for ever; whoever goes on adds nothing to it.
+                guard db.changesCount == 1 else { return .replayed }
                 var replay = replay
                 replay.accountID = grant.account
                 try db.appendAudit(replay, sealing)

@@ -137,7 +137,8 @@ public protocol AuthorizationStore: Sendable {
     /// Must be atomic: of any number of calls for one code exactly one gets ``CodeTaking/taken(_:)``; each of the others
     /// revokes the grant (RFC 6749, section 4.1.2).
     ///
-    /// - Parameter replay: The audit event of a code that was taken before; the store adds the account to it.
+    /// - Parameter replay: The audit event of a code that was taken before; the store adds the account to it. It is
+    ///   kept where the grant was not revoked yet: once for a grant.
     func takeCode(digest: [UInt8], at moment: Timestamp, replay: AuditEvent) async throws -> CodeTaking
 
     /// The account of a grant that stands at `moment`; `nil` where it is unknown, ended, revoked, or its session has
