@@ -124,7 +124,7 @@ let package = Package(
         .testTarget(
             name: "CeremonyEngineTests",
             dependencies: [
-                "CeremonyEngine", "Accounts", "SQLiteStore", "Store", "UAFRelyingParty", protocols,
+                "CeremonyEngine", "Accounts", "SQLiteStore", "Store", "UAFRelyingParty", "Secp256k1TestKeys", protocols,
                 sdk("CountersignTestKit"), crypto,
             ]),
         .testTarget(name: "AccountsTests", dependencies: ["Accounts", "SQLiteStore", "Store", protocols]),

@@ -5,6 +5,7 @@ import Store
 import Synchronization
 import Testing
 import UAF
+import UAFRelyingParty
 import _Primitives
 
 @Suite("uaf-sections §8.4: answers, each refusal with its status code (threat model, Replaying)")
@@ -28,6 +29,31 @@ struct AnswerTests {
         #expect(try await server.database.credentials(accountID: account.id).first?.counter == 1)
         let second = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(second.response.statusCode == .invalidRequest, "one answer is all that a challenge gets")
+    }
+
+    @Test(
+        "A key on secp256k1 is registered, kept and authenticates, and another one in its place does not",
+        arguments: [SignatureAlgorithm.secp256k1Raw, .secp256k1DER])
+    func secp256k1(algorithm: SignatureAlgorithm) async throws {
+        let pin = AuthenticatorModel(factor: .pin, keyStore: .file).aaid
+        var metadata = try MetadataCatalog.builtIn()
+        var statement = try #require(metadata[pin])
+        statement.authenticationAlgorithm = algorithm
+        metadata.add(statement)
+        let server = try TestServer { [metadata] in $0.metadata = metadata }
+        let account = try await server.directory.create(username: "alice", displayName: nil, by: "test")
+        let phone = try await server.addPhone(to: "alice", algorithm: algorithm)
+        #expect(try await server.database.credentials(accountID: account.id).map(\.algorithm) == [algorithm.rawValue])
+        func judge(counter: UInt32, fault: TestPhone.Fault?) async throws -> AuthenticationAnswer {
+            let request = try await server.engine.requests.authentication(username: "alice", source: "a")
+            return try await server.engine.authenticationAnswers.judge(
+                try phone.authenticate(request, counter: counter, fault: fault))
+        }
+        let right = try await judge(counter: 2, fault: nil)
+        #expect(right.response.statusCode == .ok && right.authenticated?.accountID == account.id)
+        let wrong = try await judge(counter: 3, fault: .signature)
+        #expect(wrong.response.statusCode == .unacceptableContent && wrong.authenticated == nil)
+        #expect(try await server.database.credentials(accountID: account.id).map(\.counter) == [2])
     }
 
     @Test("An app that is not listed is named in log and trail, whoever found it; the log has one line a minute")

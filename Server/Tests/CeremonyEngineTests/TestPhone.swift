@@ -2,6 +2,7 @@ import Ceremony
 import CountersignTestKit
 import Crypto
 import Foundation
+import Secp256k1TestKeys
 import UAF
 import _Primitives
 
@@ -12,10 +13,35 @@ final class TestPhone: Sendable {
         case signature, otherChallenge, otherFacet, otherHash, noServerData, otherServerData, unknownKey, unknownModel
     }
 
+    /// A key of one of the curves.
+    private enum SigningKey {
+        case p256(P256.Signing.PrivateKey)
+        case secp256k1(Secp256k1TestKey)
+
+        init(for algorithm: SignatureAlgorithm) {
+            self = algorithm.keyKind == .secp256k1 ? .secp256k1(Secp256k1TestKey()) : .p256(P256.Signing.PrivateKey())
+        }
+
+        var point: [UInt8] {
+            switch self {
+            case .p256(let key): Array(key.publicKey.x963Representation)
+            case .secp256k1(let key): key.point
+            }
+        }
+
+        func signature(_ bytes: [UInt8], _ algorithm: SignatureAlgorithm) throws -> [UInt8] {
+            switch self {
+            case .p256(let key): try P256Encoding.bytes(of: key.signature(for: Data(bytes)), algorithm: algorithm)
+            case .secp256k1(let key): key.signature(bytes, algorithm)
+            }
+        }
+    }
+
     static let facet = "test:phone"
     let aaid: AAID
     let keyID: KeyID
-    private let key = P256.Signing.PrivateKey()
+    private let key: SigningKey
+    private let algorithm: SignatureAlgorithm
     /// What attests its keys; `nil`: they do themselves.
     private let certificates: TestCertificates?
     /// The certificates that it sends.
@@ -27,12 +53,19 @@ final class TestPhone: Sendable {
     init(aaid: AAID, attestedBy certificates: TestCertificates? = nil, sending count: Int = 2) throws {
         self.aaid = aaid
         self.keyID = try KeyID(RandomSource.system.bytes(32))
+        self.key = SigningKey(for: .p256Raw)
+        self.algorithm = .p256Raw
         self.displays = []
         self.certificates = certificates
         self.chain = Array(certificates?.chain.prefix(count) ?? [])
     }
 
-    init(factor: AuthenticatorModel.Factor = .pin, displays: [DisplayPNGCharacteristics] = []) throws {
+    init(
+        factor: AuthenticatorModel.Factor = .pin, displays: [DisplayPNGCharacteristics] = [],
+        algorithm: SignatureAlgorithm = .p256Raw
+    ) throws {
+        self.key = SigningKey(for: algorithm)
+        self.algorithm = algorithm
         self.displays = displays
         self.aaid = AuthenticatorModel(factor: factor, keyStore: .file).aaid
         self.keyID = try KeyID(RandomSource.system.bytes(32))
@@ -40,7 +73,7 @@ final class TestPhone: Sendable {
         self.chain = []
     }
 
-    var publicKey: [UInt8] { Array(self.key.publicKey.x963Representation) }
+    var publicKey: [UInt8] { self.key.point }
 
     /// The token within a link or a QR code.
     static func token(_ code: String) throws -> String { try OutOfBandPayload(scanned: code).redeemData.token }
@@ -64,8 +97,8 @@ final class TestPhone: Sendable {
     }
 
     private func signature(_ bytes: [UInt8], _ fault: Fault?) throws -> [UInt8] {
-        let signer = fault == .signature ? P256.Signing.PrivateKey() : self.key
-        return try P256Encoding.bytes(of: signer.signature(for: Data(bytes)), algorithm: .p256Raw)
+        let signer = fault == .signature ? SigningKey(for: self.algorithm) : self.key
+        return try signer.signature(bytes, self.algorithm)
     }
 
     private func hash(_ params: String, _ fault: Fault?) -> [UInt8] {
@@ -80,7 +113,8 @@ final class TestPhone: Sendable {
         let params = try self.params(message.header, message.challenge, fault)
         let data = try KeyRegistrationData(
             aaid: fault == .unknownModel ? try AAID("ABCD#0001") : self.aaid, authenticatorVersion: 1,
-            signatureAlgorithm: .p256Raw, publicKeyFormat: .eccX962Raw, finalChallengeHash: self.hash(params, fault),
+            signatureAlgorithm: self.algorithm, publicKeyFormat: .eccX962Raw,
+            finalChallengeHash: self.hash(params, fault),
             keyID: self.keyID, signCounter: counter, registrationCounter: 1, publicKey: self.publicKey)
         let attestation =
             if let certificates {
@@ -107,7 +141,7 @@ final class TestPhone: Sendable {
         let shown = content ?? message.transaction.first?.content
         let data = try SignedData(
             aaid: fault == .unknownModel ? try AAID("ABCD#0001") : self.aaid, authenticatorVersion: 1,
-            mode: shown == nil ? .userVerified : .transactionConfirmed, signatureAlgorithm: .p256Raw,
+            mode: shown == nil ? .userVerified : .transactionConfirmed, signatureAlgorithm: self.algorithm,
             nonce: RandomSource.system.bytes(16), finalChallengeHash: self.hash(params, fault),
             transactionContentHash: shown.map { Array(SHA256.hash(data: $0)) } ?? [],
             keyID: fault == .unknownKey ? try KeyID(RandomSource.system.bytes(32)) : self.keyID, signCounter: counter)

@@ -77,9 +77,9 @@ final class TestServer: Sendable {
     /// Adds a confirmed phone to an account.
     func addPhone(
         to username: String, name: String = "Alice's phone", factor: AuthenticatorModel.Factor = .pin,
-        displays: [DisplayPNGCharacteristics] = []
+        displays: [DisplayPNGCharacteristics] = [], algorithm: SignatureAlgorithm = .p256Raw
     ) async throws -> TestPhone {
-        let phone = try TestPhone(factor: factor, displays: displays)
+        let phone = try TestPhone(factor: factor, displays: displays, algorithm: algorithm)
         let activation = try await self.engine.enrolments.createActivation(username: username, by: "test")
         let request = try await self.engine.redemptions.redeem(
             token: try TestPhone.token(activation.link), operation: .registration)
