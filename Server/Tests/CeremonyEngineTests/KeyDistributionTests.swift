@@ -108,13 +108,17 @@ struct KeyDistributionTests {
             }
             return answers
         }
-        let before = try await answers(server.engine)
+        var before = try await answers(server.engine)
         #expect(try await answers(other) == before)
-        try await server.engine.inventedAccounts.setKeyDistribution(
-            try KeyDistribution(json: try Self.object(Self.document)), by: "test")
-        let after = try await answers(server.engine)
-        #expect(after != before)
-        #expect(try await answers(other) == after)
+        // Each has read the document before this one.
+        for document in [Self.document, Self.document.replacing("200", with: "64"), nil] {
+            try await server.engine.inventedAccounts.setKeyDistribution(
+                try document.map { try KeyDistribution(json: try Self.object($0)) }, by: "test")
+            let after = try await answers(server.engine)
+            #expect(after != before)
+            #expect(try await answers(other) == after)
+            before = after
+        }
     }
 
     @Test("A stored document that is none is told to the operator, once, and does not tell names apart")
