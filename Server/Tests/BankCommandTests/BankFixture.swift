@@ -46,7 +46,8 @@ struct BankFixture: Sendable {
 
     /// Runs a test against a bank whose provider is at a loopback address.
     static func run(
-        trace: TraceFile? = nil, _ test: @escaping @Sendable (BankFixture) async throws -> Void
+        trace: TraceFile? = nil, log: BankLog = BankLog(),
+        _ test: @escaping @Sendable (BankFixture) async throws -> Void
     ) async throws {
         let provider = LyingProvider()
         try await Application(router: provider.router()).test(.live) { server in
@@ -64,7 +65,8 @@ struct BankFixture: Sendable {
             let router = Router()
             bank.addRoutes(to: router)
             do {
-                try await Application(router: router).test(.router) { browser in
+                let logger = Logger(label: "bank") { _ in log }
+                try await Application(router: router, logger: logger).test(.router) { browser in
                     try await test(
                         BankFixture(provider: provider, issuer: issuer, browser: browser, follower: follower))
                 }
@@ -155,5 +157,31 @@ struct BankFixture: Sendable {
     func balance() async throws -> String {
         let page = try await self.get("/accounts").text
         return String(try #require(page.firstMatch(of: /data-testid="balance">[^>]*>[^>]*> ([^<]+)</)).1)
+    }
+}
+
+/// Keeps what the bank logs.
+final class BankLog: LogHandler {
+    private let kept = Mutex<[Logger.Metadata]>([])
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+    var logLevel: Logger.Level {
+        get { .notice }
+        set {}
+    }
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    func log(event: LogEvent) { self.kept.withLock { $0.append(event.metadata ?? [:]) } }
+
+    /// The reason at the line with the number that a page shows.
+    func reason(for page: BankFixture.Page) throws -> String {
+        let shown = try #require(page.text.firstMatch(of: /<code>([0-9A-Z]{4}-[0-9A-Z]{4})<\/code>/))
+        let line = self.kept.withLock { $0.first { $0["reference"]?.description == String(shown.1) } }
+        return try #require(line?["reason"]).description
     }
 }

@@ -28,19 +28,23 @@ enum AccountPages {
     static func signedOut() -> HTML {
         Layout(title: "Signed out").page(
             """
+            <section class="card outcome">
             <h1 data-testid="signed-out">You are signed out.</h1>
             <p class="lead">Until next time.</p>
             <p><a class="button quiet" href="/">Back to the bank</a></p>
+            </section>
             """)
     }
 
-    static func problem(title: String, text: String) -> HTML {
+    /// `reference` finds the line in the log that says why.
+    static func problem(title: String, text: String, reference: LogReference) -> HTML {
         Layout(title: title).page(
             """
             <div class="card outcome refused" data-testid="error">
             <h1>\(title)</h1>
             <p>\(text)</p>
             <p><a class="button quiet" href="/">Back to the bank</a></p>
+            \(reference.line)
             </div>
             """)
     }

@@ -101,6 +101,10 @@ enum Stylesheet {
         .outcome .order { text-align: start; }
         .outcome .seal { display: block; margin-inline: auto; }
         .outcome.refused { border-color: var(--danger); background: var(--danger-paper); }
+        .button.touch, .unscanned { display: none; }
+        @media (pointer: coarse) { .button.touch { display: inline-block; } }
+        /* A phone cannot scan its own screen. */
+        @media (pointer: coarse) and (max-width: 40rem) { .scan { display: none; } .unscanned { display: inline; } }
         .actions { display: flex; gap: .8rem; flex-wrap: wrap; align-items: center; }
         footer { max-width: 66rem; margin: 0 auto; padding: 0 1.25rem 2.5rem; color: var(--muted); font-size: .95rem; }
 

@@ -36,15 +36,15 @@ struct TransferPages {
             <h1>Confirm on your phone.</h1>
             <div class="grid">
             <section class="card" aria-labelledby="scan">
-            <h2 id="scan">Scan this code</h2>
-            <figure data-testid="transfer-qr">
+            <h2 id="scan"><span class="scan">Scan this code</span><span class="unscanned">Open it on this phone</span></h2>
+            <figure class="scan" data-testid="transfer-qr">
             <span class="code"><img src="data:image/svg+xml;base64,\(self.transfer.pending.qrCode.base64EncodedString())" \
             alt="QR code that opens this transfer on your phone" width="280" height="280"></span>
             </figure>
             <p class="state" role="status" data-testid="transfer-state" data-state="\(words.state)" \
             data-events="\(path)/events">\(words.text)</p>
             <div class="actions">
-            <a class="button quiet" href="\(self.transfer.pending.link)" data-testid="transfer-link">Open on this phone</a>
+            <a class="button quiet touch" href="\(self.transfer.pending.link)" data-testid="transfer-link">Open on this phone</a>
             <form method="get" action="\(path)" data-without-script>
             <button type="submit" class="quiet" data-testid="transfer-refresh">I have confirmed: continue</button>
             </form>
@@ -75,7 +75,8 @@ struct TransferPages {
             """)
     }
 
-    func refused(_ refusal: Transfer.Refusal) -> HTML {
+    /// `reference` finds the line in the log that says why.
+    func refused(_ refusal: Transfer.Refusal, reference: LogReference) -> HTML {
         let text =
             switch refusal {
             case .denied: "You declined it on your phone."
@@ -91,6 +92,7 @@ struct TransferPages {
             <p class="lead">\(text) No money has moved.</p>
             \(self.order)
             <p><a class="button" href="/accounts">Back to the accounts</a></p>
+            \(reference.line)
             </section>
             """)
     }

@@ -67,21 +67,30 @@ struct Bank: Sendable {
 
     /// A page for what went wrong. The reason goes to the log and nowhere else.
     func failure(_ error: any Error, title: String, context: BasicRequestContext) -> Response {
-        context.logger.warning("\(title): \(error)")
         let isUnavailable = (error as? ProviderError).map { $0.kind != .refused } ?? false
         let text =
             isUnavailable
             ? "The service that knows your phone does not answer. Please try again in a moment."
             : "Nothing has happened. Please try again."
-        return self.page(
-            AccountPages.problem(title: title, text: text), status: isUnavailable ? .badGateway : .badRequest)
+        return self.problem(
+            title, text, status: isUnavailable ? .badGateway : .badRequest, reason: "\(error)", context: context)
     }
 
-    var forgedForm: Response {
-        self.page(
-            AccountPages.problem(
-                title: "This form is out of date", text: "Please go back, load the page again and repeat it."),
-            status: .forbidden)
+    /// A page for what is not to be had, with the number of its line in the log.
+    func problem(
+        _ title: String, _ text: String, status: HTTPResponse.Status, reason: String? = nil,
+        context: BasicRequestContext
+    ) -> Response {
+        let reference = LogReference()
+        context.logger.warning(
+            "\(title)", metadata: ["reference": "\(reference)", "reason": "\(reason ?? text)"])
+        return self.page(AccountPages.problem(title: title, text: text, reference: reference), status: status)
+    }
+
+    func forgedForm(_ context: BasicRequestContext) -> Response {
+        self.problem(
+            "This form is out of date", "Please go back, load the page again and repeat it.", status: .forbidden,
+            context: context)
     }
 
     func headers(type: String?, cache: String) -> HTTPFields {

@@ -20,7 +20,7 @@ extension Bank {
 
     private func beginSignIn(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
         let session = await self.session(request)
-        guard try await self.form(NoFields.self, request, session) != nil else { return self.forgedForm }
+        guard try await self.form(NoFields.self, request, session) != nil else { return self.forgedForm(context) }
         do {
             let (attempt, location) = try await self.provider.begin(TracedRun())
             await self.sessions.begin(attempt, in: session.id)
@@ -34,11 +34,9 @@ extension Bank {
     private func finishSignIn(_ request: Request, _ context: BasicRequestContext) async -> Response {
         let session = await self.session(request)
         guard let attempt = await self.sessions.takeAttempt(in: session.id) else {
-            return self.page(
-                AccountPages.problem(
-                    title: "Nobody is signing in here",
-                    text: "This browser has not asked to sign in, or has been answered already."),
-                status: .badRequest)
+            return self.problem(
+                "Nobody is signing in here", "This browser has not asked to sign in, or has been answered already.",
+                status: .badRequest, context: context)
         }
         let query = request.uri.queryParameters
         let callback = OpenIDClient.Callback(
@@ -59,7 +57,7 @@ extension Bank {
 
     private func signOut(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
         let session = await self.session(request)
-        guard try await self.form(NoFields.self, request, session) != nil else { return self.forgedForm }
+        guard try await self.form(NoFields.self, request, session) != nil else { return self.forgedForm(context) }
         await self.sessions.end(session.id)
         guard let person = session.person else { return self.redirect("/signed-out") }
         let returnTo = "\(self.origin)/signed-out"

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Logging
 import ServiceLifecycle
 
 /// Accounts and transfers, for somebody who is signed in.
@@ -25,29 +26,27 @@ extension Bank {
             let session = await self.session(request)
             guard let person = session.person else { return self.redirect("/") }
             guard let transfer = await self.ledger.transfer(try context.parameters.require("id"), of: person.subject)
-            else { return self.unknownTransfer }
+            else { return self.unknownTransfer(context) }
             return await self.transferPage(transfer, person, session, context)
         }
         router.get("/transfers/:id/events") { request, context in
             guard let person = await self.session(request).person,
                 let transfer = await self.ledger.transfer(try context.parameters.require("id"), of: person.subject)
-            else { return self.unknownTransfer }
+            else { return self.unknownTransfer(context) }
             return self.events(transfer)
         }
     }
 
-    private var unknownTransfer: Response {
-        self.page(
-            AccountPages.problem(title: "No such transfer", text: "It is not yours, or it is long gone."),
-            status: .notFound)
+    private func unknownTransfer(_ context: BasicRequestContext) -> Response {
+        self.problem(
+            "No such transfer", "It is not yours, or it is long gone.", status: .notFound, context: context)
     }
 
-    private var tooManyTransfers: Response {
-        self.page(
-            AccountPages.problem(
-                title: "Too many transfers wait for your phone",
-                text: "Confirm or decline those first. What you leave alone ends by itself after a few minutes."),
-            status: .tooManyRequests)
+    private func tooManyTransfers(_ context: BasicRequestContext) -> Response {
+        self.problem(
+            "Too many transfers wait for your phone",
+            "Confirm or decline those first. What you leave alone ends by itself after a few minutes.",
+            status: .tooManyRequests, context: context)
     }
 
     /// Has the phone asked about an order for which there is a place.
@@ -72,11 +71,13 @@ extension Bank {
     private func beginTransfer(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
         let session = await self.session(request)
         guard let person = session.person else { return self.redirect("/") }
-        guard let fields = try await self.form(TransferFields.self, request, session) else { return self.forgedForm }
+        guard let fields = try await self.form(TransferFields.self, request, session) else {
+            return self.forgedForm(context)
+        }
         do {
             let order = try TransferOrder(
                 amount: fields.amount, payee: fields.payee, iban: fields.iban, reference: fields.reference)
-            guard await self.ledger.takePlace(for: person.subject) else { return self.tooManyTransfers }
+            guard await self.ledger.takePlace(for: person.subject) else { return self.tooManyTransfers(context) }
             let transfer = try await self.send(order, of: person)
             self.begun.yield(transfer)
             return self.redirect("/transfers/\(transfer.id)")
@@ -116,8 +117,12 @@ extension Bank {
                     await self.record(.receiptShown, current.run)
                 }
                 return self.page(pages.receipt(bookedAt: date))
-            case .refused(let refusal): return self.page(pages.refused(refusal))
-            case nil: return self.unknownTransfer
+            case .refused(let refusal):
+                let reference = LogReference()
+                context.logger.notice(
+                    "A transfer was not sent", metadata: ["reference": "\(reference)", "reason": "\(refusal)"])
+                return self.page(pages.refused(refusal, reference: reference))
+            case nil: return self.unknownTransfer(context)
             }
         } catch {
             return self.failure(error, title: "The transfer’s state is not known", context: context)

@@ -296,4 +296,40 @@ struct TransferRoutesTests {
             #expect(!page.text.contains("eyJ"), "no token leaves the back end")
         }
     }
+
+    @Test("The number on a page about what went wrong finds the line in the log that says why")
+    func explainsRefusals() async throws {
+        let log = BankLog()
+        try await BankFixture.run(log: log) { bank in
+            try await bank.signIn()
+            bank.provider.state.withLock { $0.dispatchResult = "userNotFound" }
+            #expect(try log.reason(for: try await bank.transfer()).contains("userNotFound"))
+            #expect(try log.reason(for: try await bank.get("/transfers/none")).contains("not yours"))
+            let forged = try await bank.post("/sign-out", [("form_token", "another")])
+            #expect(forged.status == 403)
+            #expect(try log.reason(for: forged).contains("load the page again"))
+            bank.provider.state.withLock { $0.dispatchResult = "dispatched" }
+            let path = try #require(try await bank.transfer().location)
+            bank.provider.state.withLock { state in
+                state.status = ["status": "failed", "tokenResult": "tokenRedeemed"]
+                state.clientErrorCode = 3
+            }
+            #expect(try log.reason(for: try await bank.get(path)) == "denied")
+        }
+    }
+
+    @Test("The code is shown where it can be scanned, and the link where a phone can follow it")
+    func showsWhatCanBeUsed() async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let page = try await bank.get(try #require(try await bank.transfer().location)).text
+            #expect(page.contains(/<figure class="scan" data-testid="transfer-qr">/))
+            #expect(page.contains(/<a class="button quiet touch" [^>]*data-testid="transfer-link">/))
+            let style = try await bank.get("/bank.css").text
+            #expect(style.contains(".button.touch, .unscanned { display: none; }"))
+            #expect(style.contains("@media (pointer: coarse) { .button.touch { display: inline-block; } }"))
+            #expect(style.contains("@media (pointer: coarse) and (max-width: 40rem) { .scan { display: none; }"))
+            #expect(try await bank.get("/signed-out").text.contains("<section class=\"card outcome\">"))
+        }
+    }
 }
