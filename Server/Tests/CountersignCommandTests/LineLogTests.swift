@@ -83,4 +83,29 @@ struct LineLogTests {
             #expect(failure?.status == .usage && failure?.problem.contains(remedy) == true)
         }
     }
+
+    @Test("a warning at the start is a line of the log like every other, also where the settings are printed alone")
+    func warningsAreLines() throws {
+        let program = Process()
+        let tests = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
+        program.executableURL = tests.deletingLastPathComponent().appendingPathComponent("countersign")
+        program.arguments = ["serve", "--print-config", "--log-format", "json", "--issuer", "https://a.example"]
+        let (output, errors) = (Pipe(), Pipe())
+        (program.standardOutput, program.standardError) = (output, errors)
+        try program.run()
+        let logged = errors.fileHandleForReading.readDataToEndOfFile()
+        let printed = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        program.waitUntilExit()
+        #expect(program.terminationStatus == 0 && printed.contains("issuer: https://a.example"))
+        let lines = logged.split(separator: UInt8(ascii: "\n"))
+        #expect(lines.count == 1)
+        for line in lines {
+            guard case .object(let object) = try JSON(parsing: Array(line)) else {
+                Issue.record("a line that is no object")
+                continue
+            }
+            #expect(try object.string("level") == "warning")
+            #expect(try object.string("message")?.contains("nothing ends TLS here") == true)
+        }
+    }
 }

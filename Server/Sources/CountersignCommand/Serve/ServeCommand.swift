@@ -145,7 +145,7 @@ struct ServeCommand: AsyncParsableCommand {
         if self.traceBeyondLoopback { flags["traceBeyondLoopback"] = "true" }
         let configuration = try await ServeConfiguration.load(file: self.config, flags: flags)
         if self.printConfig {
-            for warning in configuration.warnings { Terminal.standardError("Warning: \(warning)") }
+            configuration.warn(by: configuration.logger())
             Terminal.standardOutput(configuration.printed)
             return
         }

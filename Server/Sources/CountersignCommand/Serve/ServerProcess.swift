@@ -22,9 +22,8 @@ struct ServerProcess {
     let configuration: ServeConfiguration
 
     func run() async throws {
-        let handler = LineLog(self.configuration.logFormat, level: self.configuration.logLevel)
-        let logger = Logger(label: "countersign") { _ in handler }
-        for warning in self.configuration.warnings { logger.warning("\(warning)") }
+        let logger = self.configuration.logger()
+        self.configuration.warn(by: logger)
         let metrics = ServerMetrics()
         // From the start: the signal's default would end a server that is not quite there yet.
         let reloads = await UnixSignalsSequence(trapping: .sighup)
