@@ -53,6 +53,22 @@ final class ServerFixture: Sendable {
         try await Application(router: self.assembly.publicRouter()).test(.router) { try await body($0) }
     }
 
+    /// Sends requests to the public routes, and gives the metadata of the requests' lines in the log.
+    func requestLines(_ body: @Sendable (any TestClientProtocol) async throws -> Void) async throws -> [Logger.Metadata]
+    {
+        let (events, continuation) = AsyncStream.makeStream(of: LogEvent.self)
+        let application = Application(
+            router: self.assembly.publicRouter(),
+            logger: Logger(label: "test") { _ in HandedLog(lines: continuation) })
+        try await application.test(.router) { try await body($0) }
+        continuation.finish()
+        var lines: [Logger.Metadata] = []
+        for await event in events {
+            if let metadata = event.metadata, metadata["status"] != nil { lines.append(metadata) }
+        }
+        return lines
+    }
+
     /// Sends requests to the administration's socket routes.
     func withSocketClient<Result: Sendable>(
         _ body: @Sendable (any TestClientProtocol) async throws -> Result

@@ -31,7 +31,7 @@ struct ClientContext: Sendable {
                 self.clientErrorCode == ErrorCode.untrustedFacetID.rawValue
                 ? facet.map(Self.shown(facet:)) : nil
         } catch {
-            throw Answered(.badRequest)
+            throw Answered(.badRequest, "the context has a member of another type or form")
         }
     }
 
@@ -47,21 +47,35 @@ struct ClientContext: Sendable {
 /// An answer that is decided: on its way out of the verification.
 struct Answered: Error {
     let statusCode: UAFStatusCode
+    /// For the log, not for the phone: the rule that refused and why, without a value that was sent.
+    let reason: String
     /// What the trail keeps about it.
     let audit: AuditEvent.Kind
     /// A further message for the client, such as to delete keys that nobody knows.
     var newRequest: DeregistrationRequest?
     /// The app that may not answer, where that was the reason (``ClientContext/shown(facet:)``).
     var refusedFacet: String?
+    /// Whether the ceremony stays as it is: it is another answer's.
+    var leavesCeremony = false
 
-    init(_ statusCode: UAFStatusCode, audit: AuditEvent.Kind = .failed) {
+    init(_ statusCode: UAFStatusCode, _ reason: String, audit: AuditEvent.Kind = .failed) {
         self.statusCode = statusCode
+        self.reason = reason
         self.audit = audit
     }
 
     init(_ refusal: UAFRefusal) {
-        self.init(refusal.statusCode, audit: refusal.step == .signCounter ? .counterWentBack : .failed)
+        self.init(
+            refusal.statusCode, "\(refusal.step): \(refusal.reason)",
+            audit: refusal.step == .signCounter ? .counterWentBack : .failed)
         self.refusedFacet = refusal.facetID.map { ClientContext.shown(facet: $0.text) }
+    }
+
+    /// Of two answers at once, the one that was not the first.
+    static var notTheFirst: Self {
+        var answered = Self(.invalidRequest, "another answer was first")
+        answered.leavesCeremony = true
+        return answered
     }
 }
 
@@ -101,29 +115,33 @@ struct AnswerChecks: CeremonyPart {
     /// Refuses what would have keys looked up only to be refused: more of them than any alternative of a policy needs,
     /// and one of them twice, with the code `twice`.
     func checkNames(_ keys: [CredentialID], twice: UAFStatusCode) throws {
-        guard keys.count <= self.rules.value.mostKeys else { throw Answered(.unacceptableAuthenticator) }
-        guard keys.count < 2 || Set(keys).count == keys.count else { throw Answered(twice) }
+        guard keys.count <= self.rules.value.mostKeys else {
+            throw Answered(.unacceptableAuthenticator, "more keys than any policy asks for")
+        }
+        guard keys.count < 2 || Set(keys).count == keys.count else { throw Answered(twice, "a key is there twice") }
     }
 
     /// Opens the state that a response brings back. Refuses what this server did not seal, and what comes too late.
     func openServerData(_ text: String?, operation: UAF.Operation, at now: Timestamp) throws
         -> (data: SealedServerData, origin: ServerDataOrigin)
     {
-        guard let text else { throw Answered(.invalidRequest) }
+        guard let text else { throw Answered(.invalidRequest, "the response brings no server data back") }
         let data: SealedServerData
         do { data = try SealedServerData(opening: text, with: self.sealing.passingKey(.serverData), now: now) } catch {
             throw Answered(error)
         }
         guard data.operation == operation, let origin = ServerDataOrigin(data.policy) else {
-            throw Answered(.invalidRequest)
+            throw Answered(.invalidRequest, "the server data was made for another operation")
         }
         return (data, origin)
     }
 
     /// Whether a ceremony still takes an answer. Throws 1491 where it was answered, 1408 where it is too late.
     func checkAnswerable(_ ceremony: CeremonyRecord?, at now: Timestamp) throws -> CeremonyRecord {
-        guard let ceremony, ceremony.phase == .claimed else { throw Answered(.invalidRequest) }
-        guard now < ceremony.expiresAt else { throw Answered(.requestTimeout) }
+        guard let ceremony, ceremony.phase == .claimed else {
+            throw Answered(.invalidRequest, "nothing waits for this answer: it has ended or was answered before")
+        }
+        guard now < ceremony.expiresAt else { throw Answered(.requestTimeout, "its time was over") }
         return ceremony
     }
 
@@ -131,7 +149,7 @@ struct AnswerChecks: CeremonyPart {
     /// say then what the answer should have met.
     func policy(ofRequest name: String?, for operation: UAF.Operation) throws -> Policy {
         do { return try self.rules.value.policy(named: name, for: operation) } catch {
-            throw Answered(.invalidRequest)
+            throw Answered(.invalidRequest, "the policy of the request is not known any more")
         }
     }
 }

@@ -35,14 +35,17 @@ public struct AuthenticationAnswers: CeremonyPart {
     /// `source` has a budget of refused answers; past it `tooManyRequests` is thrown in the place of a refusal, and
     /// keys are found and signatures verified before the write step. A right answer is always taken. Without a source
     /// nothing is counted. Else thrown are errors of the store alone.
-    public func judge(_ message: SendUAFResponse, source: String? = nil) async throws
-        -> AuthenticationAnswer
-    {
+    ///
+    /// `refused` is told why a message is refused, for the log: not a word of it is for the phone.
+    public func judge(
+        _ message: SendUAFResponse, source: String? = nil, refused: (_ reason: String) -> Void = { _ in }
+    ) async throws -> AuthenticationAnswer {
         try await self.checks.judged(from: source, \.response.statusCode) { isPastBudget in
             do {
                 return try await self.verdict(on: message, readsFirst: isPastBudget)
             } catch let answered as Answered {
                 self.checks.note(refusedFacet: answered.refusedFacet)
+                refused(answered.reason)
                 return AuthenticationAnswer(response: ServerResponse(answered))
             }
         }
@@ -73,7 +76,7 @@ public struct AuthenticationAnswers: CeremonyPart {
             }
             do {
                 return try await self.answerCeremony(id, response, data, at: now)
-            } catch let answered as Answered {
+            } catch let answered as Answered where !answered.leavesCeremony {
                 try await self.endings.end(
                     id, .fail, statusCode: answered.statusCode, audit: answered.audit,
                     refusedFacet: answered.refusedFacet, clientErrorCode: context.clientErrorCode,
@@ -148,13 +151,12 @@ public struct AuthenticationAnswers: CeremonyPart {
                 return change
             }
         } catch is RefusedEvent {
-            // Another answer was first.
-            return AuthenticationAnswer(response: ServerResponse(.invalidRequest))
+            throw Answered.notTheFirst
         } catch let error as StoreError {
             throw try Self.answered(error)
         }
         // Its account was deleted meanwhile, and the ceremony with it.
-        guard let accepted else { throw Answered(.invalidRequest) }
+        guard let accepted else { throw Answered(.invalidRequest, "the account is gone") }
         self.hub.wake(id)
         var answer = ServerResponse(.ok)
         if accepted.phase == .answering {
@@ -181,7 +183,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         if readsFirst {
             let found = try await self.store.verificationMaterial(
                 challengeDigest: challenge.digest, keys: Self.keys(of: response))
-            guard let found else { throw Answered(.invalidRequest) }
+            guard let found else { throw Answered(.invalidRequest, "the challenge was answered before") }
             _ = try self.verify(checked, response, found, by: verifier)
         }
         let verified: VerifiedAuthentication?
@@ -199,8 +201,7 @@ public struct AuthenticationAnswers: CeremonyPart {
         } catch let error as StoreError {
             throw try Self.answered(error)
         }
-        // The challenge was answered before.
-        guard let verified else { throw Answered(.invalidRequest) }
+        guard let verified else { throw Answered(.invalidRequest, "the challenge was answered before") }
         return AuthenticationAnswer(
             response: ServerResponse(.ok),
             authenticated: AuthenticatedDevice(accountID: verified.account, deviceID: verified.deviceRegistration))
@@ -231,9 +232,11 @@ public struct AuthenticationAnswers: CeremonyPart {
             throw self.answered(error, response, keys)
         }
         // Nobody holds a key that was invented. Should a signature of one ever verify, it authenticates nobody.
-        guard stored.allSatisfy({ $0 != nil }) else { throw Answered(.unacceptableContent) }
+        guard stored.allSatisfy({ $0 != nil }) else {
+            throw Answered(.unacceptableContent, "a key that was invented for a name that nobody has")
+        }
         guard stored.allSatisfy({ $0?.credential.isActive == true && $0?.isAccountLocked == false }) else {
-            throw Answered(.forbidden)
+            throw Answered(.forbidden, "the key is not active, or its account is locked")
         }
         return verified
     }
@@ -241,9 +244,10 @@ public struct AuthenticationAnswers: CeremonyPart {
     /// What has become of a key or its account since it was read. Rethrows what is the store's own trouble.
     private static func answered(_ error: StoreError) throws -> Answered {
         switch error.code {
-        case .conflict: Answered(.unacceptableContent, audit: .counterWentBack)
-        case .forbidden: Answered(.forbidden)
-        case .notFound: Answered(.unknownKeyID)
+        case .conflict:
+            Answered(.unacceptableContent, "another answer has moved the key's counter on", audit: .counterWentBack)
+        case .forbidden: Answered(.forbidden, "the key or its account was locked meanwhile")
+        case .notFound: Answered(.unknownKeyID, "the key was deleted meanwhile")
         default: throw error
         }
     }

@@ -18,15 +18,18 @@ public struct RegistrationAnswers: CeremonyPart {
     ///
     /// Out of band the keys are a new device's and stay pending, and the answer (1202) carries the number that the
     /// phone shows; in the app they join the device that has just authenticated, in place of its keys of the same
-    /// models, and are active at once (1200). Refusals, and the budget of `source`, as in
-    /// ``AuthenticationAnswers/judge(_:source:)``.
-    public func judge(_ message: SendUAFResponse, source: String? = nil) async throws -> ServerResponse {
+    /// models, and are active at once (1200). Refusals, the budget of `source` and `refused` as in
+    /// ``AuthenticationAnswers/judge(_:source:refused:)``.
+    public func judge(
+        _ message: SendUAFResponse, source: String? = nil, refused: (_ reason: String) -> Void = { _ in }
+    ) async throws -> ServerResponse {
         // The keys are found and verified before the write step in any case.
         try await self.checks.judged(from: source, \.statusCode) { _ in
             do {
                 return try await self.verdict(on: message)
             } catch let answered as Answered {
                 self.checks.note(refusedFacet: answered.refusedFacet)
+                refused(answered.reason)
                 return ServerResponse(answered.statusCode)
             }
         }
@@ -53,7 +56,7 @@ public struct RegistrationAnswers: CeremonyPart {
             }
             do {
                 return try await self.answerActivation(id, response, data, context, at: now)
-            } catch let answered as Answered {
+            } catch let answered as Answered where !answered.leavesCeremony {
                 try await self.endings.end(
                     id, .fail, statusCode: answered.statusCode, audit: answered.audit,
                     refusedFacet: answered.refusedFacet, clientErrorCode: context.clientErrorCode,
@@ -74,7 +77,7 @@ public struct RegistrationAnswers: CeremonyPart {
         let (found, stored) = try await self.store.verificationMaterial(ceremonyID: id, keys: Self.keys(of: response))
         let ceremony = try self.checks.checkAnswerable(found, at: now)
         let existing = self.existing(response, stored)
-        guard let accountID = ceremony.accountID else { throw Answered(.invalidRequest) }
+        guard let accountID = ceremony.accountID else { throw Answered(.invalidRequest, "no activation of an account") }
         let policy = try self.checks.policy(ofRequest: ceremony.detail.policy, for: .registration)
         let verified = try self.verify(response, data, policy, existing: existing, at: now)
         let registration = try await self.registration(verified, accountID: accountID, context, at: now)
@@ -97,12 +100,12 @@ public struct RegistrationAnswers: CeremonyPart {
                 return change
             }
         } catch is RefusedEvent {
-            return ServerResponse(.invalidRequest)
+            throw Answered.notTheFirst
         } catch let error as StoreError where error.code == .conflict {
-            throw Answered(.unacceptableKey)
+            throw Answered(.unacceptableKey, "the key was registered meanwhile")
         }
         // Its account was deleted meanwhile, and the ceremony with it.
-        guard accepted != nil else { throw Answered(.invalidRequest) }
+        guard accepted != nil else { throw Answered(.invalidRequest, "the account is gone") }
         self.hub.wake(id)
         var answer = ServerResponse(.accepted)
         answer.confirmation = ServerResponse.Confirmation(
@@ -117,17 +120,17 @@ public struct RegistrationAnswers: CeremonyPart {
         try self.checks.checkNames(response.credentials, twice: .unacceptableKey)
         guard let accountID = data.username, let deviceID = data.device,
             let account = try await self.store.account(id: accountID)
-        else { throw Answered(.invalidRequest) }
+        else { throw Answered(.invalidRequest, "the account is gone") }
         let policy = try self.checks.policy(ofRequest: policyName, for: .registration)
         let digest = Sealing.digest(ofSecret: data.challenge.text)
         let material = try await self.store.verificationMaterial(
             challengeDigest: digest, keys: Self.keys(of: response))
-        guard let stored = material else { throw Answered(.invalidRequest) }
+        guard let stored = material else { throw Answered(.invalidRequest, "the challenge was answered before") }
         let existing = self.existing(response, stored)
         let verified = try self.verify(response, data, policy, existing: existing, at: now)
-        guard !account.isLocked else { throw Answered(.forbidden) }
+        guard !account.isLocked else { throw Answered(.forbidden, "the account is locked") }
         guard let device = try await self.store.devices(accountID: accountID).first(where: { $0.id == deviceID }) else {
-            throw Answered(.unauthorized)
+            throw Answered(.unauthorized, "the device is gone")
         }
         var change = CeremonyChange()
         change.newCredentials = self.credentials(verified, of: device, at: now)
@@ -140,14 +143,14 @@ public struct RegistrationAnswers: CeremonyPart {
         let challenge = AnsweredChallenge(digest: digest, expiresAt: data.expiresAt)
         do {
             guard try await self.store.answer(challenge, change: change, at: now) else {
-                throw Answered(.invalidRequest)
+                throw Answered(.invalidRequest, "the challenge was answered before")
             }
         } catch let error as StoreError {
             switch error.code {
-            case .conflict: throw Answered(.unacceptableKey)
+            case .conflict: throw Answered(.unacceptableKey, "the key was registered meanwhile")
             // What has become of the device or its account since they were read.
-            case .notFound: throw Answered(.unauthorized)
-            case .forbidden: throw Answered(.forbidden)
+            case .notFound: throw Answered(.unauthorized, "the device is gone")
+            case .forbidden: throw Answered(.forbidden, "the account was locked meanwhile")
             default: throw error
             }
         }

@@ -18,18 +18,21 @@ public struct Deregistrations: CeremonyPart {
     /// again after a lost answer does no harm. Nor is a key deleted that is another person's or nobody's, and the
     /// answer is the same: it does not tell who has which key. Refused: 1400 for a context that is not understood, 1401
     /// for another person's name, 1403 for a locked account, 1480 for a model without metadata.
-    public func deregister(_ message: GetUAFRequest, askedBy device: AuthenticatedDevice) async throws
-        -> ReturnUAFRequest
-    {
-        guard let context = self.deregistrationContext(message, person: "username") else {
+    /// `refused` is told why, for the log.
+    public func deregister(
+        _ message: GetUAFRequest, askedBy device: AuthenticatedDevice,
+        refused: (_ reason: String) -> Void = { _ in }
+    ) async throws -> ReturnUAFRequest {
+        guard let context = self.deregistrationContext(message, person: "username", refused) else {
             return ReturnUAFRequest(statusCode: .badRequest)
         }
         // Of whom a device may ask is the same for a name that exists and one that does not.
         if let account = try await self.store.account(id: device.accountID), !self.isName(context.person, of: account) {
+            refused("the device is another person's")
             return ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration)
         }
         return try await self.deregister(
-            context, accountID: device.accountID, askedBy: device.deviceID, client: nil)
+            context, accountID: device.accountID, askedBy: device.deviceID, client: nil, refused)
     }
 
     /// Deletes keys because a relying party asks, for a person whom it knows by `subject`.
@@ -37,15 +40,19 @@ public struct Deregistrations: CeremonyPart {
     /// A subject that the client was never told is answered as one whose keys have just gone. Where a key was deleted,
     /// the person is left a notice. Refused: 1403 for a client that may not have keys deleted, whatever it asks; 1400
     /// and 1480, as for a device.
-    public func deregister(_ message: GetUAFRequest, client: DispatchingClient) async throws -> ReturnUAFRequest {
+    /// `refused` is told why, for the log.
+    public func deregister(
+        _ message: GetUAFRequest, client: DispatchingClient, refused: (_ reason: String) -> Void = { _ in }
+    ) async throws -> ReturnUAFRequest {
         guard client.mayDeregister else {
+            refused("the client may not have keys deleted")
             return ReturnUAFRequest(statusCode: .forbidden, operation: .deregistration)
         }
-        guard let context = self.deregistrationContext(message, person: "subject") else {
+        guard let context = self.deregistrationContext(message, person: "subject", refused) else {
             return ReturnUAFRequest(statusCode: .badRequest)
         }
         let accountID = try await self.subjects.accountID(context.person, client.id)
-        return try await self.deregister(context, accountID: accountID, askedBy: nil, client: client)
+        return try await self.deregister(context, accountID: accountID, askedBy: nil, client: client, refused)
     }
 
     /// Whether somebody is called by their user name, in any of the spellings that it is found by.
@@ -55,17 +62,25 @@ public struct Deregistrations: CeremonyPart {
                 .hasSameBytes(as: account.username.precomposedStringWithCanonicalMapping)
     }
 
-    private func deregistrationContext(_ message: GetUAFRequest, person: String) -> DeregistrationContext? {
+    private func deregistrationContext(
+        _ message: GetUAFRequest, person: String, _ refused: (_ reason: String) -> Void
+    ) -> DeregistrationContext? {
         guard message.operation == nil || message.operation == .deregistration, let context = message.context else {
+            refused("another operation, or no context")
             return nil
         }
-        return try? DeregistrationContext(context, person: person, limits: self.limits)
+        do { return try DeregistrationContext(context, person: person, limits: self.limits) } catch {
+            refused(error.reason)
+            return nil
+        }
     }
 
     private func deregister(
-        _ context: DeregistrationContext, accountID: String?, askedBy device: String?, client: DispatchingClient?
+        _ context: DeregistrationContext, accountID: String?, askedBy device: String?, client: DispatchingClient?,
+        _ refused: (_ reason: String) -> Void
     ) async throws -> ReturnUAFRequest {
         if case .model(let aaid) = context.keys, self.rules.value.metadata[aaid] == nil {
+            refused("a model without metadata")
             return ReturnUAFRequest(statusCode: .unknownAAID, operation: .deregistration)
         }
         if let accountID {
@@ -77,7 +92,9 @@ public struct Deregistrations: CeremonyPart {
                 context.selection, accountID: accountID, askedBy: device, audit: event, notice: notice)
             {
             case .deregistered, .unknown: break
-            case .locked: return ReturnUAFRequest(statusCode: .forbidden, operation: .deregistration)
+            case .locked:
+                refused("the account is locked")
+                return ReturnUAFRequest(statusCode: .forbidden, operation: .deregistration)
             }
         }
         return try self.steps.message(naming: context.message)

@@ -23,9 +23,13 @@ public struct OpenRequests: CeremonyPart {
 
     /// The same for a caller who has proved to be a relying party (threat model, Policy downgrade by the caller):
     /// by a policy that it may name, and without a budget. A policy that is not known is answered with 1400.
-    public func authentication(username: String?, policy name: String?) async throws -> ReturnUAFRequest {
+    /// `refused` is told why, for the log.
+    public func authentication(
+        username: String?, policy name: String?, refused: (_ reason: String) -> Void = { _ in }
+    ) async throws -> ReturnUAFRequest {
         let rules = self.rules.value
         guard let policy = try? rules.policy(named: name, for: .authentication) else {
+            refused("a policy of that name is not known, or not for this")
             return ReturnUAFRequest(statusCode: .badRequest, operation: .authentication)
         }
         func request(_ account: String?, _ credentials: [RegisteredCredential]?) throws -> ReturnUAFRequest {
@@ -68,17 +72,22 @@ public struct OpenRequests: CeremonyPart {
     /// A request for further keys of a device that has just authenticated, by a policy that it may name.
     ///
     /// An account that is gone or locked is answered with 1401 or 1403, a policy that is not known with 1400.
-    public func registration(of device: AuthenticatedDevice, policy name: String? = nil) async throws
-        -> ReturnUAFRequest
-    {
+    /// `refused` is told why, for the log.
+    public func registration(
+        of device: AuthenticatedDevice, policy name: String? = nil,
+        refused: (_ reason: String) -> Void = { _ in }
+    ) async throws -> ReturnUAFRequest {
         let rules = self.rules.value
         guard let policy = try? rules.policy(named: name, for: .registration) else {
+            refused("a policy of that name is not known, or not for this")
             return ReturnUAFRequest(statusCode: .badRequest, operation: .registration)
         }
         guard let account = try await self.store.account(id: device.accountID) else {
+            refused("the account is gone")
             return ReturnUAFRequest(statusCode: .unauthorized, operation: .registration)
         }
         guard !account.isLocked else {
+            refused("the account is locked")
             return ReturnUAFRequest(statusCode: .forbidden, operation: .registration)
         }
         let existing = try await self.store.credentials(accountID: account.id).map { try RegisteredCredential($0) }

@@ -70,6 +70,26 @@ public struct SignInView: Sendable, Equatable {
     public let codes: SignInCodes?
     /// When the present state is over.
     public let expiresAt: Timestamp
+    /// What the phone, or the server about its answer, said when it ended; for the log.
+    public let statusCodes: StatusCodes
+
+    /// The codes of an end, as far as there are any.
+    public struct StatusCodes: Sendable, Equatable {
+        /// What the server answered the phone.
+        public let uaf: Int?
+        /// What the client said of itself.
+        public let client: Int?
+        /// What its authenticator said.
+        public let asm: Int?
+    }
+
+    init(_ record: CeremonyRecord, _ state: SignInState, codes: SignInCodes? = nil) {
+        self.state = state
+        self.codes = codes
+        self.expiresAt = record.expiresAt
+        self.statusCodes = StatusCodes(
+            uaf: record.uafStatusCode, client: record.clientErrorCode, asm: record.asmStatusCode)
+    }
 }
 
 /// Who signed in, for the provider that wanted to know.
@@ -114,7 +134,7 @@ public struct SignIns: CeremonyPart {
             switch state {
             case .waiting: return try await self.renew(record, source: source, at: now)
             case .claimed, .approvedOnDevice, .approved, .completed:
-                return SignInView(state: state, codes: nil, expiresAt: record.expiresAt)
+                return SignInView(record, state)
             case .denied, .expired, .failed: break
             }
         }
@@ -136,7 +156,7 @@ public struct SignIns: CeremonyPart {
         } catch let error as StoreError where error.code == .conflict {
             throw CeremonyError(.wrongBrowser)
         }
-        return try self.view(codes, expiresAt: ceremony.expiresAt)
+        return try self.view(codes, of: ceremony)
     }
 
     /// The page as it is now. While it waits it gets new codes, of which `source` has a budget, and the ones before
@@ -147,7 +167,7 @@ public struct SignIns: CeremonyPart {
         let now = self.time.now()
         let record = try await self.requiredSignIn(reference, browser)
         let state = self.state(of: record, at: now)
-        guard state == .waiting else { return SignInView(state: state, codes: nil, expiresAt: record.expiresAt) }
+        guard state == .waiting else { return SignInView(record, state) }
         return try await self.renew(record, source: source, at: now)
     }
 
@@ -171,20 +191,19 @@ public struct SignIns: CeremonyPart {
         }
         guard let renewed else { throw CeremonyError(.notFound) }
         let state = self.state(of: renewed, at: now)
-        guard state == .waiting else { return SignInView(state: state, codes: nil, expiresAt: renewed.expiresAt) }
-        return try self.view(codes, expiresAt: renewed.expiresAt)
+        guard state == .waiting else { return SignInView(renewed, state) }
+        return try self.view(codes, of: renewed)
     }
 
-    private func view(_ codes: DispatchCodes, expiresAt: Timestamp) throws -> SignInView {
+    private func view(_ codes: DispatchCodes, of record: CeremonyRecord) throws -> SignInView {
         let payload = try self.configuration.payload(token: codes.qrToken, kind: .authentication)
         return SignInView(
-            state: .waiting,
+            record, .waiting,
             codes: SignInCodes(
                 link: try self.configuration.link(token: codes.linkToken, kind: .authentication),
                 // An issuer with a path has no short form.
                 qrContent: payload.compact ?? payload.base64URLEncoded,
-                typedCode: codes.typedCodeForDisplay, expiresAt: codes.expiresAt),
-            expiresAt: expiresAt)
+                typedCode: codes.typedCodeForDisplay, expiresAt: codes.expiresAt))
     }
 
     /// The state alone. Throws `notFound` and `wrongBrowser`.

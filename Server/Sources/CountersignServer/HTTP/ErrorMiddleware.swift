@@ -54,7 +54,7 @@ struct ErrorMiddleware: RouterMiddleware {
             context.logger.error(
                 "The store is unavailable", metadata: ["reason": "\(error)", "reference": "\(context.reference)"])
             return Problem(
-                .serviceUnavailable, "store-unavailable", "The server cannot store anything just now.",
+                .serviceUnavailable, Problem.Name.storeUnavailable, "The server cannot store anything just now.",
                 headers: [.retryAfter: "5"])
         // Routes that know what it means say so themselves.
         case let error as StoreError where error.code == .conflict:
@@ -68,7 +68,7 @@ struct ErrorMiddleware: RouterMiddleware {
         default:
             context.logger.error(
                 "A request failed", metadata: ["reason": "\(error)", "reference": "\(context.reference)"])
-            return Problem(.internalServerError, "internal")
+            return Problem(.internalServerError, Problem.Name.internal)
         }
     }
 

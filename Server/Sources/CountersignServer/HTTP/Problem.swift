@@ -16,6 +16,13 @@ struct Problem: Error, HTTPResponseError {
     /// Further members of the document.
     let members: JSONObject
 
+    /// The names that a page is chosen by, and that no error of the engine has.
+    enum Name {
+        static let browserUnknown = "browser-unknown"
+        static let storeUnavailable = "store-unavailable"
+        static let `internal` = "internal"
+    }
+
     init(
         _ status: HTTPResponse.Status, _ name: String, _ detail: String? = nil, headers: HTTPFields = [:],
         members: JSONObject = [:]

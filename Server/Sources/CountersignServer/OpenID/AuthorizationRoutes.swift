@@ -1,4 +1,5 @@
 import Ceremony
+import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import OAuth
@@ -59,10 +60,12 @@ struct AuthorizationRoutes: Sendable {
         case .tooMany(let shortage):
             context.log(shortage)
             context.notes.note(
-                RequestRefusal(code: "too-many-requests", reason: shortage.remedy, setting: shortage.setting))
+                RequestRefusal(
+                    code: CeremonyError.Code.tooManyRequests.name, reason: shortage.remedy, setting: shortage.setting))
             self.note(serviceOf: text, context)
             throw Problem(
-                .tooManyRequests, "too-many-requests", headers: [.retryAfter: String(shortage.retryAfterSeconds)])
+                .tooManyRequests, CeremonyError.Code.tooManyRequests.name,
+                headers: [.retryAfter: String(shortage.retryAfterSeconds)])
         case .page(let error):
             self.note(serviceOf: text, context)
             return await self.answers.error(error, context)

@@ -26,14 +26,17 @@ struct DispatchRoutes: Sendable {
         ] {
             router.endpoint(
                 "/token/dispatch/\(name)",
-                [.post: { request, _ in try await self.dispatch(operation, request) }])
+                [.post: { request, context in try await self.dispatch(operation, request, context) }])
         }
         router.endpoint("/status", [.post: self.status])
         router.endpoint("/status/:session/events", [.get: self.events])
     }
 
-    private func dispatch(_ operation: UAF.Operation, _ request: Request) async throws -> Response {
+    private func dispatch(
+        _ operation: UAF.Operation, _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
         let client = try await self.clients.client(of: request)
+        context.notes.note(client: client.id)
         let body = try await request.jsonObject(limit: self.limits.bodyBytes)
         let message: GetUAFRequest
         do {
@@ -49,6 +52,9 @@ struct DispatchRoutes: Sendable {
                 dispatcher: try body.requiredString("dispatcher"), operation: operation,
                 context: message.context),
             client: DispatchingClient(client))
+        if let reason = answer.result.reason {
+            context.notes.note(RequestRefusal(code: answer.result.rawValue, reason: reason))
+        }
         return .json(try self.document(of: answer))
     }
 
@@ -132,6 +138,19 @@ struct DispatchRoutes: Sendable {
                 "transaction_content_type": .string(confirmation.contentType),
                 "amr": .array(confirmation.amr.map(JSON.string)), "acr": .string(confirmation.acr),
             ], type: "transaction-confirmation+jwt")
+    }
+}
+
+extension DispatchResult {
+    /// Why nothing was dispatched, for the log; `nil` where something was.
+    fileprivate var reason: String? {
+        switch self {
+        case .dispatched: nil
+        case .dispatchError: "The person has no key that could answer."
+        case .dispatcherNotFound: "There is no dispatcher of that name."
+        case .userNotFound: "The client knows nobody by that subject."
+        case .internalError: "The server failed."
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -46,30 +47,30 @@ struct PageAnswers: Sendable {
         var detail: String?
         let (headline, explanation): (String, String)
         switch problem.name {
-        case "wrong-browser":
+        case CeremonyError.Code.wrongBrowser.name:
             headline = "This is not the browser that started"
             explanation =
                 "A sign-in can only be finished in the browser in which it began. If somebody sent you this link, do not "
                 + "follow it. If you began it yourself, \(back) in this browser."
-        case "not-found":
+        case CeremonyError.Code.notFound.name:
             headline = "This sign-in has run out"
             explanation = "Its time is over, or it was started in another browser. \(sentence)"
-        case "browser-unknown":
+        case Problem.Name.browserUnknown:
             headline = "This browser does not know the sign-in"
             explanation =
                 "A sign-in goes on in the browser that began it, and needs a cookie there. \(sentence) If "
                 + "this page comes again, allow cookies for \(self.pages.host)."
-        case "too-many-requests":
+        case CeremonyError.Code.tooManyRequests.name:
             headline = "Too many sign-ins at once"
             explanation =
                 "Very many sign-ins were started from the network that you are in. Wait \(Self.wait(problem)), then "
                 + (isReadAgain ? "try again." : "\(back).")
             if isReadAgain { way = .again }
-        case "store-unavailable":
+        case Problem.Name.storeUnavailable:
             headline = "The server is busy"
             explanation = "Nothing is lost. Wait a moment, then \(isReadAgain ? "try again" : back)."
             if isReadAgain { way = .again }
-        case "internal":
+        case Problem.Name.internal:
             headline = "Something went wrong"
             explanation = "It is not your doing. \(sentence)"
         default:

@@ -68,10 +68,8 @@ struct SignInRoutes: Sendable {
         // Not yet the way back: that is a navigation with the browser's cookie, which ends the sign-in.
         if view.state == .approved { return .seeOther(address.path("/sign-in/complete")) }
         let pageState = view.state.pageState
-        if [.denied, .expired, .failed].contains(pageState) {
-            context.notes.note(
-                RequestRefusal(
-                    code: "sign-in-\(pageState.rawValue)", reason: "The page says that the sign-in has ended so."))
+        if let reason = view.reason {
+            context.notes.note(RequestRefusal(code: "sign-in-\(pageState.rawValue)", reason: reason))
         }
         let codes = view.codes.map { codes in
             SignInPage.Codes(
@@ -150,11 +148,12 @@ struct SignInRoutes: Sendable {
 
     // MARK: -
 
-    private static let unknown = Problem(.notFound, "not-found", "There is no such sign-in in this browser.")
+    private static let unknown = Problem(
+        .notFound, CeremonyError.Code.notFound.name, "There is no such sign-in in this browser.")
 
     /// Said by nothing but the browser's own cookies.
     private static let unknownBrowser = Problem(
-        .notFound, "browser-unknown", "The browser shows no cookie of a sign-in.")
+        .notFound, Problem.Name.browserUnknown, "The browser shows no cookie of a sign-in.")
 
     /// The request, for the browser that started it; `nil` for every other, and once it has ended.
     private func pending(_ id: String, _ request: Request) async throws -> (
@@ -218,6 +217,24 @@ struct SignInAddress {
             throw Problem(.badRequest, "invalid-request", "The address lacks a part. Follow the whole link.")
         }
         return value
+    }
+}
+
+extension SignInView {
+    /// Why it has ended, for the log; `nil` where it has not, or not so.
+    fileprivate var reason: String? {
+        let words: String
+        switch self.state {
+        case .denied: words = "The person declined on the phone"
+        case .expired: words = "Its time was over before the phone and the browser were done, or it was given up"
+        case .failed: words = "It failed on the phone, or the phone's answer was refused"
+        case .waiting, .claimed, .approved, .approvedOnDevice, .completed: return nil
+        }
+        let codes = [
+            ("UAF status code", self.statusCodes.uaf), ("client error code", self.statusCodes.client),
+            ("ASM status code", self.statusCodes.asm),
+        ].compactMap { name, code in code.map { "\(name) \($0)" } }
+        return ([words] + codes).joined(separator: ", ") + "."
     }
 }
 

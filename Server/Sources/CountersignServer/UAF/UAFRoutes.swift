@@ -37,14 +37,18 @@ struct UAFRoutes: Sendable {
         let policy: String?
         do {
             let message = try await self.read(request, GetUAFRequest.init(parsing:))
-            guard message.operation == nil || message.operation == .registration else { return Self.badRequest }
+            guard message.operation == nil || message.operation == .registration else {
+                return self.badRequest("another operation", context)
+            }
             policy = try message.context?.string("policy")
-        } catch is UAFError {
-            return Self.badRequest
-        } catch is JSONError {
-            return Self.badRequest
+        } catch let error as UAFError {
+            return self.badRequest(error.description, context)
+        } catch let error as JSONError {
+            return self.badRequest(error.reason, context)
         }
-        return Self.message(try await self.ceremonies.requests.registration(of: device, policy: policy).serialized)
+        var reason: String?
+        let answer = try await self.ceremonies.requests.registration(of: device, policy: policy) { reason = $0 }
+        return self.answer(answer, reason, context)
     }
 
     /// In-app authentication. Anybody may ask; a relying party that proves who it is may name a policy. Only text that
@@ -53,7 +57,7 @@ struct UAFRoutes: Sendable {
         -> Response
     {
         let isClient = ClientAuthorization.isClaimed(by: request)
-        if isClient { _ = try await self.clients.client(of: request) }
+        if isClient { context.notes.note(client: try await self.clients.client(of: request).id) }
         let members: JSONObject
         let (username, policy): (String?, String?)
         do {
@@ -61,18 +65,19 @@ struct UAFRoutes: Sendable {
             members = message.context ?? [:]
             guard message.operation == nil || message.operation == .authentication, members["transaction"] == nil,
                 isClient || members["policy"] == nil
-            else { return Self.badRequest }
+            else { return self.badRequest("another operation, or a member that its caller may not send", context) }
             (username, policy) = (try members.string("username"), try members.string("policy"))
-        } catch is UAFError {
-            return Self.badRequest
-        } catch is JSONError {
-            return Self.badRequest
+        } catch let error as UAFError {
+            return self.badRequest(error.description, context)
+        } catch let error as JSONError {
+            return self.badRequest(error.reason, context)
         }
+        var reason: String?
         let answer =
             isClient
-            ? try await self.ceremonies.requests.authentication(username: username, policy: policy)
+            ? try await self.ceremonies.requests.authentication(username: username, policy: policy) { reason = $0 }
             : try await self.ceremonies.requests.authentication(username: username, source: context.source)
-        return Self.message(answer.serialized)
+        return self.answer(answer, reason, context)
     }
 
     /// Deregistration: by the person's own device, or by a relying party for a person whom it knows.
@@ -81,25 +86,30 @@ struct UAFRoutes: Sendable {
     {
         if ClientAuthorization.isClaimed(by: request) {
             let client = try await self.clients.client(of: request)
-            return try await self.deregister(request) {
-                try await self.ceremonies.deregistrations.deregister($0, client: DispatchingClient(client))
+            context.notes.note(client: client.id)
+            return try await self.deregister(request, context) {
+                try await self.ceremonies.deregistrations.deregister(
+                    $0, client: DispatchingClient(client), refused: $1)
             }
         }
         // A token outlives its device: a phone that asks again after a lost answer is told the same.
         let device = try self.devices.holder(of: request)
-        return try await self.deregister(request) {
-            try await self.ceremonies.deregistrations.deregister($0, askedBy: device)
+        return try await self.deregister(request, context) {
+            try await self.ceremonies.deregistrations.deregister($0, askedBy: device, refused: $1)
         }
     }
 
     private func deregister(
-        _ request: Request, _ deregister: (GetUAFRequest) async throws -> ReturnUAFRequest
+        _ request: Request, _ context: ServerContext,
+        _ deregister: (GetUAFRequest, _ refused: (String) -> Void) async throws -> ReturnUAFRequest
     ) async throws -> Response {
         do {
-            return Self.message(
-                try await deregister(try await self.read(request, GetUAFRequest.init(parsing:))).serialized)
-        } catch is UAFError {
-            return Self.message(ReturnUAFRequest(statusCode: .badRequest).serialized)
+            let message = try await self.read(request, GetUAFRequest.init(parsing:))
+            var reason: String?
+            let answer = try await deregister(message) { reason = $0 }
+            return self.answer(answer, reason, context)
+        } catch let error as UAFError {
+            return self.badRequest(error.description, context)
         }
     }
 
@@ -107,25 +117,29 @@ struct UAFRoutes: Sendable {
         let message: SendUAFResponse
         do {
             message = try await self.read(request, SendUAFResponse.init(parsing:))
-        } catch is UAFError {
-            return Self.message(ServerResponse(statusCode: .badRequest).serialized)
+        } catch let error as UAFError {
+            return self.answer(ServerResponse(statusCode: .badRequest), error.description, context)
         }
-        let answer = try await self.ceremonies.registrationAnswers.judge(message, source: context.source)
-        self.note(answer.statusCode, context)
+        var reason: String?
+        let answer = try await self.ceremonies.registrationAnswers.judge(message, source: context.source) {
+            reason = $0
+        }
         if answer.confirmation != nil { self.trace?.record(.confirmationNumberShown, in: request.trace, context) }
-        return Self.message(answer.serialized)
+        return self.answer(answer, reason, context)
     }
 
     @Sendable private func answerAuthentication(_ request: Request, _ context: ServerContext) async throws -> Response {
         let message: SendUAFResponse
         do {
             message = try await self.read(request, SendUAFResponse.init(parsing:))
-        } catch is UAFError {
-            return Self.message(ServerResponse(statusCode: .badRequest).serialized)
+        } catch let error as UAFError {
+            return self.answer(ServerResponse(statusCode: .badRequest), error.description, context)
         }
-        let answer = try await self.ceremonies.authenticationAnswers.judge(message, source: context.source)
+        var reason: String?
+        let answer = try await self.ceremonies.authenticationAnswers.judge(message, source: context.source) {
+            reason = $0
+        }
         var response = answer.response
-        self.note(response.statusCode, context)
         if response.statusCode == .ok {
             self.trace?.record(.authenticationAccepted, in: request.trace, context)
             if let device = answer.authenticated {
@@ -135,13 +149,7 @@ struct UAFRoutes: Sendable {
                 response.additionalTokens.append(Token(kind: .jwt, value: token))
             }
         }
-        return Self.message(response.serialized)
-    }
-
-    /// An answer that is refused is one to HTTP all the same: what it says is in its code.
-    private func note(_ statusCode: UAFStatusCode, _ context: ServerContext) {
-        guard statusCode.rawValue >= UAFStatusCode.badRequest.rawValue else { return }
-        context.notes.note(RequestRefusal(code: String(statusCode.rawValue), reason: statusCode.description))
+        return self.answer(response, reason, context)
     }
 
     /// The apps that may answer (FIDO AppID and Facets 1.1 §3.1.3).
@@ -174,10 +182,29 @@ struct UAFRoutes: Sendable {
         return try parse(bytes.readableBytesView)
     }
 
-    private static var badRequest: Response { self.message(ReturnUAFRequest(statusCode: .badRequest).serialized) }
+    // MARK: - Answers
 
-    private static func message(_ bytes: [UInt8]) -> Response {
-        Response(
+    private func badRequest(_ reason: String, _ context: ServerContext) -> Response {
+        self.answer(ReturnUAFRequest(statusCode: .badRequest), reason, context)
+    }
+
+    private func answer(_ request: ReturnUAFRequest, _ reason: String?, _ context: ServerContext) -> Response {
+        self.answer(request.serialized, request.statusCode, reason, context)
+    }
+
+    private func answer(_ response: ServerResponse, _ reason: String?, _ context: ServerContext) -> Response {
+        self.answer(response.serialized, response.statusCode, reason, context)
+    }
+
+    /// Every answer to a UAF message is made here. One that refuses is 200 to HTTP all the same, and only its code says
+    /// so: the log has that code, and the reason that nobody else is told.
+    private func answer(
+        _ bytes: [UInt8], _ statusCode: UAFStatusCode, _ reason: String?, _ context: ServerContext
+    ) -> Response {
+        if statusCode.rawValue >= UAFStatusCode.badRequest.rawValue {
+            context.notes.note(RequestRefusal(code: String(statusCode.rawValue), reason: reason))
+        }
+        return Response(
             status: .ok,
             headers: [.contentType: MediaType.uaf.headerValue, .cacheControl: "no-store"],
             body: .init(byteBuffer: ByteBuffer(bytes: bytes)))

@@ -48,7 +48,8 @@ public struct ErrorPage: Sendable {
         self.headline = headline
         self.explanation = explanation
         self.way = way
-        self.detail = detail
+        // Written for a program's answer and for the log, which have it in ASCII.
+        self.detail = detail?.replacing("'", with: "’")
         self.requestID = requestID
     }
 }

@@ -1,12 +1,17 @@
+import Countersign
 import CountersignServer
+import CountersignTestKit
 import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Logging
+import NIOCore
 import OAuthProvider
 import Store
+import Synchronization
 import Testing
+import UAF
 import _Primitives
 
 @Suite("A refusal can be explained: the number on its page finds the line in the log")
@@ -15,15 +20,13 @@ struct RefusalLogTests {
     private func refusal(
         _ server: ServerFixture, _ body: @escaping @Sendable (any TestClientProtocol) async throws -> TestResponse
     ) async throws -> (page: String, line: Logger.Metadata) {
-        let (lines, continuation) = AsyncStream.makeStream(of: LogEvent.self)
-        let application = Application(
-            router: server.assembly.publicRouter(),
-            logger: Logger(label: "test") { _ in HandedLog(lines: continuation) })
-        let response = try await application.test(.router) { try await body($0) }
-        continuation.finish()
-        var last: Logger.Metadata = [:]
-        for await line in lines where line.metadata?["status"] != nil { last = line.metadata ?? [:] }
-        return (String(buffer: response.body), last)
+        let answer = Mutex<TestResponse?>(nil)
+        let lines = try await server.requestLines { client in
+            let response = try await body(client)
+            answer.withLock { $0 = response }
+        }
+        let response = try #require(answer.withLock { $0 })
+        return (String(buffer: response.body), try #require(lines.last))
     }
 
     /// The number that a page shows.
@@ -107,5 +110,101 @@ struct RefusalLogTests {
         #expect(references.count == 7)
         let (_, line) = try await self.refusal(server) { try await $0.send(.get, "/oauth2/jwks").response }
         #expect(line["status"] == "200" && line["reference"] == nil && line["error"] == nil)
+    }
+
+    /// Sends a UAF message.
+    private func send(
+        _ body: String, to path: String, _ authorization: String?, _ client: any TestClientProtocol
+    ) async throws -> TestResponse {
+        var headers: HTTPFields = [.contentType: "application/fido+uaf"]
+        headers[.authorization] = authorization
+        return try await client.execute(uri: path, method: .post, headers: headers, body: ByteBuffer(string: body))
+    }
+
+    @Test(
+        "a UAF message that cannot be read: what is wrong with it, and nothing of it",
+        arguments: ["request/authentication", "authentication", "registration"])
+    func unreadableMessage(path: String) async throws {
+        let server = try await ServerFixture()
+        let (body, line) = try await self.refusal(server) {
+            try await self.send("{\"op\":\"Auth\",Mallory", to: "/uaf/1.1/\(path)", nil, $0)
+        }
+        #expect(body.contains("1400") && line["error"] == "1400" && line["status"] == "200")
+        #expect(line["reason"]?.description.contains("UAFError") == true)
+        #expect(line["reference"] != nil && !line.description.contains("Mallory"))
+    }
+
+    @Test("a UAF request with what its caller may not send, and one for another operation")
+    func refusedRequest() async throws {
+        let server = try await ServerFixture()
+        let authorization = try await server.deviceAuthorization(username: "bob")
+        let (_, line) = try await self.refusal(server) {
+            try await self.send(
+                #"{"op":"Auth","context":"{\"policy\":\"strict\"}"}"#, to: "/uaf/1.1/request/authentication", nil, $0)
+        }
+        #expect(line["error"] == "1400" && line["reason"]?.description.contains("may not send") == true)
+        let (_, other) = try await self.refusal(server) {
+            try await self.send(#"{"op":"Auth"}"#, to: "/uaf/1.1/request/registration", authorization, $0)
+        }
+        #expect(other["error"] == "1400" && other["reason"] == "another operation")
+        let (_, unknown) = try await self.refusal(server) {
+            try await self.send(
+                #"{"op":"Reg","context":"{\"policy\":\"none\"}"}"#, to: "/uaf/1.1/request/registration", authorization,
+                $0)
+        }
+        #expect(unknown["error"] == "1400" && unknown["reason"]?.description.contains("policy") == true)
+    }
+
+    @Test("a deregistration that is refused: which client may not, or whose device it is, or what is not understood")
+    func refusedDeregistration() async throws {
+        let server = try await ServerFixture()
+        let party = try await server.relyingParty()
+        let path = "/uaf/1.1/request/deregistration"
+        let message = #"{"op":"Dereg","context":"{\"mode\":\"username\",\"username\":\"alice\"}"}"#
+        let (body, line) = try await self.refusal(server) {
+            try await self.send(message, to: path, party.authorization, $0)
+        }
+        #expect(body.contains("1403") && line["error"] == "1403" && line["client"]?.description == party.id)
+        #expect(line["reason"] == "the client may not have keys deleted")
+        let device = try await server.deviceAuthorization(username: "bob")
+        let (_, other) = try await self.refusal(server) { try await self.send(message, to: path, device, $0) }
+        #expect(other["error"] == "1401" && other["reason"] == "the device is another person's")
+        let (_, unclear) = try await self.refusal(server) {
+            try await self.send(
+                #"{"op":"Dereg","context":"{\"mode\":\"some\",\"username\":\"bob\"}"}"#, to: path, device, $0)
+        }
+        #expect(unclear["error"] == "1400" && unclear["reason"] == "an unknown mode of deregistration")
+    }
+
+    @Test("an answer with a wrong signature: the rule that refused it")
+    func wrongSignature() async throws {
+        let server = try await ServerFixture()
+        let lines = try await server.requestLines { client in
+            let phone = try await server.enrolledPhone(WrongSignatures(client: client))
+            await #expect(throws: OperationError.self) { try await phone.authenticate(username: "alice") }
+        }
+        let refused = lines.filter { $0["error"] == "1498" }
+        #expect(refused.count == 1)
+        #expect(refused.first?["reason"]?.description.hasPrefix("signature: ") == true)
+    }
+
+    @Test("a dispatch to nobody: the client, and that it knows no such person")
+    func dispatchToNobody() async throws {
+        let server = try await ServerFixture()
+        let party = try await server.relyingParty()
+        let (body, line) = try await self.refusal(server) {
+            try await $0.send(
+                .post, "/token/dispatch/authentication",
+                [
+                    "dispatcher": .string("link"),
+                    "getUafRequest": .object([
+                        "op": .string("Auth"), "context": .string(#"{"subject":"Mallory"}"#),
+                    ]),
+                ], headers: [.authorization: party.authorization]
+            ).response
+        }
+        #expect(body.contains("userNotFound") && line["error"] == "userNotFound" && line["status"] == "200")
+        #expect(line["client"]?.description == party.id && line["reference"] != nil)
+        #expect(line["reason"]?.description.contains("knows nobody") == true && !line.description.contains("Mallory"))
     }
 }

@@ -8,9 +8,11 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import JOSE
+import Logging
 import OAuthProvider
 import SQLiteStore
 import Store
+import Synchronization
 import Testing
 import _Primitives
 
@@ -162,6 +164,54 @@ struct EndingPagesTests {
             let again = try await browser.get(try denied.attribute("href", of: "retry"))
             #expect(try again.attribute("data-state", of: "state") == "waiting")
             #expect(again.text.firstMatch(of: #/<code>[0-9A-Z]{4}-[0-9A-Z]{4}</code>/#) == nil)
+        }
+    }
+
+    @Test(
+        "The number on the page of a sign-in that ended finds the line that says how, by which code, and for which service",
+        arguments: [
+            ("denied", "The person declined on the phone, client error code 3."),
+            ("expired", "Its time was over before the phone and the browser were done, or it was given up."),
+            ("failed", "It failed on the phone, or the phone's answer was refused, UAF status code 1498."),
+        ])
+    func endingIsExplained(state: String, reason: String) async throws {
+        var limits = Limits()
+        limits.ceremonyLifetime = .seconds(300)
+        let server = try await ServerFixture(limits: limits)
+        let party = try await server.relyingParty()
+        let shown = Mutex("")
+        let lines = try await server.requestLines { client in
+            let phone = try await server.enrolledPhone(state == "failed" ? WrongSignatures(client: client) : client)
+            let browser = TestBrowser(client)
+            let (_, page) = try await server.signInPage(browser, party)
+            if state == "denied" {
+                phone.person.script.reactions[.pin] = .cancels
+                phone.person.script.reactions[.authenticator] = .cancels
+            }
+            if state == "expired" {
+                server.clock.advance(by: .seconds(301))
+            } else {
+                await #expect(throws: OperationError.self) {
+                    try await phone.authenticate(try server.typedPayload(page))
+                }
+            }
+            let ended = try await browser.get(try self.address("/sign-in/wait", page))
+            #expect(try ended.attribute("data-state", of: "state") == state)
+            let match = ended.text.firstMatch(of: #/<code>([0-9A-Z]{4}-[0-9A-Z]{4})<\/code>/#)
+            shown.withLock { $0 = match.map { String($0.1) } ?? "" }
+        }
+        let line = try #require(lines.first { $0["reference"]?.description == shown.withLock { $0 } })
+        #expect(line["error"]?.description == "sign-in-\(state)" && line["client"]?.description == party.id)
+        #expect(line["reason"]?.description == reason)
+    }
+
+    @Test("The reason that a page shows is printed as the page's own words are")
+    func apostrophe() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let answer = try await client.execute(
+                uri: "nowhere", method: .get, headers: [.accept: "text/html"])
+            #expect(answer.text.contains("A request’s address is a path of this server."))
         }
     }
 
