@@ -1,6 +1,7 @@
 public import Ceremony
 public import UAF
 public import UAFClient
+public import _Primitives
 
 // Types of the floors below that an app meets, under the names that it meets them by: an app imports this module and no
 // other. Each stands in two modules therefore, and is one type in both.
@@ -42,8 +43,20 @@ public typealias StorageError = UAFClient.StorageError
 /// The device's clocks: the time of day, which a person can set, and the time since the device started, which nobody can.
 public typealias DeviceClock = UAFClient.DeviceClock
 
+/// A moment in milliseconds since 1970, UTC, as ``DeviceClock`` tells it: `Timestamp(milliseconds:)`.
+public typealias Timestamp = _Primitives.Timestamp
+
 /// A sensor for fingers or faces and the operating system's matcher behind it.
 public typealias BiometricSensor = UAFClient.BiometricSensor
+
+/// What came of one finger or face: `match`, `noMatch` with the sensor's advice, `cancelled` or `lockedOut`.
+public typealias BiometricReading = UAFClient.BiometricReading
+
+/// Why a sensor, or the operating system, said nothing: `timedOut` or `disconnected`.
+public typealias SensorError = UAFClient.SensorError
+
+/// What the operating system says of the device's passcode: `match`, `cancelled` or `lockedOut`.
+public typealias DevicePasscodeReading = UAFClient.DevicePasscodeReading
 
 /// The device's own passcode, which the operating system asks for and judges.
 public typealias DevicePasscode = UAFClient.DevicePasscode

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Foundation
+import SQLiteStore
+import Store
 import Testing
 import _Primitives
 
@@ -148,6 +150,53 @@ struct ReloadSignalTests {
         _ = try #require(await server.line(with: "Metadata and policies were reloaded"))
         #expect(try await server.policies() == ["finger", "second"])
         #expect(await server.stop() == 0)
+    }
+
+    @Test("A renewed certificate is shown from the signal on", .timeLimit(.minutes(2)))
+    func certificate() async throws {
+        let (files, others) = (try IssuedFiles(), try IssuedFiles())
+        try files.issue("server")
+        try others.issue("server")
+        let server = try RunningServer(
+            "--tls-certificate", files.path("server"), "--tls-key", files.path("server-key"), "--issuer",
+            "https://localhost")
+        let line = try #require(await server.line(with: "Server started and listening on 127.0.0.1:"))
+        let port = try #require(line.split(separator: ":").last.flatMap { Int($0) })
+        /// Whether the server's certificate is one of that authority.
+        func isShown(_ authority: IssuedFiles) async throws -> Bool {
+            let origin = try AdminConnection.server(at: "https://localhost:\(port)", named: "address")
+            let failure = await #expect(throws: CommandFailure.self) {
+                _ = try await AdminConnection(
+                    place: .network(origin, token: "none"), caFile: authority.path("authority")
+                ).call("GET", "/accounts")
+            }
+            // Where there is a connection, the token is refused.
+            return failure?.status == .failed
+        }
+        _ = try #require(await server.line(with: "Countersign is ready"))
+        #expect(try await isShown(files))
+        #expect(try await !isShown(others))
+        for name in ["server", "server-key"] {
+            try FileManager.default.removeItem(atPath: files.path(name))
+            try FileManager.default.copyItem(atPath: others.path(name), toPath: files.path(name))
+        }
+        server.reload()
+        _ = try #require(await server.line(with: "Certificate and key were read again"))
+        #expect(try await isShown(others))
+        #expect(await server.stop() == 0)
+    }
+
+    @Test("A start keeps the address that people are enrolled at, in the database", .timeLimit(.minutes(2)))
+    func issuer() async throws {
+        let server = try RunningServer("--issuer", "http://localhost:8123")
+        // It is kept before the administrator's link is made.
+        _ = try #require(await server.line(with: "administrator-link"))
+        #expect(await server.stop() == 0)
+        let store = try OpenStore(
+            folder: DataFolder(path: server.folder + "/data"), keyFile: KeyFile(path: server.folder + "/key"),
+            limits: .init())
+        #expect(try await store.database.issuer() == "http://localhost:8123")
+        await store.database.close()
     }
 
     @Test("Links are made by the policies that the server has read", .timeLimit(.minutes(2)))

@@ -1,0 +1,94 @@
+import Foundation
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+/// A database that an earlier version wrote, with three people, their devices and keys, and an audit trail: its schema was
+/// the eleventh, and its keys were sealed without the account that they belong to.
+@Suite("An upgrade: what an earlier version wrote is read, and stays")
+struct UpgradeTests {
+    private static let file = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../Tests/Databases/schema-11.sqlite").standardizedFileURL
+    /// The key of that database, which holds nobody's data: people, devices and keys were made for it.
+    private static let keyText = "eW7rUmJBEA0gf6P3GQX6qUl5kC0Nyp3EP_jyYxlikF8"
+    private static let now = Timestamp(seconds: 1_800_000_000)
+
+    private static func key() throws -> KeyEncryptionKey {
+        try KeyEncryptionKey(try #require(Base64URL.decode(Self.keyText)))
+    }
+
+    private final class Folder {
+        let path = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
+
+        init() throws {
+            try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
+            try FileManager.default.copyItem(atPath: UpgradeTests.file.path, toPath: self.database)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: self.path) }
+
+        var database: String { self.path + "/countersign.sqlite" }
+
+        func open() throws -> SQLiteDatabase {
+            try SQLiteDatabase(folder: self.path, key: UpgradeTests.key())
+        }
+    }
+
+    /// Everything that is sealed is opened here.
+    private func check(_ store: SQLiteDatabase) async throws {
+        let accounts = try await store.accounts(after: nil, limit: 10)
+        #expect(accounts.count == 3 && accounts.allSatisfy { $0.username.hasPrefix("bench-") && $0.email == nil })
+        for account in accounts {
+            let devices = try await store.devices(accountID: account.id)
+            #expect(devices.count == 1 && devices.allSatisfy { $0.isActive && !$0.name.isEmpty })
+            let keys = try await store.credentials(accountID: account.id)
+            #expect(keys.count == 1)
+            // A point of P-256, uncompressed, in the key format that is stored with it.
+            #expect(keys.allSatisfy { $0.publicKey.count == 65 && $0.publicKey.first == 4 && $0.keyFormat == 256 })
+            #expect(keys.allSatisfy { $0.pictureDisplays.isEmpty && $0.counter > 0 })
+            let found = try await store.verificationMaterial(
+                ceremonyID: "none", keys: keys.map { (aaid: $0.aaid, keyID: $0.keyID) })
+            #expect(found.credentials.compactMap { $0?.credential.publicKey } == keys.map(\.publicKey))
+            #expect(try await store.notices(accountID: account.id, limit: 10).count == 1)
+        }
+        guard case .intact(let entries) = try await store.verifyAudit() else {
+            Issue.record("the trail is broken")
+            return
+        }
+        #expect(entries >= 358)
+        let keys = try await store.providerKeys()
+        #expect(keys.signingKeys.count == 1 && "\(keys.signingKeys)".contains("ES256"))
+        #expect(try await store.inventedAccounts() == nil)
+    }
+
+    @Test func peopleKeysAndTrailAreRead() async throws {
+        let folder = try Folder()
+        let store = try folder.open()
+        try await self.check(store)
+        await store.close()
+        // The second start finds nothing left to do.
+        let again = try folder.open()
+        try await self.check(again)
+        await again.close()
+    }
+
+    @Test func aBackupOfItIsRestored() async throws {
+        let (folder, other) = (try Folder(), try Folder())
+        let store = try folder.open()
+        let backup = folder.path + "/backup"
+        _ = try DatabaseBackup(folder: folder.path, key: UpgradeTests.key())
+            .write(to: backup, issuer: nil, at: Self.now)
+        await store.close()
+        // Over a database of the earlier version, which is compared with.
+        let report = try DatabaseRestore(folder: other.path, key: UpgradeTests.key())
+            .restore(backup, revocations: .kept, mayReplace: true, at: Self.now)
+        guard case .compared = report.comparison else {
+            Issue.record("\(report.comparison)")
+            return
+        }
+        let restored = try other.open()
+        try await self.check(restored)
+        await restored.close()
+    }
+}
