@@ -22,7 +22,7 @@ struct ListingTests {
     }
 
     private static let payment = "Payment\nAmount: EUR 12.50\nTo: Jo\nAccount: 7"
-    private static let browser = UAF.Requester(
+    private static let browser = ReturnUAFRequest.Requester(
         service: "Bank", origin: "https://bank.example", address: "203.0.113.7", browser: "Firefox on Linux",
         browserID: "browser")
     private static let newBrowser = "You have not used this browser before. Is it yours, and in front of you?"
@@ -48,7 +48,7 @@ struct ListingTests {
         try await decode(payload.base64URLEncoded, with: self.phone.client, screen: self.confirmation)
     }
 
-    private func payload(_ text: String? = nil, from requester: UAF.Requester? = nil) async throws -> String {
+    private func payload(_ text: String? = nil, from requester: ReturnUAFRequest.Requester? = nil) async throws -> String {
         try await self.server.authentication(
             username: "alice", transaction: text.map { [Transaction(content: Array($0.utf8))] } ?? [],
             requester: requester
