@@ -39,7 +39,7 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         answer = connection.getresponse()
         is_stream = answer.getheader("Content-Type", "").startswith("text/event-stream")
         data = b"" if is_stream else self.answered(answer.read())
-        # Who asked may be gone by now, and wants nothing any more.
+        # The client that asked may be gone by now, and wants nothing any more.
         with contextlib.suppress(ConnectionError):
             self.send_response(answer.status)
             for name, value in answer.getheaders():

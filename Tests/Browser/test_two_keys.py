@@ -52,7 +52,7 @@ def test_a_pin_and_the_device_answer_together(server, tmp_path):
     held = {event["aaid"] for event in phones["alice"]("authenticators").expect(0).events if event["accounts"]}
     assert held == {PIN_MODEL, DEVICE_MODEL}
 
-    # Who has the PIN alone cannot answer.
+    # Somebody who has the PIN alone cannot answer.
     asked = dispatch(server, client)
     phones["bob"].approve(asked["link"], pin="258036").expect(1)
     asked = dispatch(server, client)

@@ -79,7 +79,7 @@ class Package(operators.OperatorTest):
         needed = self.call("dpkg-deb", "-f", self.package("0.1.0"), "Depends")
         for name in ("libc6", "libsqlite3-0", "libpng16", "libqrencode4", "libsecp256k1", "procps", "systemd"):
             self.assertRegex(needed, rf"(^|, ){re.escape(name)}")
-        # Who installs without the package has the guide: it names the same libraries.
+        # Somebody who installs without the package has the guide: it names the same libraries.
         guide = (programs.ROOT / "docs/guides/operator.md").read_text()
         named = re.search(r"^\| libraries: (.*) of your distribution \|", guide, flags=re.M)[1]
         for package in (entry.split()[0] for entry in needed.split(",")):

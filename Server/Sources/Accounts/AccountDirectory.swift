@@ -57,7 +57,7 @@ public struct AccountDirectory: Sendable {
     }
 
     /// Calls a person by another user name, or shows another name; what is `nil` stays as it is, and an empty display
-    /// name is none. Keys, devices, sessions, and what services know the person by stay.
+    /// name removes the one that was there. Keys, devices, sessions, and what services know the person by stay.
     ///
     /// Throws `notFound`, `invalidRequest` as ``create(username:displayName:email:by:)``, `conflict` where the user
     /// name is taken.

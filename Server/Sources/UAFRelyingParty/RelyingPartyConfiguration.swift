@@ -75,7 +75,7 @@ public enum ChannelBindingRule: Hashable, Sendable {
             self.tlsServerCertificates = tlsServerCertificates
         }
 
-        /// The channels whose server shows one of these certificates, DER; `nil` where one of them is none.
+        /// The channels whose server shows one of these certificates, DER; `nil` where one of them cannot be read.
         public init?(certificates: [[UInt8]]) {
             let channels = certificates.map(ChannelBinding.init(serverCertificate:))
             guard channels.allSatisfy({ $0.tlsServerCertificate != nil }) else { return nil }

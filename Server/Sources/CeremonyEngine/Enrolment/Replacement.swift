@@ -39,7 +39,7 @@ struct Replacements: CeremonyPart {
     let environment: CeremonyEnvironment
     let store: any AccountStore
 
-    /// What is kept of a device's secret: good for that account alone, and of no use to who reads the database.
+    /// What is kept of a device's secret: good for that account alone, and of no use to anybody who reads the database.
     func deviceSecretCode(_ secret: String, accountID: String) -> [UInt8] {
         self.sealing.code("\(accountID) \(secret)", purpose: .deviceSecret)
     }

@@ -40,8 +40,8 @@ public struct CeremonyConfiguration: Sendable {
     /// Called with the name of an app that ``trustedFacets`` does not have, one line of at most 128 characters that
     /// somebody has sent; once a minute at most.
     public var facetRefused: @Sendable (String) -> Void = { _ in }
-    /// Called where the stored document of invented accounts is none, once for each such text: the standard one stands
-    /// in for it.
+    /// Called where the stored text about invented accounts cannot be read as their document, once for each such text: the
+    /// standard document stands in for it.
     public var inventedAccountsRefused: @Sendable () -> Void = {}
 
     /// Each of the product's own authenticators that a person answers with, alone.

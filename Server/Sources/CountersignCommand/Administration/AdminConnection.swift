@@ -118,7 +118,7 @@ struct AdminConnection: Sendable {
         }
     }
 
-    /// What a failure of TLS means, in words; `nil` for what is none.
+    /// What a failure of TLS means, in words; `nil` for every other failure.
     private func tlsFailure(_ error: any Error) -> CommandFailure? {
         guard case .network(let server, _) = self.place, error is NIOSSLError || error is NIOSSLExtraError else {
             return nil

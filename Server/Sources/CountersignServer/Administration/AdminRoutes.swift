@@ -8,7 +8,7 @@ import _Primitives
 struct AdminRoutes: Sendable {
     /// Who may call.
     enum Guard: Sendable {
-        /// Whoever has a token: gives the administrator's id, or `nil` for a token that is none.
+        /// Whoever has a token: gives the administrator's id, or `nil` where the token is not an administrator's.
         case token(@Sendable (String) async throws -> String?)
         /// Whoever can open the socket.
         case socket

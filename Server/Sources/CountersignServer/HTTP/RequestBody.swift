@@ -43,7 +43,7 @@ extension Request {
             throw Problem(
                 .requestTimeout, "request-timeout", "The body did not come in time.", headers: [.connection: "close"])
         } catch {
-            // Whatever the transport says of it, it is the other end's doing: chunks that are none, an early end.
+            // Whatever the transport says of it, it is the other end's doing: malformed chunks, an early end.
             throw Problem(.badRequest, "malformed-body", "The body did not come whole.")
         }
     }

@@ -62,7 +62,7 @@ extension Migration {
     }
 
     /// What ordinary OpenID libraries ask for. Clients that are there already go on as they did: they verify ES256, and
-    /// send a challenge. An empty challenge is none.
+    /// send a challenge. An empty challenge stands for no challenge.
     static let relyingParties = Migration(name: "relying-parties") { db, _ in
         try db.execute(
             sql: """
