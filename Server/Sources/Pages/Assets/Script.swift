@@ -125,6 +125,9 @@ extension PageAssets {
             document.addEventListener("visibilitychange", function () {
               if (document.visibilityState === "visible" && !isFinal() && deadline) { tick(); }
             });
+            // Whoever cancels goes back to the service. The word that the sign-in has ended may come first, and fetching the
+            // page again would end that way.
+            document.addEventListener("submit", function () { isLeaving = true; stop(); });
             window.addEventListener("pageshow", function (event) { if (event.persisted) { window.location.reload(); } });
             start();
           }
