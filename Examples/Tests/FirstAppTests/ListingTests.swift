@@ -48,7 +48,9 @@ struct ListingTests {
         try await decode(payload.base64URLEncoded, with: self.phone.client, screen: self.confirmation)
     }
 
-    private func payload(_ text: String? = nil, from requester: ReturnUAFRequest.Requester? = nil) async throws -> String {
+    private func payload(_ text: String? = nil, from requester: ReturnUAFRequest.Requester? = nil) async throws
+        -> String
+    {
         try await self.server.authentication(
             username: "alice", transaction: text.map { [Transaction(content: Array($0.utf8))] } ?? [],
             requester: requester
