@@ -123,6 +123,15 @@ extension ServerFixture {
         }
     }
 
+    /// Has a person sign in by the phone, and once more by the session that the browser has then.
+    func signInTwice(_ browser: TestBrowser, _ party: RelyingParty, _ phone: VirtualPhone) async throws {
+        let (request, page) = try await self.signInPage(browser, party)
+        _ = try await phone.authenticate(try self.typedPayload(page))
+        _ = try await browser.get("/sign-in/complete?request=\(request)")
+        let again = try await browser.get(party.authorizeAddress())
+        #expect(again.headers[.location]?.hasPrefix(party.redirectURI) == true)
+    }
+
     /// What a phone makes of the code that the page shows for typing.
     func typedPayload(_ page: TestResponse) throws -> OutOfBandPayload {
         try OutOfBandPayload(

@@ -27,11 +27,7 @@ struct MetricsTests {
         try await server.withPublicClient { client in
             let phone = try await server.enrolledPhone(client)
             let browser = TestBrowser(client)
-            let (request, page) = try await server.signInPage(browser, party)
-            _ = try await phone.authenticate(try server.typedPayload(page))
-            _ = try await browser.get("/sign-in/complete?request=\(request)")
-            let again = try await browser.get(party.authorizeAddress())
-            #expect(again.headers[.location]?.hasPrefix(party.redirectURI) == true)
+            try await server.signInTwice(browser, party, phone)
             _ = try await browser.get("/sign-in/wait?request=nobody")
             // Sent back to the service like a sign-in by a session, but with an error.
             let refused = try await TestBrowser(client).get(party.authorizeAddress("&prompt=none"))
