@@ -76,16 +76,3 @@ struct LineLog: LogHandler {
         !value.isEmpty && value.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
     }
 }
-
-extension ServeConfiguration {
-    /// The log as it is set, to the standard error stream.
-    func logger() -> Logger {
-        let handler = LineLog(self.logFormat, level: self.logLevel)
-        return Logger(label: "countersign") { _ in handler }
-    }
-
-    /// Logs what is allowed but hardly meant.
-    func warn(by logger: Logger) {
-        for warning in self.warnings { logger.warning("\(warning)") }
-    }
-}

@@ -1,0 +1,66 @@
+import ArgumentParser
+import Foundation
+import Store
+import _Primitives
+
+/// Which store a command is about.
+struct StoreOptions: ParsableArguments {
+    @Option(name: .long, help: "The data folder.")
+    var data: String?
+
+    @Option(name: .long, help: "The key file that goes with it.")
+    var keyFile: String?
+
+    @Flag(name: .long, help: "Print one JSON object instead of text.")
+    var json = false
+
+    var folder: DataFolder {
+        DataFolder(path: self.data ?? DataFolder.defaultPath(ProcessInfo.processInfo.environment))
+    }
+
+    /// Reads the key. Throws ``CommandFailure``, also where there is none: no key is made here.
+    func key() throws -> KeyEncryptionKey {
+        let path = self.keyFile ?? DataFolder.defaultKeyPath(ProcessInfo.processInfo.environment)
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw CommandFailure(
+                .notFound, "there is no key file at \(path)",
+                remedy: "Name the one that the server runs with (--key-file).")
+        }
+        let secret = try KeyFile(path: path).key(mayCreate: false, dataFolder: self.folder.path)
+        return try KeyEncryptionKey(secret.withBytes { Array($0) })
+    }
+
+    /// The path of a backup, made absolute. Throws a usage ``CommandFailure`` for one in the data folder.
+    func backupPath(_ path: String) throws -> String {
+        let file = URL(fileURLWithPath: (path as NSString).expandingTildeInPath).standardizedFileURL
+        let place = file.deletingLastPathComponent().resolvingSymlinksInPath().path + "/"
+        let folder = URL(fileURLWithPath: self.folder.path).resolvingSymlinksInPath().path + "/"
+        guard !place.hasPrefix(folder) else {
+            throw CommandFailure(
+                .usage, "a backup in the data folder is lost with it", remedy: "Name another folder, on another disk.")
+        }
+        return file.path
+    }
+
+    /// What a store's error is to whoever runs the command.
+    func failure(_ error: StoreError, backup: String) -> CommandFailure {
+        switch error.code {
+        case .notFound: CommandFailure(.notFound, error.reason)
+        case .locked:
+            CommandFailure(
+                .failed, error.reason, remedy: "Stop the server first; --check looks at a backup while it runs.")
+        case .wrongKey:
+            CommandFailure(
+                .failed, error.reason,
+                remedy: "Name the key file that the database was made with (--key-file). Nothing was changed.")
+        case .newerSchema:
+            CommandFailure(
+                .failed, "it was written by a newer version of the program (\(error.reason))",
+                remedy: "Use that version.")
+        case .corrupt:
+            CommandFailure(
+                .failed, error.reason, remedy: "Nothing was changed. Keep it, and look at the disk it is on.")
+        default: CommandFailure(.failed, error.reason)
+        }
+    }
+}
