@@ -1,5 +1,4 @@
 import Ceremony
-import Foundation
 public import Store
 public import _Primitives
 
@@ -43,11 +42,11 @@ public struct AccountDirectory: Sendable {
     }
 
     /// The one spelling of a user name, which requests, phones and the audit trail have.
-    private func checked(username: String) throws -> String {
-        guard self.isName(username, limit: self.limits.usernameCharacters), !username.contains(" ") else {
-            throw AccountError(.invalidRequest, "a user name that is empty, too long or cannot be shown")
-        }
-        return username.precomposedStringWithCanonicalMapping
+    private func checked(username: String) throws -> AccountName {
+        guard let name = AccountName(username, limits: self.limits),
+            self.isName(name.text, limit: self.limits.usernameCharacters), !name.text.utf8.contains(UInt8(ascii: " "))
+        else { throw AccountError(.invalidRequest, "a user name that is empty, too long or cannot be shown") }
+        return name
     }
 
     private func check(displayName: String?) throws {
@@ -62,7 +61,7 @@ public struct AccountDirectory: Sendable {
     /// Throws `notFound`, `invalidRequest` as ``create(username:displayName:email:by:)``, `conflict` where the user
     /// name is taken.
     public func rename(
-        _ name: String, username: String? = nil, displayName: String? = nil, by operator: String
+        _ name: AccountName, username: String? = nil, displayName: String? = nil, by operator: String
     ) async throws -> AccountRecord {
         let before = try await self.account(username: name)
         var account = before
@@ -73,7 +72,7 @@ public struct AccountDirectory: Sendable {
         }
         let now = self.time.now()
         var events: [AuditEvent] = []
-        if !account.username.hasSameBytes(as: before.username) {
+        if account.username != before.username {
             events.append(AuditEvent(.accountRenamed, at: now, accountID: account.id, actor: `operator`))
         }
         if account.displayName.map(ExactText.init) != before.displayName.map(ExactText.init) {
@@ -97,7 +96,9 @@ public struct AccountDirectory: Sendable {
     }
 
     /// Gives an account an e-mail address, or none. Throws `notFound`, `invalidRequest` for what is no address.
-    public func setEmail(_ email: AccountEmail?, username: String, by operator: String) async throws -> AccountRecord {
+    public func setEmail(_ email: AccountEmail?, username: AccountName, by operator: String) async throws
+        -> AccountRecord
+    {
         try Self.check(email)
         var account = try await self.account(username: username)
         let event = AuditEvent(
@@ -114,12 +115,15 @@ public struct AccountDirectory: Sendable {
         throw AccountError(.invalidRequest, "an e-mail address that is none: NAME@HOST in ASCII")
     }
 
+    /// The account of a user name as somebody has written it. Throws `notFound`.
+    public func account(written username: String) async throws -> AccountRecord {
+        guard let name = AccountName(username, limits: self.limits) else { throw AccountError(.notFound) }
+        return try await self.account(username: name)
+    }
+
     /// The account of that user name. Throws `notFound`.
-    public func account(username: String) async throws -> AccountRecord {
-        // The store brings a name into its one spelling; what is too long to be one does not get there.
-        guard (1...self.limits.usernameCharacters).contains(username.unicodeScalars.count),
-            let account = try await self.store.account(username: username)
-        else { throw AccountError(.notFound) }
+    public func account(username: AccountName) async throws -> AccountRecord {
+        guard let account = try await self.store.account(username: username) else { throw AccountError(.notFound) }
         return account
     }
 
@@ -132,7 +136,9 @@ public struct AccountDirectory: Sendable {
     }
 
     /// Locks or unlocks an account; locking ends its sessions with it. Throws `notFound`.
-    public func setLocked(_ isLocked: Bool, username: String, by operator: String) async throws -> AccountRecord {
+    public func setLocked(_ isLocked: Bool, username: AccountName, by operator: String) async throws
+        -> AccountRecord
+    {
         var account = try await self.account(username: username)
         let event = AuditEvent(
             isLocked ? .accountLocked : .accountUnlocked, at: self.time.now(), accountID: account.id, actor: `operator`)
@@ -144,14 +150,14 @@ public struct AccountDirectory: Sendable {
     }
 
     /// Deletes an account with everything but its trail. Throws `notFound`.
-    public func delete(username: String, by operator: String) async throws {
+    public func delete(username: AccountName, by operator: String) async throws {
         let account = try await self.account(username: username)
         let event = AuditEvent(.accountDeleted, at: self.time.now(), accountID: account.id, actor: `operator`)
         guard try await self.store.deleteAccount(id: account.id, audit: event) else { throw AccountError(.notFound) }
     }
 
     /// The devices of an account, pending ones included. Throws `notFound`.
-    public func devices(username: String) async throws -> [DeviceRecord] {
+    public func devices(username: AccountName) async throws -> [DeviceRecord] {
         try await self.store.devices(accountID: try await self.account(username: username).id)
     }
 

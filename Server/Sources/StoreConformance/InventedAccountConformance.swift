@@ -15,7 +15,7 @@ public enum InventedAccountConformance {
                 try await store.setInventedAccounts(document, audit: sampleAudit())
                 try expect(try await store.inventedAccounts() == document, "as it was set")
                 for name in ["alice", "nobody"] {
-                    let named = try await store.keys(username: name)
+                    let named = try await store.keys(username: AccountName(stored: name))
                     try expect(named.inventedAccounts == document, "with the keys of every name")
                     try expect((named.active != nil) == (name == "alice"), "whether or not somebody has it")
                 }

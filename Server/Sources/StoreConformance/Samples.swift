@@ -9,7 +9,7 @@ extension Timestamp {
 
 func sampleAccount(_ name: String = "alice") -> AccountRecord {
     AccountRecord(
-        id: "account-\(name)", username: name, displayName: "\(name) Example",
+        id: "account-\(name)", username: AccountName(stored: name), displayName: "\(name) Example",
         email: AccountEmail(address: "\(name)@post.example", isVerified: true), createdAt: .start)
 }
 

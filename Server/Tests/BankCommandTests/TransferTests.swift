@@ -67,6 +67,25 @@ struct TransferTests {
         #expect(throws: TransferOrder.Problems.self) { try self.order(reference: String(repeating: "x", count: 61)) }
     }
 
+    @Test("A field is as long as it was typed before it is composed and its spaces are counted")
+    func boundedFirst() throws {
+        let spaces = String(repeating: " ", count: 158)
+        #expect(try self.order(payee: spaces + "Jo").payee == "Jo")
+        #expect(throws: TransferOrder.Problems(payee: "Enter a name of up to 40 letters.")) {
+            try self.order(payee: spaces + " Jo")
+        }
+        let typed = String(repeating: "e\u{301}", count: 60)
+        #expect(try self.order(reference: typed).reference.unicodeScalars.count == 60)
+        let wide = String(repeating: " ", count: 240)
+        #expect(try self.order(reference: wide).reference.isEmpty)
+        #expect(throws: TransferOrder.Problems(reference: "Enter up to 60 letters.")) {
+            try self.order(reference: wide + " ")
+        }
+        #expect(throws: TransferOrder.Problems(iban: "This is not an IBAN: check its digits.")) {
+            try self.order(iban: Self.iban + String(repeating: " ", count: 120))
+        }
+    }
+
     @Test(
         "An IBAN with a wrong digit, letter or length is refused",
         arguments: [

@@ -129,9 +129,25 @@ struct DeregistrationTests {
             #expect(answer == ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration))
         }
         for id in ["alice", "bob"] {
-            #expect(try await server.database.keys(username: id).active?.keys.count == 1)
+            #expect(try await server.database.keys(username: AccountName(stored: id)).active?.keys.count == 1)
         }
         #expect(try await Self.trail(server).isEmpty)
+    }
+
+    @Test("A name is its owner's in any spelling; what is too long to be one is nobody's")
+    func spellings() async throws {
+        let server = try TestServer()
+        let (account, _) = try await server.enrol("zoe\u{308}")
+        let device = try await Self.device(server, account)
+        for (name, code) in [
+            ("zoe", UAFStatusCode.unauthorized), (String(repeating: "a", count: 129), .unauthorized),
+            ("", .unauthorized), ("zoe\u{308}", .ok), ("zo\u{EB}", .ok),
+        ] {
+            let answer = try await server.engine.deregistrations.deregister(
+                Self.ask(["username": .string(name), "mode": .string("username")]), askedBy: device)
+            #expect(answer.statusCode == code, "\(name)")
+        }
+        #expect(try await server.database.keys(username: "zo\u{EB}").active?.keys.isEmpty == true)
     }
 
     @Test("1200: another person's key, one that was invented and one that never was; nothing of theirs is deleted")
@@ -157,7 +173,7 @@ struct DeregistrationTests {
             }
         }
         for id in ["alice", "bob"] {
-            #expect(try await server.database.keys(username: id).active?.keys.count == 1)
+            #expect(try await server.database.keys(username: AccountName(stored: id)).active?.keys.count == 1)
         }
         #expect(try await Self.trail(server).isEmpty)
         // Among the account's own, too.

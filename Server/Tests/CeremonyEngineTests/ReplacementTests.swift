@@ -60,7 +60,7 @@ struct ReplacementTests {
     }
 
     private func keys(_ server: TestServer, _ username: String = "alice") async throws -> Set<[UInt8]> {
-        let account = try #require(try await server.database.account(username: username))
+        let account = try #require(try await server.database.account(username: AccountName(stored: username)))
         return Set(try await server.database.credentials(accountID: account.id).map(\.keyID))
     }
 
@@ -154,7 +154,7 @@ struct ReplacementTests {
         var codes: [[UInt8]?] = []
         for name in ["alice", "bob"] {
             _ = try await self.pending(server, name, secret: secret)
-            let account = try #require(try await server.database.account(username: name))
+            let account = try #require(try await server.database.account(username: AccountName(stored: name)))
             codes += try await server.database.devices(accountID: account.id).map(\.secretCode)
         }
         #expect(codes.count == 2 && codes[0] != nil && codes[1] != nil && codes[0] != codes[1])

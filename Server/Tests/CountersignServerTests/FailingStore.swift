@@ -20,7 +20,7 @@ final class FailingStore: ServerAssembly.ServerStore {
     var ceremonyReads: Int { self.reads.withLock { $0 } }
 
     func setAccountNames(
-        id: String, audit: [AuditEvent], username: String, displayName: String?
+        id: String, audit: [AuditEvent], username: AccountName, displayName: String?
     ) async throws -> Bool {
         try await self.store.setAccountNames(id: id, audit: audit, username: username, displayName: displayName)
     }
@@ -33,7 +33,7 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.createAccount(account, audit: audit)
     }
 
-    func account(username: String) async throws -> AccountRecord? {
+    func account(username: AccountName) async throws -> AccountRecord? {
         try await self.store.account(username: username)
     }
 
@@ -61,7 +61,7 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.credentials(accountID: accountID)
     }
 
-    func keys(username: String) async throws -> NamedKeys { try await self.store.keys(username: username) }
+    func keys(username: AccountName) async throws -> NamedKeys { try await self.store.keys(username: username) }
 
     func inventedAccounts() async throws -> String? { try await self.store.inventedAccounts() }
 

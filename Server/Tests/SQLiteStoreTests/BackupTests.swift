@@ -539,7 +539,7 @@ struct BackupTests {
         }
         let opened = try SQLiteDatabase(folder: place.data, key: place.key)
         let expected = steps == 0 ? ["alice", "bob"] : ["alice"]
-        #expect(try await opened.accounts(after: nil, limit: 9).map(\.username) == expected)
+        #expect(try await opened.accounts(after: nil, limit: 9).map(\.username.text) == expected)
         guard case .intact = try await opened.verifyAudit() else {
             Issue.record("the trail is broken")
             return
@@ -599,7 +599,7 @@ private final class BackupPlace: Sendable {
     static func event(_ kind: String) -> AuditEvent { AuditEvent(AuditEvent.Kind(rawValue: kind), at: self.now) }
     static func digest(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
     static func account(_ name: String) -> AccountRecord {
-        AccountRecord(id: name, username: name, displayName: nil, createdAt: self.now)
+        AccountRecord(id: name, username: AccountName(stored: name), displayName: nil, createdAt: self.now)
     }
 
     static func client(_ id: String, mayDeregister: Bool = false) -> ClientRecord {

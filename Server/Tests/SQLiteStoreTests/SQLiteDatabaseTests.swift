@@ -19,7 +19,7 @@ struct SQLiteDatabaseTests {
 
     private func account(_ name: String) -> AccountRecord {
         AccountRecord(
-            id: "id-\(name)", username: name, displayName: "Display \(name)",
+            id: "id-\(name)", username: AccountName(stored: name), displayName: "Display \(name)",
             email: AccountEmail(address: "secretmail@post.example", isVerified: false), createdAt: self.now)
     }
 
@@ -381,7 +381,7 @@ struct SQLiteDatabaseTests {
             for account in accounts {
                 group.addTask {
                     try await store.database.createAccount(account, audit: event)
-                    return account.username
+                    return account.username.text
                 }
             }
             var names: Set<String> = []
@@ -391,7 +391,7 @@ struct SQLiteDatabaseTests {
             return names
         }
         let again = try SQLiteDatabase(folder: crashed, key: store.key)
-        let found = Set(try await again.accounts(after: nil, limit: 999).map(\.username))
+        let found = Set(try await again.accounts(after: nil, limit: 999).map(\.username.text))
         #expect(acknowledged.isSubset(of: found))
         #expect(try await again.verifyAudit() == .intact(entries: Int64(found.count)), "whole steps or nothing")
         await again.close()

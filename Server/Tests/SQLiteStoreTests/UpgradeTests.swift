@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import SQLiteStore
 import Store
 import Testing
@@ -38,7 +39,7 @@ struct UpgradeTests {
     /// Everything that is sealed is opened here.
     private func check(_ store: SQLiteDatabase) async throws {
         let accounts = try await store.accounts(after: nil, limit: 10)
-        #expect(accounts.count == 3 && accounts.allSatisfy { $0.username.hasPrefix("bench-") && $0.email == nil })
+        #expect(accounts.count == 3 && accounts.allSatisfy { $0.username.text.hasPrefix("bench-") && $0.email == nil })
         for account in accounts {
             let devices = try await store.devices(accountID: account.id)
             #expect(devices.count == 1 && devices.allSatisfy { $0.isActive && !$0.name.isEmpty })
@@ -71,6 +72,31 @@ struct UpgradeTests {
         let again = try folder.open()
         try await self.check(again)
         await again.close()
+    }
+
+    @Test("A user name that was kept as it was written has its one spelling; one that was spoilt stops no start")
+    func namesAreComposed() async throws {
+        let folder = try Folder()
+        let sealing = Sealing(try UpgradeTests.key())
+        let raw = try DatabaseQueue(path: folder.database)
+        let ids = try await raw.write { db in
+            let ids = try String.fetchAll(db, sql: "SELECT id FROM account ORDER BY number")
+            try db.execute(
+                sql: "UPDATE account SET username = ?, username_code = ? WHERE id = ?",
+                arguments: [
+                    Data(try sealing.seal("zoe\u{308}", purpose: SealingPurpose("user name"), row: ids[0])),
+                    Data(sealing.code("zo\u{EB}", purpose: SealingPurpose("user name code"))), ids[0],
+                ])
+            try db.execute(sql: "UPDATE account SET username = X'07' WHERE id = ?", arguments: [ids[1]])
+            return ids
+        }
+        try raw.close()
+        let store = try folder.open()
+        let account = try #require(try await store.account(username: "zoe\u{308}"))
+        #expect(account.id == ids[0] && account.username.text.utf8.elementsEqual("zo\u{EB}".utf8))
+        await #expect(throws: StoreError(.corrupt, "")) { try await store.account(id: ids[1]) }
+        #expect(try await store.account(id: ids[2]) != nil)
+        await store.close()
     }
 
     @Test func aBackupOfItIsRestored() async throws {

@@ -60,14 +60,16 @@ struct TransferOrder: Sendable, Equatable {
         var problems = Problems()
         let money = Money(typed: amount)
         if money == nil { problems.amount = "Enter an amount such as 120.00." }
-        self.payee = Self.clean(payee)
-        if !(1...40).contains(self.payee.unicodeScalars.count) || !Self.isReadable(self.payee) {
+        self.payee = Self.clean(payee, limit: 40) ?? ""
+        if self.payee.isEmpty || !Self.isReadable(self.payee) {
             problems.payee = "Enter a name of up to 40 letters."
         }
-        self.iban = iban.uppercased().filter { !$0.isWhitespace }
+        // Four letters for each, as for every field: spaces stand between groups, and more of them than letters nowhere.
+        self.iban = iban.utf8.count <= 4 * 34 ? iban.uppercased().filter { !$0.isWhitespace } : ""
         if !Self.isIBAN(self.iban) { problems.iban = "This is not an IBAN: check its digits." }
-        self.reference = Self.clean(reference)
-        if self.reference.unicodeScalars.count > 60 || !(self.reference.isEmpty || Self.isReadable(self.reference)) {
+        let words = Self.clean(reference, limit: 60)
+        self.reference = words ?? ""
+        if words == nil || !(self.reference.isEmpty || Self.isReadable(self.reference)) {
             problems.reference = "Enter up to 60 letters."
         }
         guard let money, problems.isEmpty else { throw problems }
@@ -83,11 +85,17 @@ struct TransferOrder: Sendable, Equatable {
         return lines.joined(separator: "\n")
     }
 
-    /// Unicode's NFC, with one space between words and none around them.
-    private static func clean(_ text: String) -> String {
-        text.precomposedStringWithCanonicalMapping.unicodeScalars
+    /// Unicode's NFC, with one space between words and none around them; `nil` where that has more than `limit`
+    /// characters.
+    ///
+    /// Composing takes time that grows with the square of a run of combining marks: the length is looked at first. No
+    /// composed character stands for more than four.
+    private static func clean(_ text: String, limit: Int) -> String? {
+        guard text.utf8.count <= 16 * limit, text.unicodeScalars.count <= 4 * limit else { return nil }
+        let words = text.precomposedStringWithCanonicalMapping.unicodeScalars
             .split { $0.properties.generalCategory == .spaceSeparator }
             .map { String($0) }.joined(separator: " ")
+        return words.unicodeScalars.count <= limit ? words : nil
     }
 
     /// Something to read, and no control or invisible character that could hide between what the customer typed and

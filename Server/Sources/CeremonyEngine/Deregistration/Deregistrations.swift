@@ -1,4 +1,3 @@
-import Foundation
 import Store
 public import UAF
 import UAFRelyingParty
@@ -27,7 +26,9 @@ public struct Deregistrations: CeremonyPart {
             return ReturnUAFRequest(statusCode: .badRequest)
         }
         // Of whom a device may ask is the same for a name that exists and one that does not.
-        if let account = try await self.store.account(id: device.accountID), !self.isName(context.person, of: account) {
+        if let account = try await self.store.account(id: device.accountID),
+            AccountName(context.person, limits: self.limits) != account.username
+        {
             refused("the device is another person's")
             return ReturnUAFRequest(statusCode: .unauthorized, operation: .deregistration)
         }
@@ -53,13 +54,6 @@ public struct Deregistrations: CeremonyPart {
         }
         let accountID = try await self.subjects.accountID(context.person, client.id)
         return try await self.deregister(context, accountID: accountID, askedBy: nil, client: client, refused)
-    }
-
-    /// Whether somebody is called by their user name, in any of the spellings that it is found by.
-    private func isName(_ name: String, of account: AccountRecord) -> Bool {
-        name.unicodeScalars.count <= self.limits.usernameCharacters
-            && name.precomposedStringWithCanonicalMapping
-                .hasSameBytes(as: account.username.precomposedStringWithCanonicalMapping)
     }
 
     private func deregistrationContext(

@@ -45,9 +45,8 @@ public struct Enrolments: CeremonyPart {
     public func createActivation(username: String, policy: String? = nil, by operator: String) async throws
         -> Activation
     {
-        // The store brings a name into its one spelling; what is too long to be one does not get there.
-        guard (1...self.limits.usernameCharacters).contains(username.unicodeScalars.count),
-            let account = try await self.store.account(username: username)
+        guard let name = AccountName(username, limits: self.limits),
+            let account = try await self.store.account(username: name)
         else { throw CeremonyError(.notFound) }
         guard !account.isLocked else { throw CeremonyError(.locked) }
         _ = try self.rules.value.policy(named: policy, for: .registration)
@@ -126,7 +125,7 @@ public struct Enrolments: CeremonyPart {
     private func view(of record: CeremonyRecord) async throws -> ActivationView {
         let account = try await record.accountID.asyncFlatMap { try await self.store.account(id: $0) }
         return ActivationView(
-            id: record.id, state: ActivationView.State(record, at: self.time.now()), username: account?.username,
+            id: record.id, state: ActivationView.State(record, at: self.time.now()), username: account?.username.text,
             deviceName: try await self.deviceName(of: record), expiresAt: record.expiresAt)
     }
 

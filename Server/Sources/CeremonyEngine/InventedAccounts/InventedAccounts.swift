@@ -1,4 +1,3 @@
-import Foundation
 import Store
 import UAF
 import UAFRelyingParty
@@ -9,7 +8,7 @@ import _Primitives
 /// What they look like is a document (``KeyDistribution``); which of its devices and sets of keys a name has, and what
 /// its keys are called, follows from keyed digests (HMAC-SHA256, one key for each of the purposes in quotation marks):
 ///
-///     seed, 32 bytes = "invented key" of the user name in its one spelling (NFC)
+///     seed, 32 bytes = "invented key" of the user name in its one spelling (AccountName)
 ///
 ///         byte   0          1   2   3      4   5   6      7   8   9      10 ... 31
 ///              +----------+------------+---------------+---------------+-----------+
@@ -94,12 +93,12 @@ public struct InventedAccounts: CeremonyPart {
     /// nobody has, as the distribution has them; each device can answer by the policy. By whichever policy it is asked,
     /// a device has one key of a model.
     ///
-    /// The same for the same name and distribution. Spellings that Unicode holds for the same are the same name, as
-    /// they are for accounts.
+    /// The same for the same name and distribution.
     func account(
-        _ username: String, for policy: Policy, named name: String?, _ rules: Rules, _ distribution: KeyDistribution
+        _ username: AccountName, for policy: Policy, named name: String?, _ rules: Rules,
+        _ distribution: KeyDistribution
     ) throws -> (id: String, keys: [RegisteredCredential]) {
-        let seed = self.sealing.code(username.precomposedStringWithCanonicalMapping, purpose: .inventedKey)
+        let seed = self.sealing.code(username.text, purpose: .inventedKey)
         let id = Array(self.sealing.code(seed, purpose: .inventedAccount).prefix(Self.accountCount))
         let account = Base64URL.encode(id)
         let devices = KeyDistribution.index(of: Int(seed[0] & 15), in: distribution.devices) + 1

@@ -42,7 +42,7 @@ public struct OpenRequests: CeremonyPart {
             }
         }
         guard let username else { return try request(nil, nil) }
-        guard (1...self.limits.usernameCharacters).contains(username.unicodeScalars.count) else {
+        guard let username = AccountName(username, limits: self.limits) else {
             throw CeremonyError(.invalidRequest, "a user name of no possible length")
         }
         let named = try await self.store.keys(username: username)
@@ -95,7 +95,7 @@ public struct OpenRequests: CeremonyPart {
             .registration, account: account.id, device: device.deviceID, policy: name
         ) { challenge, serverData in
             try rules.requests.registrationRequest(
-                challenge: challenge, username: account.username, policy: policy, existing: existing,
+                challenge: challenge, username: account.username.text, policy: policy, existing: existing,
                 serverData: serverData
             ).serialized
         }

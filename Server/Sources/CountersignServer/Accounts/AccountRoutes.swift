@@ -24,7 +24,7 @@ struct AccountRoutes: Sendable {
         let account = try await self.authorization.account(of: request)
         let notices = try await self.directory.notices(accountID: account.id)
         return .json([
-            "username": .string(account.username),
+            "username": .string(account.username.text),
             "notices": .array(
                 notices.map { notice in
                     .object([
@@ -39,7 +39,7 @@ struct AccountRoutes: Sendable {
         let account = try await self.authorization.account(of: request)
         let sessions = try await self.provider.sessions(ofAccount: account.id)
         return .json([
-            "username": .string(account.username), "sessions": .array(sessions.map { .object(Self.json($0)) }),
+            "username": .string(account.username.text), "sessions": .array(sessions.map { .object(Self.json($0)) }),
         ])
     }
 

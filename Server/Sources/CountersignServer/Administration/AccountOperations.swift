@@ -91,7 +91,7 @@ struct AccountOperations: Sendable {
     private static let notFound = [(status: 404, meaning: "There is no such account.")]
 
     private static func json(_ account: AccountRecord) -> JSONObject {
-        var object: JSONObject = ["username": .string(account.username)]
+        var object: JSONObject = ["username": .string(account.username.text)]
         object["displayName"] = account.displayName.map(JSON.string)
         object["email"] = account.email.map { .string($0.address) }
         object["emailVerified"] = account.email.map { .bool($0.isVerified) }
@@ -139,12 +139,12 @@ struct AccountOperations: Sendable {
             throw Problem(.badRequest, "invalid-request", "The query is not encoded.")
         }
         var after: String?
-        if let username = query["after"] { after = try await self.directory.account(username: username).id }
+        if let username = query["after"] { after = try await self.directory.account(written: username).id }
         return ["accounts": .array(try await self.directory.accounts(after: after).map { .object(Self.json($0)) })]
     }
 
     private func account(_ call: AdminOperation.Call) async throws -> AccountRecord {
-        try await self.directory.account(username: call.parameters["username"] ?? "")
+        try await self.directory.account(written: call.parameters["username"] ?? "")
     }
 
     @Sendable private func show(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -299,6 +299,6 @@ private struct People: PersonDirectory {
 
     func person(account: String) async throws -> Person? {
         guard let record = try await self.directory.account(id: account), !record.isLocked else { return nil }
-        return Person(username: record.username, displayName: record.displayName, email: record.email)
+        return Person(username: record.username.text, displayName: record.displayName, email: record.email)
     }
 }

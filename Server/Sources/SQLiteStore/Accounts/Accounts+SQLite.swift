@@ -80,6 +80,22 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// User names were found by their one spelling, and kept as they had been written.
+    static let composedNames = Migration(name: "user names in their one spelling") { db, sealing in
+        for row in try Row.fetchAll(db, sql: "SELECT id, username FROM account") {
+            let id = try row.text(0)
+            // A name that somebody has spoilt must not be what keeps the server from starting.
+            guard let written = try? sealing.openText(try row.bytes(1), purpose: .username, row: id) else { continue }
+            let name = written.precomposedStringWithCanonicalMapping
+            guard !name.hasSameBytes(as: written) else { continue }
+            try db.execute(
+                sql: "UPDATE account SET username = ? WHERE id = ?",
+                arguments: [try sealing.seal(name, purpose: .username, row: id).blob, id])
+        }
+    }
+}
+
 extension SealingPurpose {
     static let attestation = SealingPurpose("attestation")
     static let pictureDisplays = SealingPurpose("picture displays")
@@ -116,7 +132,7 @@ extension SQLiteDatabase {
 extension SQLiteDatabase: AccountStore {
     public func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
-            let username = try sealing.seal(account.username, purpose: .username, row: account.id)
+            let username = try sealing.seal(account.username.text, purpose: .username, row: account.id)
             let displayName = try account.displayName.map {
                 try sealing.seal($0, purpose: .displayName, row: account.id).blob
             }
@@ -135,7 +151,7 @@ extension SQLiteDatabase: AccountStore {
         }
     }
 
-    public func account(username: String) async throws -> AccountRecord? {
+    public func account(username: AccountName) async throws -> AccountRecord? {
         try await self.read { [sealing] db in try db.account(username: username, sealing) }
     }
 
@@ -167,16 +183,16 @@ extension SQLiteDatabase: AccountStore {
     }
 
     public func setAccountNames(
-        id: String, audit: [AuditEvent], username: String, displayName: String?
+        id: String, audit: [AuditEvent], username: AccountName, displayName: String?
     ) async throws -> Bool {
         try await self.step { [sealing] db in
             guard let account = try db.account(id: id, sealing) else { return false }
             // What stays is not sealed anew: a restore takes another value without an entry for somebody else's doing.
-            if !account.username.hasSameBytes(as: username) {
+            if account.username != username {
                 try db.cachedStatement(sql: "UPDATE account SET username_code = ?, username = ? WHERE id = ?")
                     .execute(arguments: [
                         sealing.usernameCode(username).blob,
-                        try sealing.seal(username, purpose: .username, row: id).blob, id,
+                        try sealing.seal(username.text, purpose: .username, row: id).blob, id,
                     ])
             }
             if account.displayName.map(ExactText.init) != displayName.map(ExactText.init) {
@@ -238,7 +254,7 @@ extension SQLiteDatabase: AccountStore {
         try await self.read { [sealing] db in try db.credentials(accountID: accountID, sealing) }
     }
 
-    public func keys(username: String) async throws -> NamedKeys {
+    public func keys(username: AccountName) async throws -> NamedKeys {
         let code = self.sealing.usernameCode(username).blob
         return try await self.read { db in
             let account = try Row.fetchOne(
@@ -263,10 +279,8 @@ extension SQLiteDatabase: AccountStore {
 }
 
 extension Sealing {
-    /// By what a user name is found: two spellings that Unicode holds for the same are the same name.
-    func usernameCode(_ username: String) -> [UInt8] {
-        self.code(username.precomposedStringWithCanonicalMapping, purpose: .usernameCode)
-    }
+    /// By what a user name is found.
+    func usernameCode(_ username: AccountName) -> [UInt8] { self.code(username.text, purpose: .usernameCode) }
 
     /// What a public key is bound to: its row, and whose it is there. None of the parts has a space in it.
     static func place(ofKey id: String, account: String, device: String, aaid: String, keyID: [UInt8]) -> String {
@@ -292,7 +306,9 @@ extension AccountRecord {
     init(_ row: Row, _ sealing: Sealing) throws {
         let id = try row.text(Column.id)
         self.init(
-            id: id, username: try sealing.openText(try row.bytes(Column.username), purpose: .username, row: id),
+            id: id,
+            username: AccountName(
+                stored: try sealing.openText(try row.bytes(Column.username), purpose: .username, row: id)),
             displayName: try row.optionalBytes(Column.displayName).map {
                 try sealing.openText($0, purpose: .displayName, row: id)
             },
@@ -342,7 +358,7 @@ extension CredentialRecord {
 }
 
 extension Database {
-    func account(username: String, _ sealing: Sealing) throws -> AccountRecord? {
+    func account(username: AccountName, _ sealing: Sealing) throws -> AccountRecord? {
         try Row.fetchOne(
             self.cachedStatement(sql: "SELECT \(AccountRecord.columns) FROM account WHERE username_code = ?"),
             arguments: [sealing.usernameCode(username).blob]

@@ -18,9 +18,8 @@ public struct AccountEmail: Sendable, Equatable {
 public struct AccountRecord: Sendable, Equatable {
     /// Random, 16 bytes as base64url.
     public var id: String
-    /// The name by which operators and apps call the person; unique by its letters, in whichever of Unicode's canonically
-    /// equivalent spellings.
-    public var username: String
+    /// The name by which operators and apps call the person; unique.
+    public var username: AccountName
     /// The name that pages show.
     public var displayName: String?
     /// Where the person gets e-mail. It identifies nobody: two accounts may have the same.
@@ -32,7 +31,7 @@ public struct AccountRecord: Sendable, Equatable {
 
     /// Describes an account.
     public init(
-        id: String, username: String, displayName: String?, email: AccountEmail? = nil, isLocked: Bool = false,
+        id: String, username: AccountName, displayName: String?, email: AccountEmail? = nil, isLocked: Bool = false,
         createdAt: Timestamp
     ) {
         self.id = id

@@ -4,7 +4,7 @@ public protocol AccountStore: DeregistrationStore {
     func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws
 
     /// The account with this user name; `nil` where there is none.
-    func account(username: String) async throws -> AccountRecord?
+    func account(username: AccountName) async throws -> AccountRecord?
 
     /// The account with this identifier; `nil` where there is none.
     func account(id: String) async throws -> AccountRecord?
@@ -20,7 +20,8 @@ public protocol AccountStore: DeregistrationStore {
 
     /// Calls an account by other names. `false` where there is no such account. Throws `conflict` where the user name is
     /// another account's.
-    func setAccountNames(id: String, audit: [AuditEvent], username: String, displayName: String?) async throws -> Bool
+    func setAccountNames(id: String, audit: [AuditEvent], username: AccountName, displayName: String?) async throws
+        -> Bool
 
     /// Gives an account an e-mail address, or none. `false` where there is no such account.
     func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool
@@ -37,5 +38,5 @@ public protocol AccountStore: DeregistrationStore {
 
     /// The names of the active keys of the account with that user name, and what an account looks like that has to be
     /// invented in its place, in one read that opens nothing sealed and is the same for every name.
-    func keys(username: String) async throws -> NamedKeys
+    func keys(username: AccountName) async throws -> NamedKeys
 }

@@ -1,0 +1,65 @@
+import Accounts
+import Foundation
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@Suite("User names are bounded and brought into their one spelling where they enter, and are bytes from there on")
+struct AccountNameTests {
+    private static let limits = Limits()
+
+    @Test("Two spellings are one name, of the same bytes; a name of other letters is another one")
+    func spellings() throws {
+        let names = try ["zoe\u{308}", "zo\u{EB}"].map { try #require(AccountName($0, limits: Self.limits)) }
+        #expect(names[0] == names[1] && Set(names).count == 1)
+        #expect(names.allSatisfy { $0.text.utf8.elementsEqual("zo\u{EB}".utf8) && $0 == "zoe\u{308}" })
+        // The KELVIN SIGN is not the same letter as K, but its one spelling is.
+        #expect(AccountName("\u{212A}im", limits: Self.limits) == "Kim")
+        #expect(AccountName("kim", limits: Self.limits) != "Kim")
+        // As a store gives it back nothing is composed any more.
+        #expect(AccountName(stored: "zoe\u{308}") != names[0])
+    }
+
+    @Test("What is too long as it was written is no name, however short its one spelling is")
+    func bounds() {
+        let most = Self.limits.usernameCharacters
+        for (text, isName) in [
+            ("", false), ("a", true), (String(repeating: "a", count: most), true),
+            (String(repeating: "a", count: most + 1), false), (String(repeating: "e\u{301}", count: most / 2), true),
+            (String(repeating: "e\u{301}", count: most / 2 + 1), false),
+            (String(repeating: "\u{1F600}", count: most), true),
+            ("e" + String(repeating: "\u{301}", count: 60_000), false),
+        ] {
+            #expect(
+                (AccountName(text, limits: Self.limits) != nil) == isName, "\(text.unicodeScalars.count) characters")
+        }
+    }
+
+    @Test("An account that is added or renamed by one spelling is found, and is in the way, by another one")
+    func directory() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/countersign-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let database = try SQLiteDatabase(folder: folder, key: KeyEncryptionKey())
+        let directory = AccountDirectory(store: database)
+        let zoe = try await directory.create(username: "zoe\u{308}", displayName: nil, by: "operator")
+        #expect(zoe.username.text.utf8.elementsEqual("zo\u{EB}".utf8))
+        for written in ["zoe\u{308}", "zo\u{EB}"] {
+            #expect(try await directory.account(written: written) == zoe)
+            await #expect(throws: AccountError(.conflict)) {
+                try await directory.create(username: written, displayName: nil, by: "operator")
+            }
+        }
+        let jose = try await directory.rename("zoe\u{308}", username: "jose\u{301}", by: "operator")
+        #expect(jose.id == zoe.id && jose.username.text.utf8.elementsEqual("jos\u{E9}".utf8))
+        #expect(try await directory.account(written: "jose\u{301}") == jose)
+        // The same name in another spelling is no change, and leaves no entry.
+        let entries = try await database.auditEntries(after: 0, limit: 99).count
+        #expect(try await directory.rename("jos\u{E9}", username: "jose\u{301}", by: "operator") == jose)
+        #expect(try await database.auditEntries(after: 0, limit: 99).count == entries)
+        for written in ["", "zo\u{EB}", String(repeating: "e\u{301}", count: 65)] {
+            await #expect(throws: AccountError(.notFound)) { try await directory.account(written: written) }
+        }
+        await database.close()
+    }
+}
