@@ -52,7 +52,7 @@ public struct CeremonyEngine: Sendable {
         let budgets = Budgets(configuration.limits)
         let endings = Endings(environment: environment, store: store, hub: hub)
         let invented = InventedAccounts(environment: environment, store: store)
-        let checks = AnswerChecks(environment: environment, budgets: budgets)
+        let checks = AnswerChecks(environment: environment, budgets: budgets, trail: store)
         let deregistration = DeregistrationSteps(environment: environment)
 
         self.environment = environment

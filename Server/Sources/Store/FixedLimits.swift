@@ -15,6 +15,9 @@ extension Limits {
 
         /// Characters of a refused app's name in log and trail. The rest is left out.
         public static let refusedFacetCharacters = 128
+        /// Entries of the audit trail in an hour about refused apps that no ceremony names. They stay for ever, and whoever
+        /// sends such a name has chosen it; the log has more of them.
+        public static let refusedFacetEntries = 60
         /// Characters of a typed code that are read: all that it has, and as many dashes and spaces as anybody puts in.
         public static let typedCodeCharacters = 64
         /// Bytes of a client's name in a request that is refused, for the log. A longer one is not named.

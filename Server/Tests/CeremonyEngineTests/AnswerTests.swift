@@ -56,7 +56,9 @@ struct AnswerTests {
         #expect(try await server.database.credentials(accountID: account.id).map(\.counter) == [2])
     }
 
-    @Test("An app that is not listed is named in log and trail, whoever found it; the log has one line a minute")
+    @Test(
+        "An app that is not listed is named in log and trail, whoever found it; the log has one line a minute from a source"
+    )
     func refusedFacet() async throws {
         let told = Mutex<[String]>([])
         let server = try TestServer { $0.facetRefused = { facet in told.withLock { $0.append(facet) } } }
@@ -84,13 +86,59 @@ struct AnswerTests {
         let third = "test:third\u{FFFD}" + String(repeating: "x", count: 117) + "…"
         #expect(try await details().suffix(2) == ["7 \(third)", "255"])
         #expect(told.withLock { $0 } == ["test:another", third])
-        // A challenge of the app's own has no ceremony and leaves no row, and is in the log all the same.
+    }
+
+    @Test(
+        "A challenge of the app's own has no ceremony: what was refused is in log and trail once a minute from a source"
+    )
+    func refusedFacetInTheApp() async throws {
+        let told = Mutex<[String]>([])
+        let server = try TestServer { $0.facetRefused = { facet in told.withLock { $0.append(facet) } } }
+        let (account, phone) = try await server.enrol()
+        func details() async throws -> [String?] {
+            try await server.database.auditEntries(after: 0, limit: 999).map(\.event)
+                .filter { $0.kind.rawValue == "failed" }.map(\.detail)
+        }
+        func refused(from source: String?) async throws -> UAFStatusCode {
+            let open = try await server.engine.requests.authentication(username: nil, policy: nil)
+            return try await server.engine.authenticationAnswers.judge(
+                try phone.authenticate(open, counter: 2, fault: .otherFacet), source: source
+            ).response.statusCode
+        }
+        // Twice from one source, and once from another, which is told all the same.
+        for source in ["a", "a", "b"] { #expect(try await refused(from: source) == .unacceptableContent) }
+        #expect(try await details() == ["1498 test:another", "1498 test:another"])
+        #expect(told.withLock { $0.count } == 2)
         server.clock.advance(.seconds(60))
-        let open = try await server.engine.requests.authentication(username: nil, source: "a")
-        _ = try await server.engine.authenticationAnswers.judge(
-            try phone.authenticate(open, counter: 2, fault: .otherFacet))
-        #expect(told.withLock { $0 } == ["test:another", third, "test:another"])
-        #expect(try await details().count == 4)
+        #expect(try await refused(from: "a") == .unacceptableContent)
+        #expect(try await details().count == 3 && told.withLock { $0.count } == 3)
+        // What the app has found itself, at an authentication and at a registration of further keys.
+        let device = try await server.device(of: account)
+        for source in ["c", "d"] {
+            let open = try await server.engine.requests.authentication(username: nil, policy: nil)
+            let further = try await server.engine.requests.registration(of: device)
+            var report = try phone.giveUp(source == "c" ? open : further, clientErrorCode: 7)
+            report.context?["facetId"] = .string("test:third")
+            if source == "c" {
+                _ = try await server.engine.authenticationAnswers.judge(report, source: source)
+            } else {
+                _ = try await server.engine.registrationAnswers.judge(report, source: source)
+            }
+        }
+        #expect(try await details().suffix(2) == ["7 test:third", "7 test:third"])
+        // The server's rule at a registration.
+        let further = try await server.engine.requests.registration(of: device)
+        let wrong = try await server.engine.registrationAnswers.judge(
+            try TestPhone().register(further, fault: .otherFacet), source: "e")
+        #expect(wrong.statusCode == .unacceptableContent)
+        #expect(try await details().count == 6 && told.withLock { $0.count } == 6)
+        // Everybody together fills the trail no further than so many an hour; each is in the log.
+        for number in 0..<100 { _ = try await refused(from: "network \(number)") }
+        #expect(try await details().count == 60 + 1, "one more had come back in the first minute")
+        #expect(told.withLock { $0.count } == 106)
+        server.clock.advance(.seconds(3600))
+        for number in 0..<100 { _ = try await refused(from: "network \(number)") }
+        #expect(try await details().count == 121)
     }
 
     @Test(

@@ -83,6 +83,7 @@ struct Answered: Error {
 struct AnswerChecks: CeremonyPart {
     let environment: CeremonyEnvironment
     let budgets: Budgets
+    let trail: any AuditStore
 
     /// Counts an answer of `source` before it is judged, and gives back what was no refusal: of many at once no more
     /// are refused than there are left. `judge` is told whether the source is past its budget; its refusal is not told
@@ -106,10 +107,25 @@ struct AnswerChecks: CeremonyPart {
         return answer
     }
 
-    /// Tells the operator which app is not in the list, once a minute at most: whoever sends names has chosen them.
-    func note(refusedFacet: String?) {
-        guard let refusedFacet, self.budgets.facetNotes.spend("", at: self.time.now()) == nil else { return }
+    /// Tells the operator which app is not in the list, once in ``Limits/pauseOfReports`` for each source: whoever sends
+    /// names has chosen them, and keeps nobody else's from being told. Says whether it was told.
+    @discardableResult
+    func note(refusedFacet: String?, from source: String?) -> Bool {
+        guard let refusedFacet, self.budgets.facetNotes.spend(source ?? "", at: self.time.now()) == nil else {
+            return false
+        }
         self.configuration.facetRefused(refusedFacet)
+        return true
+    }
+
+    /// As ``note(refusedFacet:from:)``, for an answer that no ceremony stands behind, whose end would be in the trail: what
+    /// is told is there too, with the code, as long as there are not too many in an hour.
+    func keep(refusedFacet: String?, code: Int?, from source: String?, at now: Timestamp) async throws {
+        guard let refusedFacet, self.note(refusedFacet: refusedFacet, from: source),
+            self.budgets.facetEntries.spend("", at: now) == nil
+        else { return }
+        let detail = [code.map(String.init), refusedFacet].compactMap(\.self).joined(separator: " ")
+        try await self.trail.appendAudit(AuditEvent(.failed, at: now, detail: detail))
     }
 
     /// Refuses what would have keys looked up only to be refused: more of them than any alternative of a policy needs,

@@ -42,16 +42,16 @@ public struct AuthenticationAnswers: CeremonyPart {
     ) async throws -> AuthenticationAnswer {
         try await self.checks.judged(from: source, \.response.statusCode) { isPastBudget in
             do {
-                return try await self.verdict(on: message, readsFirst: isPastBudget)
+                return try await self.verdict(on: message, from: source, readsFirst: isPastBudget)
             } catch let answered as Answered {
-                self.checks.note(refusedFacet: answered.refusedFacet)
+                self.checks.note(refusedFacet: answered.refusedFacet, from: source)
                 refused(answered.reason)
                 return AuthenticationAnswer(response: ServerResponse(answered))
             }
         }
     }
 
-    private func verdict(on message: SendUAFResponse, readsFirst: Bool) async throws
+    private func verdict(on message: SendUAFResponse, from source: String?, readsFirst: Bool) async throws
         -> AuthenticationAnswer
     {
         let now = self.time.now()
@@ -64,10 +64,10 @@ public struct AuthenticationAnswers: CeremonyPart {
             throw Answered(error)
         }
         let (data, origin) = try self.checks.openServerData(response.serverData, operation: .authentication, at: now)
-        if response.isClientFailure { self.checks.note(refusedFacet: context.refusedFacet) }
         switch origin {
         case .ceremony(let id):
             if response.isClientFailure {
+                self.checks.note(refusedFacet: context.refusedFacet, from: source)
                 try await self.endings.end(
                     id, context.isDenial ? .deny : .fail,
                     audit: context.isDenial ? .denied : .failed, refusedFacet: context.refusedFacet,
@@ -84,12 +84,18 @@ public struct AuthenticationAnswers: CeremonyPart {
                 throw answered
             }
         case .open(let policy):
-            guard !response.isClientFailure else { return AuthenticationAnswer(response: ServerResponse(.ok)) }
+            guard !response.isClientFailure else {
+                try await self.checks.keep(
+                    refusedFacet: context.refusedFacet, code: context.clientErrorCode, from: source, at: now)
+                return AuthenticationAnswer(response: ServerResponse(.ok))
+            }
             do {
                 return try await self.answerOpenChallenge(
                     response, data, policyName: policy, readsFirst: readsFirst, at: now)
-            } catch let answered as Answered where answered.audit == .counterWentBack {
-                try await self.noteCounter(response, data, at: now)
+            } catch let answered as Answered {
+                if answered.audit == .counterWentBack { try await self.noteCounter(response, data, at: now) }
+                try await self.checks.keep(
+                    refusedFacet: answered.refusedFacet, code: Int(answered.statusCode.rawValue), from: source, at: now)
                 throw answered
             }
         }

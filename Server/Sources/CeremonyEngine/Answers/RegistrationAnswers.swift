@@ -26,16 +26,16 @@ public struct RegistrationAnswers: CeremonyPart {
         // The keys are found and verified before the write step in any case.
         try await self.checks.judged(from: source, \.statusCode) { _ in
             do {
-                return try await self.verdict(on: message)
+                return try await self.verdict(on: message, from: source)
             } catch let answered as Answered {
-                self.checks.note(refusedFacet: answered.refusedFacet)
+                self.checks.note(refusedFacet: answered.refusedFacet, from: source)
                 refused(answered.reason)
                 return ServerResponse(answered.statusCode)
             }
         }
     }
 
-    private func verdict(on message: SendUAFResponse) async throws -> ServerResponse {
+    private func verdict(on message: SendUAFResponse, from source: String?) async throws -> ServerResponse {
         let now = self.time.now()
         let context = try ClientContext(message.context, self.limits)
         let response: UnverifiedRegistration
@@ -44,10 +44,10 @@ public struct RegistrationAnswers: CeremonyPart {
                 parsing: message.uafResponse.utf8, reading: self.relyingParty.lenientReadings)
         } catch { throw Answered(error) }
         let (data, origin) = try self.checks.openServerData(response.serverData, operation: .registration, at: now)
-        if response.isClientFailure { self.checks.note(refusedFacet: context.refusedFacet) }
         switch origin {
         case .ceremony(let id):
             if response.isClientFailure {
+                self.checks.note(refusedFacet: context.refusedFacet, from: source)
                 try await self.endings.end(
                     id, context.isDenial ? .deny : .fail,
                     audit: context.isDenial ? .denied : .failed, refusedFacet: context.refusedFacet,
@@ -64,8 +64,18 @@ public struct RegistrationAnswers: CeremonyPart {
                 throw answered
             }
         case .open(let policy):
-            guard !response.isClientFailure else { return ServerResponse(.ok) }
-            return try await self.addKeys(response, data, policyName: policy, at: now)
+            guard !response.isClientFailure else {
+                try await self.checks.keep(
+                    refusedFacet: context.refusedFacet, code: context.clientErrorCode, from: source, at: now)
+                return ServerResponse(.ok)
+            }
+            do {
+                return try await self.addKeys(response, data, policyName: policy, at: now)
+            } catch let answered as Answered {
+                try await self.checks.keep(
+                    refusedFacet: answered.refusedFacet, code: Int(answered.statusCode.rawValue), from: source, at: now)
+                throw answered
+            }
         }
     }
 

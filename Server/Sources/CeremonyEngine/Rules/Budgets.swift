@@ -17,12 +17,17 @@ struct Budgets: Sendable {
     let openDispatches: Budget
     /// A client's dispatches to one person.
     let personDispatches: Budget
-    /// How often the operator is told of an app that is not listed.
+    /// How often the operator is told of an app that is not listed and answers from a network.
     let facetNotes: SourceBudget
+    /// How often the trail has an entry about such an app that no ceremony names.
+    let facetEntries: SourceBudget
 
     init(_ limits: Limits) {
         let sources = limits.countedSources
-        self.facetNotes = SourceBudget(oneIn: limits.pauseOfReports, sources: 1)
+        self.facetNotes = SourceBudget(oneIn: limits.pauseOfReports, sources: sources)
+        self.facetEntries = SourceBudget(
+            burst: Limits.Fixed.refusedFacetEntries, perSecond: Double(Limits.Fixed.refusedFacetEntries) / 3600,
+            sources: 1)
         self.challenges = Budget(
             "challengesPerMinute", burst: limits.challengeBurst, perMinute: limits.challengesPerMinute, sources: sources
         )
