@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import SQLiteStore
 import Store
@@ -198,6 +199,25 @@ struct KeyDistributionTests {
         #expect(proposal.sets.first?.keys.map(\.keyIDLength) == [32])
         #expect(try KeyDistribution(json: proposal.json) == proposal)
         #expect(try await server.engine.inventedAccounts.keyDistribution() == before)
+    }
+
+    @Test(
+        "Sixteenths add up: what rounding leaves goes to the largest remainders, of those that are alike to the first")
+    func sixteenths() async throws {
+        let server = try await self.server()
+        let factors: [AuthenticatorModel.Factor] = [.pin, .pin, .pin, .fingerprint, .fingerprint, .face, .face]
+        for (index, factor) in factors.enumerated() {
+            _ = try await server.directory.create(username: "person-\(index)", displayName: nil, by: "test")
+            _ = try await server.addPhone(to: "person-\(index)", factor: factor)
+        }
+        for name in ["person-0", "person-1"] { _ = try await server.addPhone(to: name, name: "Second phone") }
+        let proposal = try #require(try await server.engine.inventedAccounts.proposedKeyDistribution())
+        // Five and two of seven accounts: 11 3/7 and 4 4/7.
+        #expect(proposal.devices == [11, 5, 0])
+        // Three, two and two: 6 6/7, 4 4/7 and 4 4/7.
+        #expect(proposal.sets.map(\.weight) == [7, 5, 4])
+        #expect(proposal.sets.map { $0.keys.map(\.aaid) } == [.pin, .fingerprint, .face].map { [Self.aaid($0)] })
+        #expect(try KeyDistribution(json: proposal.json) == proposal)
     }
 
     static let unusable = [

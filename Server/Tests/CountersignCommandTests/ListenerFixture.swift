@@ -141,6 +141,15 @@ enum Listener {
                     try await writer.finish(nil)
                 })
         }
+        // Answers HEAD as it would GET, in chunks: what the router itself makes of a GET has a length.
+        router.head("/chunks") { _, _ in
+            Response(
+                status: .ok,
+                body: ResponseBody { writer in
+                    try await writer.write(ByteBuffer(string: "one"))
+                    try await writer.finish(nil)
+                })
+        }
         router.get("/fields") { request, _ in
             (["\(request.uri)"] + request.headers.map { "\($0.name.canonicalName): \($0.value)" }).joined(
                 separator: "\n")

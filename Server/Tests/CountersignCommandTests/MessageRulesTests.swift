@@ -43,6 +43,20 @@ struct MessageRulesTests {
         }
     }
 
+    @Test("An answer to HEAD that says that it comes in chunks has none, and no end of them (RFC 9112, section 6.3)")
+    func headOfChunks() async throws {
+        try await Listener.run { port, _ in
+            let connection = try RawConnection(port)
+            try connection.send(Self.head("HEAD /chunks HTTP/1.1", "Host: a"))
+            let first = try await connection.read(until: "\r\n\r\n")
+            #expect(first.hasPrefix("HTTP/1.1 200 ") && first.components(separatedBy: "\r\n\r\n").count == 2)
+            #expect(first.lowercased().contains("\r\ntransfer-encoding: chunked"))
+            try connection.send(Self.head("GET /quick HTTP/1.1", "Host: a", "Connection: close"))
+            let second = try await connection.read()
+            #expect(second.hasPrefix("HTTP/1.1 200 ") && second.hasSuffix("quick"))
+        }
+    }
+
     @Test(
         "A connection ends with the answer where the client says so (RFC 9112, section 9.6)",
         arguments: ["close", "Close", "CLOSE", "keep-alive, cLoSe", "close, te"])
