@@ -42,9 +42,9 @@ class Exchange:
         code, said, errors = run(
             "countersign-phone", "uaf", "answer", "--request", self.request, "--output", self.response, "--pin-stdin",
             "--home", self.home, "--json", *options, stdin=pin + "\n")
-        # What went wrong is no answer: it is on the other stream.
-        assert not (said and code), said
-        return code, json.loads((errors if code else said).splitlines()[-1])
+        # What was done, or went wrong, is no answer: it is on the other stream.
+        assert said == "", said
+        return code, json.loads(errors.splitlines()[-1])
 
     def verify(self, *options):
         code, said, errors = run(
@@ -128,11 +128,15 @@ def test_bodies_of_the_transport_are_taken_too(exchange):
     assert exchange.verify()[0] == 0
 
 
-def test_without_a_file_the_response_alone_is_on_the_standard_output(exchange):
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_without_a_file_the_response_alone_is_on_the_standard_output(exchange, options):
     exchange.request.write_text(json.dumps(asking("Reg", {"aaid": [FINGER_MODEL]}, username="alice")))
-    code, said, _ = run(
-        "countersign-phone", "uaf", "answer", "--request", exchange.request, "--home", exchange.home)
-    assert code == 0
+    code, said, errors = run(
+        "countersign-phone", "uaf", "answer", "--request", exchange.request, "--home", exchange.home, *options)
+    assert code == 0 and isinstance(json.loads(said), list)
+    if options:
+        told = json.loads(errors.splitlines()[-1])
+        assert told["outcome"] == "answered" and told["operation"] == "Reg" and "response" not in told
     exchange.response.write_text(said)
     code, said, _ = run(
         "countersign", "uaf", "verify", "--request", exchange.request, "--response", exchange.response, "--metadata",

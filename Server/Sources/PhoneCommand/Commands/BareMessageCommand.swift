@@ -23,7 +23,8 @@ struct UAFAnswerCommand: AsyncParsableCommand {
 
               echo 123456 | countersign-phone uaf answer --request reg.json --pin-stdin > answer.json
 
-            The standard output has the answer and nothing else; what went wrong is on the standard error stream.
+            The standard output has the answer and nothing else; what was done, with --json, and what went wrong is \
+            on the standard error stream.
 
             An AppID that is an https address names the facets that may use it: they are fetched from there, or taken \
             from --facets.
@@ -54,7 +55,7 @@ struct UAFAnswerCommand: AsyncParsableCommand {
     @Option(help: "PEM file of an additional certificate authority to trust.")
     var caFile: String?
 
-    @Flag(help: "Print one JSON object a line, with the response as a string.")
+    @Flag(help: "Say on the standard error stream what was done, or went wrong, as one JSON object.")
     var json = false
 
     func validate() throws {
@@ -67,9 +68,13 @@ struct UAFAnswerCommand: AsyncParsableCommand {
         let report = Report(isJSON: self.json, isAnswerAlone: true)
         try await report.running {
             let answer = try await self.answer()
-            if let response = answer.response, let output = self.output {
-                guard FileManager.default.createFile(atPath: output, contents: Data(response)) else {
-                    throw Refusal.failed("no-output", "\(output) cannot be written.")
+            if let response = answer.response {
+                if let output = self.output {
+                    guard FileManager.default.createFile(atPath: output, contents: Data(response)) else {
+                        throw Refusal.failed("no-output", "\(output) cannot be written.")
+                    }
+                } else {
+                    report.answer(response)
                 }
             }
             var members: JSONObject = [
@@ -81,13 +86,7 @@ struct UAFAnswerCommand: AsyncParsableCommand {
                     }),
             ]
             members.set("transaction", answer.transaction)
-            if self.output == nil, let response = answer.response {
-                members["response"] = .string(String(decoding: response, as: UTF8.self))
-            }
-            report.say(members) { _ in
-                guard self.output == nil, let response = answer.response else { return }
-                try? FileHandle.standardOutput.write(contentsOf: Data(response + [0x0A]))
-            }
+            report.say(members) { _ in }
         }
     }
 

@@ -6,27 +6,26 @@ import _Primitives
 struct Report: Sendable {
     let isJSON: Bool
     let terminal: PhoneTerminal
-    /// Where failures go as lines of JSON.
-    private let failures: FileHandle
+    /// Where lines of JSON go.
+    private let lines: FileHandle
 
-    /// What a command says. With `isAnswerAlone` the standard output carries what the command was asked for and nothing
-    /// else: failures and words go to the standard error stream.
+    /// What a command says. With `isAnswerAlone` the standard output carries what ``answer(_:)`` is given and nothing
+    /// else: all that is said, failures too, goes to the standard error stream.
     init(isJSON: Bool, isAnswerAlone: Bool = false) {
         self.isJSON = isJSON
         self.terminal = PhoneTerminal(machineReadable: isJSON || isAnswerAlone)
-        self.failures = isAnswerAlone ? .standardError : .standardOutput
+        self.lines = isAnswerAlone ? .standardError : .standardOutput
     }
 
     /// Says one thing: `members` as a line of JSON, or else what `words` prints.
     func say(_ members: JSONObject, _ words: (PhoneTerminal) -> Void) {
-        self.say(members, to: .standardOutput, words)
-    }
-
-    private func say(_ members: JSONObject, to output: FileHandle, _ words: (PhoneTerminal) -> Void) {
         guard self.isJSON else { return words(self.terminal) }
         let line = DisplayText.json(JSON.object(members).text) + "\n"
-        try? output.write(contentsOf: Data(line.utf8))
+        try? self.lines.write(contentsOf: Data(line.utf8))
     }
+
+    /// Writes what a command was asked for as it is, and a line feed.
+    func answer(_ bytes: [UInt8]) { try? FileHandle.standardOutput.write(contentsOf: Data(bytes + [0x0A])) }
 
     /// Runs a command's work; a failure is said, and ends the program with its status.
     func running(_ body: () async throws -> Void) async throws {
@@ -38,7 +37,7 @@ struct Report: Sendable {
                 "event": .string("finished"), "outcome": .string(refusal.outcome), "reason": .string(refusal.reason),
                 "message": .string(refusal.sentence),
             ]
-            self.say(members, to: self.failures) { $0.failure(refusal.sentence) }
+            self.say(members) { $0.failure(refusal.sentence) }
             throw Ended(status: refusal.status)
         }
     }
