@@ -95,6 +95,9 @@ def test_wrong_pin_until_locked(bank, phone, browser):
     browser.begin_sign_in(bank)
     run = phone.approve(browser.picture(), pin=PIN).expect(4)
     assert run["finished"]["outcome"] == "locked-out"
+    advice = run["finished"]["message"]
+    assert "countersign-phone enroll LINK" in advice and "takes the place of the locked one" in advice
+    assert "wipe" not in advice and "forget" not in advice
     assert_not_signed_in(browser, bank)
 
 

@@ -82,6 +82,18 @@ struct ErrorRecoveryTests {
             OutOfBandPayloadError(.malformedPayload, "x").localizedDescription == "That is not a code of this product.")
     }
 
+    @Test(
+        "No advice about an operation costs an account that it was not about: nothing is wiped, reset or deleted whole")
+    func nothingIsWiped() {
+        for recovery in OperationError.Recovery.allCases {
+            let advice = OperationError.fido(.unknown, recovery: recovery).recoverySuggestion?.lowercased() ?? "wipe"
+            for word in ["wipe", "reset", "reinstall", "delete", "erase", "all accounts", "every account"] {
+                #expect(!advice.contains(word), "\(recovery): \(advice)")
+            }
+        }
+        #expect(OperationError.fido(.userLockout).recoverySuggestion?.contains("emove") == false)
+    }
+
     @Test("Every recovery is one that some error asks for, and a caller's own choice stands")
     func recoveries() {
         var all = Set(Self.errors.map(\.recovery))
@@ -165,6 +177,11 @@ struct ErrorRecoveryTests {
                 try await world.phone.ready(operation).pinUserVerifier(WrongPins(clock: world.phone.clock)).execute()
         }
         #expect(error == .fido(.userLockout) && error?.recovery == .replaceLockedKey)
+        // The way back costs nobody anything: a new enrolment replaces that key, and nothing is deleted.
+        let advice = try #require(error?.recoverySuggestion)
+        #expect(advice.contains("new link") && advice.contains("enrol again"))
+        #expect(advice.contains("takes the place of the locked one"))
+        #expect(advice.contains("other accounts are not touched"))
 
         let other = try await World()
         try await other.enroll("alice", [World.face])

@@ -122,4 +122,23 @@ struct RefusalTests {
         #expect(refusal.reason == reason)
         #expect(!refusal.sentence.isEmpty)
     }
+
+    @Test("A locked key's way back is a new enrolment over it, and costs no other account")
+    func lockedKey() {
+        let sentence = Refusal(OperationError.fido(.userLockout)).sentence
+        #expect(sentence.contains("`countersign-phone enroll LINK`"))
+        #expect(sentence.contains("takes the place of the locked one"))
+        #expect(sentence.contains("other accounts are not touched"))
+        #expect(!sentence.contains("forget") && !sentence.contains("deregister"))
+    }
+
+    @Test("Only where nothing can be opened any more is a person told to wipe the phone")
+    func wiping() {
+        for code in 0...255 {
+            let sentence = Refusal(OperationError.fido(FidoErrorCode(rawValue: code))).sentence
+            #expect(!sentence.contains("wipe"), "\(code): \(sentence)")
+        }
+        for (error, _, _) in Self.cases { #expect(!Refusal(error).sentence.contains("wipe"), "\(error)") }
+        #expect(Refusal(InitializationError(.storageCorrupt)).sentence.contains("`wipe`"))
+    }
 }
