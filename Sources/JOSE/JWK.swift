@@ -100,6 +100,17 @@ public struct JWK: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Reads a key that somebody else shows to be verified with. A member of a private or symmetric key is refused, whatever
+    /// the kind of the key: who sends one has given it away (RFC 9449, section 4.2; RFC 7518, section 6).
+    ///
+    /// Throws ``JOSEError`` `invalidKey` for a private part, else as ``init(json:)``.
+    public init(publicJSON json: JSONObject) throws(JOSEError) {
+        for name in ["d", "p", "q", "dp", "dq", "qi", "oth", "k"] where json[name] != nil {
+            throw JOSEError(.invalidKey, "a private part: \(name)")
+        }
+        try self.init(json: json)
+    }
+
     /// Whether the key can sign or decrypt.
     public var isPrivate: Bool {
         switch self.material {
@@ -259,6 +270,9 @@ public struct JWKSet: Hashable, Sendable {
 
     /// The key of that name.
     public subscript(keyID: String) -> JWK? { self.keys.first { $0.keyID?.hasSameBytes(as: keyID) == true } }
+
+    /// The keys that signatures of an algorithm can be verified with: of its kind, and for nothing else by `alg` and `use`.
+    public func fitting(_ algorithm: JWSAlgorithm) -> JWKSet { JWKSet(self.keys.filter { $0.fits(algorithm) }) }
 
     /// The JSON form of the public parts. Octet sequences are left out.
     public var publicJSON: JSONObject { ["keys": .array(self.keys.compactMap { $0.publicJSON.map(JSON.object) })] }

@@ -2,7 +2,8 @@ public import _Primitives
 
 /// A JSON Web Signature in compact form, read but not verified (RFC 7515, section 7.1).
 ///
-/// Its payload cannot be had before ``verified(by:)`` or ``verified(by:allowing:)``. Its header can, to choose a key.
+/// Its payload cannot be had before ``verified(by:)`` or ``verified(by:allowing:)``. Its header can, to choose a key, and
+/// with ``uncheckedClaim(_:)`` the name of whoever is said to have signed.
 public struct UnverifiedJWS: Sendable {
     /// The header. Nothing in it is to be trusted yet.
     public let header: JOSEHeader
@@ -20,6 +21,16 @@ public struct UnverifiedJWS: Sendable {
         self.signature = parts.decoded[2]
         // The letters as they came, not their bytes encoded again.
         self.signingInput = Array(parts.letters[0]) + [UInt8(ascii: ".")] + Array(parts.letters[1])
+    }
+
+    /// What a claim of the payload says, before anybody has verified who wrote it: to find out whose keys to verify with,
+    /// and for nothing else. `nil` where the payload has no such text.
+    public func uncheckedClaim(_ name: String) -> String? {
+        guard case .object(let claims)? = try? JSON(parsing: self.payload), case .string(let text)? = claims[name]
+        else {
+            return nil
+        }
+        return text
     }
 
     /// Verifies with one key, whose algorithm must be the header's.

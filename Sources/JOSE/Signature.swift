@@ -217,18 +217,27 @@ public struct VerificationKey: Sendable {
 }
 
 extension JWK {
+    /// Whether the key is of the algorithm's kind, and neither its `alg` nor its `use` says that it is for something else.
+    public func fits(_ algorithm: JWSAlgorithm) -> Bool {
+        self.isOfKind(algorithm) && (self.algorithm ?? algorithm.rawValue).hasSameBytes(as: algorithm.rawValue)
+            && (self.use ?? "sig").hasSameBytes(as: "sig")
+    }
+
+    private func isOfKind(_ algorithm: JWSAlgorithm) -> Bool {
+        switch self.material {
+        case .p256: algorithm == .es256
+        case .ed25519: algorithm == .edDSA
+        case .rsa: algorithm == .rs256 || algorithm == .ps256
+        // RFC 7518, section 3.2: at least as long as the hash.
+        case .octets(let k): algorithm == .hs256 && k.count >= 32
+        }
+    }
+
     /// Refuses a key whose type, `alg` or `use` do not fit the algorithm.
     fileprivate func checkFits(_ algorithm: JWSAlgorithm) throws(JOSEError) {
-        let fits =
-            switch self.material {
-            case .p256: algorithm == .es256
-            case .ed25519: algorithm == .edDSA
-            case .rsa: algorithm == .rs256 || algorithm == .ps256
-            // RFC 7518, section 3.2: at least as long as the hash.
-            case .octets(let k): algorithm == .hs256 && k.count >= 32
-            }
-        guard fits else { throw JOSEError(.invalidKey, "the key does not fit \(algorithm.rawValue)") }
-        if let own = self.algorithm, own != algorithm.rawValue { throw JOSEError(.invalidKey, "alg of the key") }
-        if let use = self.use, use != "sig" { throw JOSEError(.invalidKey, "use of the key") }
+        guard self.isOfKind(algorithm) else {
+            throw JOSEError(.invalidKey, "the key does not fit \(algorithm.rawValue)")
+        }
+        guard self.fits(algorithm) else { throw JOSEError(.invalidKey, "alg or use of the key") }
     }
 }

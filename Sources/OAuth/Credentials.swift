@@ -97,6 +97,40 @@ public struct BearerToken: Sendable, CustomStringConvertible {
     public var description: String { "BearerToken" }
 }
 
+/// An access token with the scheme that it came by. One that is bound to a key counts by `DPoP` alone, and one that is not
+/// by `Bearer` (RFC 9449, section 7.1).
+public struct PresentedToken: Sendable, CustomStringConvertible {
+    /// How a token is shown.
+    public enum Scheme: String, Sendable, CaseIterable {
+        /// Whoever has the token has what it gives (RFC 6750).
+        case bearer = "Bearer"
+        /// A proof of the token's key comes with it (RFC 9449).
+        case dpop = "DPoP"
+    }
+
+    /// The token as it was sent: a secret.
+    public let text: String
+    /// The scheme; letter case does not count in it (RFC 9110, section 11.1).
+    public let scheme: Scheme
+
+    /// Reads the value of an `Authorization` header of one of the two schemes.
+    ///
+    /// Throws ``OAuthError`` `invalid_token`, also where there is no header at all.
+    public init(header: String?) throws(OAuthError) {
+        if let header, header.utf8.count <= 8192 {
+            for scheme in Scheme.allCases {
+                guard let text = authorizationValue(header, scheme: scheme.rawValue.asciiLowercased) else { continue }
+                self.text = String(text)
+                self.scheme = scheme
+                return
+            }
+        }
+        throw OAuthError(.invalidToken, "An access token is needed.")
+    }
+
+    public var description: String { "PresentedToken(\(self.scheme.rawValue))" }
+}
+
 /// What follows the scheme's name and one space or more: visible characters without a space.
 private func authorizationValue(_ header: String, scheme: String) -> Substring? {
     let parts = header.splitBytes(at: " ").filter { !$0.isEmpty }

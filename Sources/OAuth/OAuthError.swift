@@ -1,6 +1,7 @@
+import JOSE
 public import _Primitives
 
-/// An error of RFC 6749, OpenID Connect Core or RFC 6750, as the peer and as the log see it. Two are equal when their
+/// An error of RFC 6749, OpenID Connect Core, RFC 6750 or another specification that has registered one, as the peer and as the log see it. Two are equal when their
 /// codes are.
 public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The registered code. An unknown one can be read.
@@ -15,6 +16,8 @@ public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidClient = Self(rawValue: "invalid_client")
         /// The code is wrong, used, too old, another client's, or does not fit the redirect address or the verifier.
         public static let invalidGrant = Self(rawValue: "invalid_grant")
+        /// The client is known, and may not do this.
+        public static let unauthorizedClient = Self(rawValue: "unauthorized_client")
         /// The grant type is not known here.
         public static let unsupportedGrantType = Self(rawValue: "unsupported_grant_type")
         /// The response type is not known here.
@@ -31,16 +34,91 @@ public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
         // OpenID Connect Core 1.0, section 3.1.2.6
         /// The person would have to sign in, and `prompt` is `none`.
         public static let loginRequired = Self(rawValue: "login_required")
+        /// The person would have to be asked something else than to sign in, and `prompt` is `none`.
+        public static let interactionRequired = Self(rawValue: "interaction_required")
+        /// The person would have to agree, and `prompt` is `none`.
+        public static let consentRequired = Self(rawValue: "consent_required")
+        /// The person would have to choose an account, and `prompt` is `none`.
+        public static let accountSelectionRequired = Self(rawValue: "account_selection_required")
+        /// The object of `request` is not the client's, not for this server, too old, or no request.
+        public static let invalidRequestObject = Self(rawValue: "invalid_request_object")
+        /// What `request_uri` names is not there, not the client's, or used.
+        public static let invalidRequestURI = Self(rawValue: "invalid_request_uri")
         /// `request` is not supported.
         public static let requestNotSupported = Self(rawValue: "request_not_supported")
         /// `request_uri` is not supported.
         public static let requestURINotSupported = Self(rawValue: "request_uri_not_supported")
+
+        // OpenID Connect Core Error Code unmet_authentication_requirements 1.0
+        /// The person cannot sign in as strongly as the request asks.
+        public static let unmetAuthenticationRequirements = Self(rawValue: "unmet_authentication_requirements")
+
+        // RFC 8707, section 2, and RFC 8693, section 2.2.2
+        /// A resource or audience is malformed, unknown, or not for this client.
+        public static let invalidTarget = Self(rawValue: "invalid_target")
+
+        // RFC 9396, section 5
+        /// The authorization details are malformed, or of a type that is not known here.
+        public static let invalidAuthorizationDetails = Self(rawValue: "invalid_authorization_details")
+
+        // RFC 9449, sections 5 and 8
+        /// The proof that the sender holds a key is missing, or is not right for this request.
+        public static let invalidDPoPProof = Self(rawValue: "invalid_dpop_proof")
+        /// The proof has to have the nonce that comes with this answer. The client tries again at once.
+        public static let useDPoPNonce = Self(rawValue: "use_dpop_nonce")
+
+        // RFC 8628, section 3.5, and OpenID Connect CIBA Core 1.0, section 11
+        /// The person has not answered yet. The client asks again.
+        public static let authorizationPending = Self(rawValue: "authorization_pending")
+        /// As ``authorizationPending``, and the client asks five seconds more slowly from now on.
+        public static let slowDown = Self(rawValue: "slow_down")
+        /// The person did not answer in time. The client begins again.
+        public static let expiredToken = Self(rawValue: "expired_token")
+
+        // OpenID Connect CIBA Core 1.0, sections 11 and 13
+        /// The hint's own time has passed.
+        public static let expiredLoginHintToken = Self(rawValue: "expired_login_hint_token")
+        /// Nobody is known by the hint.
+        public static let unknownUserID = Self(rawValue: "unknown_user_id")
+        /// The person's own code is needed, and is not there.
+        public static let missingUserCode = Self(rawValue: "missing_user_code")
+        /// The person's own code is wrong.
+        public static let invalidUserCode = Self(rawValue: "invalid_user_code")
+        /// The binding message cannot be shown.
+        public static let invalidBindingMessage = Self(rawValue: "invalid_binding_message")
+        /// What was begun ended without an answer. It is told to clients that are pushed to.
+        public static let transactionFailed = Self(rawValue: "transaction_failed")
+
+        // RFC 7009, section 2.2.1
+        /// Tokens of that kind are not revoked here.
+        public static let unsupportedTokenType = Self(rawValue: "unsupported_token_type")
+
+        // RFC 7591, section 3.2.2
+        /// A redirect address cannot be registered.
+        public static let invalidRedirectURI = Self(rawValue: "invalid_redirect_uri")
+        /// A value of a registration cannot be registered.
+        public static let invalidClientMetadata = Self(rawValue: "invalid_client_metadata")
+        /// The software statement is wrong.
+        public static let invalidSoftwareStatement = Self(rawValue: "invalid_software_statement")
+        /// The software statement is right, and of a software that may not be registered here.
+        public static let unapprovedSoftwareStatement = Self(rawValue: "unapproved_software_statement")
 
         // RFC 6750, section 3.1
         /// The access token is expired, revoked, another issuer's, or no token at all.
         public static let invalidToken = Self(rawValue: "invalid_token")
         /// The access token is good, but not for this.
         public static let insufficientScope = Self(rawValue: "insufficient_scope")
+    }
+
+    /// Where a request is answered without a redirect: three codes have another status at one than at another.
+    public enum Endpoint: Sendable {
+        /// The token endpoint, and all that answer as it does: pushed requests, devices, revocation, introspection,
+        /// registration.
+        case token
+        /// The backchannel authentication endpoint.
+        case backchannel
+        /// A resource, which takes access tokens.
+        case resource
     }
 
     /// What went wrong.
@@ -67,8 +145,15 @@ public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The status of an answer without a redirect: 401 for a client or token that was not accepted, 403 for a token that
     /// does not reach, 503 and 500 for the server's own faults, else 400 (RFC 6749, section 5.2; RFC 6750, section 3.1).
-    public var status: Int {
+    public var status: Int { self.status(at: .token) }
+
+    /// The status of an answer at that kind of endpoint. A person's or a server's no is 403 at the backchannel
+    /// authentication endpoint (OpenID Connect CIBA Core 1.0, section 13), and a missing or wrong proof 401 at a resource
+    /// (RFC 9449, sections 7.1 and 9); the rest is ``status``.
+    public func status(at endpoint: Endpoint) -> Int {
         switch self.code {
+        case .accessDenied where endpoint == .backchannel: 403
+        case .invalidDPoPProof where endpoint == .resource, .useDPoPNonce where endpoint == .resource: 401
         case .invalidClient, .invalidToken: 401
         case .insufficientScope: 403
         case .temporarilyUnavailable: 503
@@ -84,14 +169,17 @@ public struct OAuthError: Error, Hashable, Sendable, CustomStringConvertible {
         return json
     }
 
-    /// The value of `WWW-Authenticate` (RFC 6750, section 3).
+    /// The value of `WWW-Authenticate` (RFC 6750, section 3; RFC 9449, section 7.1).
     ///
-    /// - Parameter scheme: `Basic` at the token endpoint, `Bearer` where access tokens are taken.
+    /// - Parameter scheme: `Basic` at the token endpoint; `Bearer` or `DPoP` where access tokens are taken.
     public func challenge(scheme: String, realm: String) -> String {
         var text = "\(scheme) realm=\"\(realm)\""
-        if scheme == "Bearer" {
+        if scheme == "Bearer" || scheme == "DPoP" {
             text += ", error=\"\(self.code.rawValue)\""
             if let message { text += ", error_description=\"\(message)\"" }
+        }
+        if scheme == "DPoP" {
+            text += ", algs=\"\(DPoPProof.algorithms.map(\.rawValue).sorted().joined(separator: " "))\""
         }
         return text
     }

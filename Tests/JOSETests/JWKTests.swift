@@ -49,6 +49,36 @@ struct JWKTests {
         #expect(try JWSTests.key(Vectors.privateRSAKey).thumbprint == Vectors.rsaThumbprint)
     }
 
+    @Test(
+        "reads as a public key no private or symmetric one (RFC 7518, section 6)",
+        arguments: [Vectors.privateECKey, Vectors.privateRSAKey, Vectors.edwardsKey, Vectors.hmacKey])
+    func publicKeysAlone(text: String) throws {
+        guard case .object(let json) = try JSON(parsing: text) else { return }
+        #expect(throws: JOSEError(.invalidKey, "")) { try JWK(publicJSON: json) }
+        guard let publicJSON = try JWK(json: json).publicJSON else { return }
+        #expect(try JWK(publicJSON: publicJSON) == JWK(json: publicJSON))
+        // Members that are no key by themselves give one away as well.
+        for name in ["d", "p", "q", "dp", "dq", "qi", "oth", "k"] {
+            var json = publicJSON
+            json[name] = .array([])
+            #expect(throws: JOSEError(.invalidKey, "")) { try JWK(publicJSON: json) }
+        }
+    }
+
+    @Test("knows the keys that fit an algorithm")
+    func fitting() throws {
+        var (ec, rsa) = (try JWSTests.key(Vectors.ecKey), try JWSTests.key(Vectors.rsaKey))
+        let set = JWKSet([ec, rsa, try JWSTests.key(Vectors.edwardsKey), try JWSTests.key(Vectors.hmacKey)])
+        for (algorithm, index) in [(JWSAlgorithm.es256, 0), (.rs256, 1), (.ps256, 1), (.edDSA, 2), (.hs256, 3)] {
+            #expect(set.fitting(algorithm).keys == [set.keys[index]])
+        }
+        ec.use = "enc"
+        rsa.algorithm = "PS256"
+        #expect(!ec.fits(.es256) && rsa.fits(.ps256) && !rsa.fits(.rs256))
+        #expect(throws: JOSEError(.invalidKey, "")) { try VerificationKey(ec, algorithm: .es256) }
+        #expect(throws: JOSEError(.invalidKey, "")) { try VerificationKey(rsa, algorithm: .rs256) }
+    }
+
     @Test func readsEveryKeyOfTheExamples() throws {
         for text in [
             Vectors.hmacKey, Vectors.rsaKey, Vectors.ecKey, Vectors.cookbookRSAKey, Vectors.cookbookHMACKey,

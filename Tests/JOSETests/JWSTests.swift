@@ -206,6 +206,18 @@ struct JWSTests {
         #expect(throws: JOSEError(.unknownKey, "")) { try token.verified(by: JWKSet([]), allowing: [.es256]) }
     }
 
+    @Test(
+        "tells what a claim says before anything is verified",
+        arguments: [
+            (#"{"sub":"bank"}"#, "bank"), (#"{"sub":""}"#, ""), (#"{"sub":1}"#, nil), (#"{"Sub":"bank"}"#, nil),
+            ("[]", nil),
+            ("", nil), (#"{"sub":"a","sub":"b"}"#, nil), (#"{"sub":null}"#, nil),
+        ] as [(String, String?)])
+    func uncheckedClaims(payload: String, value: String?) throws {
+        let compact = [Array(#"{"alg":"none"}"#.utf8), Array(payload.utf8), []].map { Base64URL.encode($0) }
+        #expect(try UnverifiedJWS(compact: compact.joined(separator: ".")).uncheckedClaim("sub") == value)
+    }
+
     @Test func aCriticalHeaderIsNotWritten() throws {
         let key = try SigningKey(Self.key(Vectors.ecKey), algorithm: .es256)
         #expect(throws: JOSEError(.criticalHeader, "")) {

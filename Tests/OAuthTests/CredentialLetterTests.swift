@@ -65,6 +65,26 @@ struct CredentialLetterTests {
         }
     }
 
+    @Test("a token comes by one scheme or the other, in whatever case (RFC 9449, section 7.1; RFC 9110, section 11.1)")
+    func schemes() throws {
+        for (header, scheme) in [
+            ("Bearer hush", PresentedToken.Scheme.bearer), ("bearer hush", .bearer), ("DPoP hush", .dpop),
+            ("dpop  hush", .dpop),
+            ("DPOP hush", .dpop),
+        ] {
+            let token = try PresentedToken(header: header)
+            #expect(token.text == "hush" && token.scheme == scheme && !token.description.contains("hush"))
+        }
+        for header in [nil, "", "hush", "Basic aHVzaA==", "DPoP", "DPoP ", "DPoP a b", "DP\u{3BF}P a", "Bearer\thush"] {
+            #expect(throws: OAuthError(.invalidToken)) { try PresentedToken(header: header) }
+        }
+        // Who takes bearer tokens alone does not take one that is bound to a key.
+        #expect(throws: OAuthError(.invalidToken)) { try BearerToken(header: "DPoP hush") }
+        #expect(throws: OAuthError(.invalidToken)) {
+            try PresentedToken(header: "DPoP " + String(repeating: "a", count: 8188))
+        }
+    }
+
     @Test func nothingSecretIsInADescription() throws {
         let credentials = try ClientCredentials(basic: Self.header("bank", "hush"))
         let token = try BearerToken(header: "Bearer hush")

@@ -32,6 +32,28 @@ struct OAuthErrorTests {
         #expect(OAuthError(code).status == status)
     }
 
+    @Test(
+        "has another status at some endpoints (CIBA, section 13; RFC 9449, section 7.1)",
+        arguments: [
+            (OAuthError.Code.accessDenied, 400, 403, 400), (.invalidDPoPProof, 400, 400, 401),
+            (.useDPoPNonce, 400, 400, 401),
+            (.invalidRequest, 400, 400, 400), (.invalidClient, 401, 401, 401), (.unknownUserID, 400, 400, 400),
+            (.insufficientScope, 403, 403, 403), (.slowDown, 400, 400, 400), (.temporarilyUnavailable, 503, 503, 503),
+        ])
+    func statusesOfEndpoints(code: OAuthError.Code, token: Int, backchannel: Int, resource: Int) {
+        let error = OAuthError(code)
+        #expect(error.status == token && error.status(at: .token) == token)
+        #expect(error.status(at: .backchannel) == backchannel && error.status(at: .resource) == resource)
+    }
+
+    @Test("writes challenges of proofs (RFC 9449, section 7.1)")
+    func challengesOfProofs() {
+        #expect(
+            OAuthError(.useDPoPNonce, "Again.").challenge(scheme: "DPoP", realm: "x")
+                == "DPoP realm=\"x\", error=\"use_dpop_nonce\", error_description=\"Again.\", algs=\"ES256 EdDSA PS256\""
+        )
+    }
+
     @Test("writes challenges (RFC 6750, section 3)")
     func challenges() {
         #expect(OAuthError(.invalidClient, "No.").challenge(scheme: "Basic", realm: "x") == "Basic realm=\"x\"")

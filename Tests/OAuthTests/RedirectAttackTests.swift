@@ -124,6 +124,20 @@ struct ErrorTextTests {
             (.temporarilyUnavailable, "temporarily_unavailable"), (.loginRequired, "login_required"),
             (.requestNotSupported, "request_not_supported"), (.requestURINotSupported, "request_uri_not_supported"),
             (.invalidToken, "invalid_token"), (.insufficientScope, "insufficient_scope"),
+            (.unauthorizedClient, "unauthorized_client"), (.interactionRequired, "interaction_required"),
+            (.consentRequired, "consent_required"), (.accountSelectionRequired, "account_selection_required"),
+            (.invalidRequestObject, "invalid_request_object"), (.invalidRequestURI, "invalid_request_uri"),
+            (.unmetAuthenticationRequirements, "unmet_authentication_requirements"), (.invalidTarget, "invalid_target"),
+            (.invalidAuthorizationDetails, "invalid_authorization_details"), (.invalidDPoPProof, "invalid_dpop_proof"),
+            (.useDPoPNonce, "use_dpop_nonce"), (.authorizationPending, "authorization_pending"),
+            (.slowDown, "slow_down"), (.expiredToken, "expired_token"),
+            (.expiredLoginHintToken, "expired_login_hint_token"), (.unknownUserID, "unknown_user_id"),
+            (.missingUserCode, "missing_user_code"), (.invalidUserCode, "invalid_user_code"),
+            (.invalidBindingMessage, "invalid_binding_message"), (.transactionFailed, "transaction_failed"),
+            (.unsupportedTokenType, "unsupported_token_type"), (.invalidRedirectURI, "invalid_redirect_uri"),
+            (.invalidClientMetadata, "invalid_client_metadata"),
+            (.invalidSoftwareStatement, "invalid_software_statement"),
+            (.unapprovedSoftwareStatement, "unapproved_software_statement"),
         ])
     func spelling(code: OAuthError.Code, text: String) {
         #expect(code.rawValue == text)

@@ -1,0 +1,51 @@
+public import JOSE
+import _Primitives
+
+extension JWKSet {
+    /// Reads the keys that a client registers (`jwks`, RFC 7591, section 2), more strictly than keys are read elsewhere:
+    /// what is wrong with one is said while somebody can mend it.
+    ///
+    /// Refused are private and symmetric keys, two keys of one name, and keys to verify with that this server would never
+    /// use: RSA of fewer than 2048 bits or of more than 8192, and all curves but P-256 and Ed25519 (FAPI 2.0 Security
+    /// Profile, section 5.4.1). Keys that are said to be for encryption may be of any kind, and are left out where they
+    /// are of another. One key at least can verify.
+    ///
+    /// Throws ``OAuthError`` `invalid_client_metadata`.
+    public init(ofClient bytes: some Collection<UInt8>) throws(OAuthError) {
+        let members: [JSON]
+        do throws(JSONError) {
+            guard case .object(let object) = try JSON(parsing: bytes) else { throw JSONError(.wrongType, "no object") }
+            members = try object.array("keys") ?? []
+        } catch {
+            throw Self.refusal("is no JSON object with a list of keys", detail: error.reason)
+        }
+        guard (1...64).contains(members.count) else { throw Self.refusal("has no key, or too many") }
+        var keys: [JWK] = []
+        for member in members {
+            guard case .object(let json) = member else { throw Self.refusal("is no JSON object with a list of keys") }
+            do {
+                keys.append(try JWK(publicJSON: json))
+            } catch {
+                let isForEncryption = json["use"] == .string("enc")
+                guard isForEncryption, error.code == .unsupportedKey else {
+                    throw Self.refusal(
+                        "has a key that is not taken here: public keys on P-256 or Ed25519, or of RSA with 2048 to 8192 "
+                            + "bits", detail: error.reason)
+                }
+            }
+        }
+        for (index, key) in keys.enumerated() {
+            if let name = key.keyID, keys[..<index].contains(where: { $0.keyID?.hasSameBytes(as: name) == true }) {
+                throw Self.refusal("has two keys of one name")
+            }
+        }
+        guard keys.contains(where: { key in JWSAlgorithm.ofClients.contains(where: key.fits) }) else {
+            throw Self.refusal("has no key to verify with")
+        }
+        self.init(keys)
+    }
+
+    private static func refusal(_ reason: String, detail: String? = nil) -> OAuthError {
+        OAuthError(.invalidClientMetadata, "The key set \(reason).", detail: detail)
+    }
+}
