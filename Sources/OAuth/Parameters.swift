@@ -4,7 +4,8 @@ import _Primitives
 ///
 /// Read strictly (RFC 6749, sections 3.1, 3.2 and appendix B): percent signs are followed by two hexadecimal digits, the
 /// result is UTF-8 without control characters and no more combining marks in a row than a text has, no name occurs twice
-/// (names are the same when their bytes are), and a parameter without a value counts as left out.
+/// (names are the same when their bytes are) unless its own specification lets it, and a parameter without a value counts
+/// as left out.
 public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     /// How much is taken before it is refused.
     public struct Limits: Sendable {
@@ -38,12 +39,17 @@ public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// Reads the encoded text, without a leading question mark.
     ///
-    /// Throws ``OAuthError`` `invalid_request`.
-    public init(parsing text: some StringProtocol, limits: Limits = Limits()) throws(OAuthError) {
+    /// - Parameter repeatable: The names that may occur more than once, such as `resource` (RFC 8707, section 2) and
+    ///   `audience` (RFC 8693, section 2.1).
+    /// - Throws: ``OAuthError`` `invalid_request`.
+    public init(parsing text: some StringProtocol, limits: Limits = Limits(), repeating repeatable: [String] = [])
+        throws(OAuthError)
+    {
         guard text.utf8.count <= limits.bytes else {
             throw OAuthError(.invalidRequest, "The request is too long.", detail: "\(text.utf8.count) bytes")
         }
         var seen: Set<ExactText> = []
+        var count = 0
         for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
             let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
             let name = try FormEncoding.decode(pair[..<equals])
@@ -51,18 +57,24 @@ public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
             guard !name.isEmpty else {
                 throw OAuthError(.invalidRequest, "A parameter has no name.")
             }
-            guard seen.insert(ExactText(name)).inserted else {
+            guard seen.insert(ExactText(name)).inserted || repeatable.containsBytes(of: name) else {
                 throw OAuthError(.invalidRequest, "A parameter occurs twice.", detail: String(name.prefix(64)))
             }
-            guard seen.count <= limits.count else {
+            count += 1
+            guard count <= limits.count else {
                 throw OAuthError(.invalidRequest, "There are too many parameters.")
             }
             if !value.isEmpty { self.members.append((name, value)) }
         }
     }
 
-    /// The value of a parameter; `nil` where it was left out or empty.
+    /// The value of a parameter, the first where there are several; `nil` where it was left out or empty.
     public subscript(name: String) -> String? { self.members.first { $0.name.hasSameBytes(as: name) }?.value }
+
+    /// All values of a parameter that may occur more than once, in their order.
+    public func values(_ name: String) -> [String] {
+        self.members.compactMap { $0.name.hasSameBytes(as: name) ? $0.value : nil }
+    }
 
     /// The value of a parameter that must be there. Throws ``OAuthError`` `invalid_request`.
     public func required(_ name: String) throws(OAuthError) -> String {
@@ -111,13 +123,18 @@ enum FormEncoding {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw OAuthError(.invalidRequest, "A parameter is not UTF-8.")
         }
-        guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }) else {
+        guard Self.isText(text) else {
             throw OAuthError(.invalidRequest, "A parameter has a control character.")
         }
         guard text.isStreamSafe else {
             throw OAuthError(.invalidRequest, "A parameter has more combining marks in a row than a text has.")
         }
         return text
+    }
+
+    /// Whether a text has no control character.
+    static func isText(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
     }
 
     /// Encodes all but the unreserved characters of RFC 3986, section 2.3.

@@ -1,0 +1,108 @@
+public import JOSE
+import _Primitives
+
+/// The parameters of an authorization request that a client has signed, `request`, read but not verified (RFC 9101).
+public struct UnverifiedRequestObject: Sendable, CustomStringConvertible {
+    private let token: UnverifiedJWS
+
+    /// Reads the value of `request`. At most 16 KiB. An unsigned and an encrypted one are refused.
+    ///
+    /// Throws ``OAuthError`` `invalid_request_object`.
+    public init(_ compact: String) throws(OAuthError) {
+        self.token = try ClientToken.read(compact, types: ["JWT", "oauth-authz-req+jwt"], refusal: Self.refusal)
+    }
+
+    /// Verifies the object (sections 6.2 and 6.3), and gives its parameters. They are the request: what stands beside
+    /// `request` counts for nothing.
+    ///
+    /// Texts are taken as they are, whole numbers in digits, objects and lists as JSON; of `resource`, whose value may be a
+    /// list, each (RFC 8707, section 2). The claims of the JWT itself are no parameters.
+    ///
+    /// Cost: one signature.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys that the client has registered.
+    ///   - clientID: The client that `client_id` beside the object names, or that has authenticated.
+    ///   - issuer: The server's own issuer.
+    ///   - algorithms: `JWSAlgorithm.ofFAPI2` or, for clients of no such profile, `JWSAlgorithm.ofClients`.
+    ///   - requiringNotBefore: Whether `nbf` has to be there, and lie no longer ago than a token lasts (FAPI 2.0 Message
+    ///     Signing, section 5.3.1).
+    ///   - window: When it counts.
+    /// - Throws: ``OAuthError`` `invalid_request_object`.
+    public func verified(
+        by keys: JWKSet, clientID: String, issuer: String, allowing algorithms: Set<JWSAlgorithm>,
+        requiringNotBefore: Bool = false, within window: ValidityWindow
+    ) throws(OAuthError) -> VerifiedRequestObject {
+        let token = try ClientToken(
+            self.token, by: keys, allowing: algorithms, within: window, refusal: Self.refusal)
+        let claims = token.claims
+        guard let own = claims.issuer, own.hasSameBytes(as: clientID) else { throw Self.refusal("iss") }
+        guard claims.audience.containsBytes(of: issuer) else { throw Self.refusal("aud") }
+        guard case .string(let named)? = claims.members["client_id"], named.hasSameBytes(as: clientID) else {
+            throw Self.refusal("client_id")
+        }
+        // Section 10.8: with the client as its subject it could be meant to authenticate.
+        if let subject = claims.subject, subject.hasSameBytes(as: clientID) { throw Self.refusal("sub") }
+        if let notBefore = claims.notBefore {
+            guard !requiringNotBefore || window.isRecent(notBefore) else { throw Self.refusal("nbf is long ago") }
+        } else if requiringNotBefore {
+            throw Self.refusal("nbf is missing")
+        }
+        return VerifiedRequestObject(
+            parameters: try Self.parameters(claims.members), identifier: try token.identifier())
+    }
+
+    public var description: String { "UnverifiedRequestObject" }
+
+    private static let refusal = ClientToken.Refusal(
+        code: .invalidRequestObject, message: "The request object is not right for this request.")
+
+    /// The claims that are parameters, as a request would have them.
+    private static func parameters(_ claims: JSONObject) throws(OAuthError) -> Parameters {
+        let ofTheToken = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"]
+        let members = claims.members.filter { !ofTheToken.containsBytes(of: $0.name) }
+        var parameters: Parameters = [:]
+        for (name, value) in members {
+            // Section 4: neither may be inside of another.
+            guard !["request", "request_uri"].containsBytes(of: name) else { throw Self.refusal("a request inside") }
+            for text in try Self.texts(value, of: name) {
+                guard !name.isEmpty, FormEncoding.isText(name), FormEncoding.isText(text) else {
+                    throw Self.refusal("a parameter without a name, or with a control character")
+                }
+                if !text.isEmpty { parameters.append(name, text) }
+            }
+        }
+        guard parameters.members.count <= Parameters.Limits().count else { throw Self.refusal("too many parameters") }
+        return parameters
+    }
+
+    /// The values of a parameter: one, unless it is `resource`.
+    private static func texts(_ value: JSON, of name: String) throws(OAuthError) -> [String] {
+        switch value {
+        case .string(let text): return [text]
+        case .integer(let number): return [String(number)]
+        case .array(let values) where name.hasSameBytes(as: "resource"):
+            var texts: [String] = []
+            for value in values {
+                guard case .string(let text) = value else { throw Self.refusal("resource") }
+                texts.append(text)
+            }
+            return texts
+        case .object, .array: return [value.text]
+        case .number, .bool: throw Self.refusal("a parameter that is neither text nor a whole number")
+        }
+    }
+}
+
+/// A request whose parameters its client has signed. Only ``UnverifiedRequestObject`` makes one.
+public struct VerifiedRequestObject: Hashable, Sendable {
+    /// The request.
+    public let parameters: Parameters
+    /// The object's name (`jti`), where the client gave it one.
+    public let identifier: String?
+
+    fileprivate init(parameters: Parameters, identifier: String?) {
+        self.parameters = parameters
+        self.identifier = identifier
+    }
+}
