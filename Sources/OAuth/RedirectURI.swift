@@ -1,50 +1,53 @@
 import _Primitives
 
 /// An address that a client may be answered at: absolute, without fragment or user, `https`, or `http` to a literal
-/// loopback address (RFC 6749, section 3.1.2; RFC 8252, section 7.3; RFC 9700, section 2.1).
+/// loopback address, or, for apps, a scheme of their own (RFC 6749, section 3.1.2; RFC 8252, section 7; RFC 9700, section
+/// 2.1).
 ///
-/// Two are the same when their texts are: nothing is normalised, and no port is left open.
+/// Two are the same when their texts are: nothing is normalised. Which of them ``answers(_:)`` is another question.
 public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
+    /// Who can be behind an address.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// A web site, or an app that has claimed the address from its site (RFC 8252, section 7.2).
+        case https
+        /// A program on the person's own machine (section 7.3).
+        case loopback
+        /// An app by a scheme that any other app could take, too (section 7.1): nothing may be completed silently there.
+        case privateScheme = "private-scheme"
+    }
+
     /// The address as it was registered.
     public let text: String
-    /// Scheme, host and port: `https://bank.example`, `http://127.0.0.1:8081`.
+    /// What people are shown. Scheme, host and port, `https://bank.example`, or a private scheme, `com.example.app:`.
     public let origin: String
+    /// Who can be behind it.
+    public let kind: Kind
 
     /// Checks an address. At most 1024 characters.
     ///
-    /// Throws ``OAuthError`` `invalid_request`.
-    public init(_ text: String) throws(OAuthError) {
-        guard (1...1024).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), Self.escapesAreWhole(text)
-        else { throw Self.refusal("has a character that an address cannot have, or is too long") }
+    /// - Parameter kinds: What is taken. Private schemes are for apps alone, so nobody gets them without asking.
+    /// - Throws: ``OAuthError`` `invalid_request`.
+    public init(_ text: String, allowing kinds: Set<Kind> = [.https, .loopback]) throws(OAuthError) {
+        guard (1...1024).contains(text.utf8.count), URISyntax.isWritten(text) else {
+            throw Self.refusal("has a character that an address cannot have, or is too long")
+        }
         guard !text.utf8.contains(UInt8(ascii: "#")) else { throw Self.refusal("has a fragment") }
-        let isTLS: Bool
-        let rest: Substring
-        if text.hasPrefix("https://") {
-            isTLS = true
-            rest = text.dropFirst(8)
-        } else if text.hasPrefix("http://") {
-            isTLS = false
-            rest = text.dropFirst(7)
+        if text.hasBytes(atStart: "https://") {
+            self.kind = .https
+            self.origin = "https://" + (try Self.authority(text.dropFirst(8))).text
+        } else if text.hasBytes(atStart: "http://") {
+            let (origin, host) = try Self.authority(text.dropFirst(7))
+            guard Self.isLoopback(host) else { throw Self.refusal("is http, and not to a literal loopback address") }
+            self.kind = .loopback
+            self.origin = "http://" + origin
+        } else if let scheme = Self.privateScheme(text) {
+            self.kind = .privateScheme
+            self.origin = scheme + ":"
         } else {
-            throw Self.refusal("is neither https nor http")
+            throw Self.refusal("is neither https nor http nor of a private scheme in reverse-domain form")
         }
-        let authority = rest.prefix { $0 != "/" && $0 != "?" }
-        guard !authority.contains("@") else { throw Self.refusal("names a user") }
-        let host: Substring
-        if authority.hasPrefix("[") {
-            guard let end = authority.firstIndex(of: "]") else { throw Self.refusal("has no whole host") }
-            host = authority[...end]
-        } else {
-            host = authority.prefix { $0 != ":" }
-        }
-        let port = authority[host.endIndex...]
-        guard port.isEmpty || Self.isPort(port) else { throw Self.refusal("has a port that is none") }
-        guard Self.isHost(host) else { throw Self.refusal("has no host") }
-        guard isTLS || Self.isLoopback(host) else {
-            throw Self.refusal("is http, and not to a literal loopback address")
-        }
+        guard kinds.contains(self.kind) else { throw Self.refusal("is of a kind that this client cannot have") }
         self.text = text
-        self.origin = (isTLS ? "https://" : "http://") + authority
     }
 
     /// The address with the parameters added to its query.
@@ -55,39 +58,59 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
         return self.text + (query.isEmpty || query.hasSuffix("&") ? "" : "&") + parameters.encoded
     }
 
+    /// The address to answer an app at that asked for `requested`, where this is one that it has registered; `nil` where
+    /// that is another one.
+    ///
+    /// It is the same text, except that the port of `127.0.0.1` and `[::1]` is the one that the app was given by its
+    /// system for this one request (RFC 8252, section 7.3). That is for apps alone: a web site's address is compared by its
+    /// text, `==`.
+    public func answers(_ requested: String) -> RedirectURI? {
+        if requested.hasSameBytes(as: self.text) { return self }
+        guard let own = self.withoutPort, let other = try? RedirectURI(requested, allowing: [.loopback]),
+            let others = other.withoutPort, own.hasSameBytes(as: others)
+        else { return nil }
+        return other
+    }
+
     public var description: String { self.text }
+
+    /// A loopback address of the two literals as it would be without a port; `nil` for any other address.
+    private var withoutPort: String? {
+        guard self.kind == .loopback else { return nil }
+        let place = self.origin.dropFirst("http://".utf8.count)
+        let host = ["127.0.0.1", "[::1]"].first { place.hasSameBytes(as: $0) || place.hasBytes(atStart: $0 + ":") }
+        return host.map { "http://" + $0 + self.text.dropFirst(self.origin.utf8.count) }
+    }
 
     private static func refusal(_ reason: String) -> OAuthError {
         OAuthError(.invalidRequest, "The redirect address \(reason).")
     }
 
-    /// Unreserved and reserved characters, and the percent sign (RFC 3986, section 2).
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        FormEncoding.isUnreserved(byte) || ":/?#[]@!$&'()*+,;=%".utf8.contains(byte)
-    }
-
-    private static func escapesAreWhole(_ text: String) -> Bool {
-        text.splitBytes(at: "%").dropFirst().allSatisfy {
-            $0.utf8.prefix(2).count == 2 && $0.utf8.prefix(2).allSatisfy { FormEncoding.digit($0) != nil }
+    /// Host and port as written, and the host, of an address without its scheme.
+    private static func authority(_ rest: Substring) throws(OAuthError) -> (text: String, host: Substring) {
+        let text = rest.prefix { $0 != "/" && $0 != "?" }
+        guard let authority = URISyntax.Authority(text, allowingEmptyPort: false) else {
+            throw Self.refusal("has no host, a port that is none, or a user")
         }
+        return (String(text), authority.host)
     }
 
-    private static func isPort(_ text: Substring) -> Bool {
-        let digits = text.dropFirst()
-        guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            let number = UInt16(digits)
-        else { return false }
-        return number > 0 && digits.first != "0"
-    }
-
-    private static func isHost(_ host: Substring) -> Bool {
-        if host.hasPrefix("[") {
-            return host.utf8.dropFirst().dropLast().allSatisfy {
-                FormEncoding.digit($0) != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")
-            } && host.utf8.count > 4
+    /// The scheme of an address that an app has of its own: a domain of its maker, the labels in reverse order, all in
+    /// lower case, then one slash, because no authority is named (RFC 8252, sections 7.1 and 8.4).
+    private static func privateScheme(_ text: String) -> String? {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let scheme = text[..<colon]
+        let rest = text[colon...].utf8.dropFirst()
+        guard rest.first == UInt8(ascii: "/"), rest.dropFirst().first != UInt8(ascii: "/") else { return nil }
+        let labels = scheme.splitBytes(at: ".")
+        let areLabels = labels.allSatisfy { label in
+            !label.isEmpty && label.utf8.first != UInt8(ascii: "-") && label.utf8.last != UInt8(ascii: "-")
+                && label.utf8.allSatisfy {
+                    (0x61...0x7A).contains($0) || URISyntax.isDigit($0) || $0 == UInt8(ascii: "-")
+                }
         }
-        return !host.isEmpty
-            && host.utf8.allSatisfy { FormEncoding.isUnreserved($0) && $0 != UInt8(ascii: "~") }
+        guard labels.count > 1, areLabels, URISyntax.isScheme(scheme) else { return nil }
+        return String(scheme)
     }
 
     /// `localhost` is a name, and a name can be resolved to another address.

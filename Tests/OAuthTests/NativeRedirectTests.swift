@@ -1,0 +1,116 @@
+import OAuth
+import Testing
+
+@Suite("RFC 8252, sections 7 and 8: where apps are answered")
+struct NativeRedirectTests {
+    private static let all = Set(RedirectURI.Kind.allCases)
+
+    @Test(
+        "says of which kind an address is",
+        arguments: [
+            ("https://app.example/callback", RedirectURI.Kind.https, "https://app.example"),
+            ("http://127.0.0.1/cb", .loopback, "http://127.0.0.1"),
+            ("http://127.0.0.1:51004/cb", .loopback, "http://127.0.0.1:51004"),
+            ("http://[::1]:51004/cb", .loopback, "http://[::1]:51004"),
+            ("http://127.9.0.1/cb", .loopback, "http://127.9.0.1"),
+            ("com.example.app:/callback", .privateScheme, "com.example.app:"),
+            ("com.example.app:/", .privateScheme, "com.example.app:"),
+            ("com.example.app:/a/b?c=d", .privateScheme, "com.example.app:"),
+            ("com.example-bank.app2:/cb", .privateScheme, "com.example-bank.app2:"),
+            ("org.example:/cb", .privateScheme, "org.example:"),
+        ])
+    func kinds(text: String, kind: RedirectURI.Kind, origin: String) throws {
+        let address = try RedirectURI(text, allowing: Self.all)
+        #expect(address.kind == kind && address.origin == origin && address.text == text)
+        #expect(try RedirectURI(text, allowing: [kind]) == address)
+        #expect(throws: OAuthError(.invalidRequest)) { try RedirectURI(text, allowing: Self.all.subtracting([kind])) }
+    }
+
+    @Test func nobodyGetsAPrivateSchemeWithoutAsking() {
+        #expect(throws: OAuthError(.invalidRequest)) { try RedirectURI("com.example.app:/callback") }
+    }
+
+    @Test(
+        "takes private schemes in reverse-domain form alone",
+        arguments: [
+            "myapp:/callback", "myapp://callback", "com.example.app:", "com.example.app:callback",
+            "com.example.app://callback", "com.example.app:///callback", "Com.Example.App:/cb", "COM.EXAMPLE:/cb",
+            "com..app:/cb", ".com.app:/cb", "com.app.:/cb", "com.-app:/cb", "com.app-:/cb", "1com.example:/cb",
+            "com.ex_ample:/cb", "com.ex+ample:/cb", "com.example.app:/cb#", "com.example.app:/cb#x",
+            "com.example.app:/%",
+            "com.exampl\u{E9}:/cb", "com.example.app:/a b", "com.example.app:/a\nb", "javascript:/x", "data:/x",
+            "file:/x",
+            "http:/x", "https:/x", "intent:/x", "com.example.app:\\cb", "com.example.app:?x=/", ":/x", "/x",
+            "com.example.app:/" + String(repeating: "a", count: 1024),
+        ])
+    func refusesSchemes(text: String) {
+        #expect(throws: OAuthError(.invalidRequest)) { try RedirectURI(text, allowing: Self.all) }
+    }
+
+    @Test(
+        "leaves the port of the two loopback literals open (section 7.3)",
+        arguments: [
+            ("http://127.0.0.1/cb", "http://127.0.0.1:51004/cb"),
+            ("http://127.0.0.1:8081/cb", "http://127.0.0.1:51004/cb"),
+            ("http://127.0.0.1:8081/cb", "http://127.0.0.1/cb"), ("http://[::1]/cb?a=b", "http://[::1]:1/cb?a=b"),
+            ("http://[::1]:9", "http://[::1]:65535"), ("http://127.0.0.1:1?x", "http://127.0.0.1:2?x"),
+        ])
+    func anyPort(registered: String, requested: String) throws {
+        let answer = try RedirectURI(registered).answers(requested)
+        #expect(try RedirectURI(requested) == answer)
+        #expect(answer?.kind == .loopback)
+        #expect(try RedirectURI(requested).answers(registered)?.text == registered)
+    }
+
+    @Test(
+        "and nothing else",
+        arguments: [
+            ("http://127.0.0.1/cb", "http://127.0.0.1:8081/cb2"), ("http://127.0.0.1/cb", "http://127.0.0.1:8081/"),
+            ("http://127.0.0.1/cb", "http://127.0.0.1:8081/cb?x"), ("http://127.0.0.1/cb", "http://[::1]:8081/cb"),
+            ("http://127.0.0.1/cb", "https://127.0.0.1:8081/cb"), ("http://127.0.0.1/cb", "http://127.0.0.2:8081/cb"),
+            ("http://127.0.0.1/cb", "http://127.0.0.1.evil.example:8081/cb"),
+            ("http://127.0.0.1/cb", "http://localhost:80/cb"),
+            ("http://127.0.0.1/cb", "http://127.0.0.1:0/cb"), ("http://127.0.0.1/cb", "http://127.0.0.1:99999/cb"),
+            ("http://127.0.0.1/cb", "http://127.0.0.1:/cb"),
+            ("http://127.0.0.1/cb", "http://127.0.0.1:8081@evil.example/cb"),
+            ("http://127.0.0.1/cb", "http://127.0.0.1:8081/cb#x"), ("http://127.9.0.1/cb", "http://127.9.0.1:8081/cb"),
+            ("https://127.0.0.1/cb", "https://127.0.0.1:8081/cb"),
+            ("https://app.example/cb", "https://app.example:443/cb"),
+            ("https://app.example/cb", "https://app.example:8443/cb"),
+            ("https://app.example/cb", "https://App.example/cb"),
+            ("https://app.example/cb", "https://app.example/cb/"), ("com.example.app:/cb", "com.example.app:/cb/"),
+            ("com.example.app:/cb", "com.example.app:/CB"), ("com.example.app:/cb", "com.example.app2:/cb"),
+            ("com.example.app:/cb", "com.example.app://cb"), ("http://127.0.0.1/cb", ""),
+            ("http://127.0.0.1/\u{6B}", "http://127.0.0.1/\u{212A}"),
+        ])
+    func otherAddresses(registered: String, requested: String) throws {
+        #expect(try RedirectURI(registered, allowing: Self.all).answers(requested) == nil)
+    }
+
+    @Test(
+        "answers its own text",
+        arguments: [
+            "https://app.example/cb", "http://127.9.0.1:8081/cb", "com.example.app:/cb", "http://[::1]/cb",
+        ])
+    func itself(text: String) throws {
+        let address = try RedirectURI(text, allowing: Self.all)
+        #expect(address.answers(text) == address)
+        #expect(address.adding(["code": "a"]) == text + "?code=a")
+    }
+
+    @Test("whatever an app asks for, it is answered at a place of its own", arguments: 0..<300 as Range<UInt64>)
+    func property(seed: UInt64) throws {
+        var draw = Draw(seed: seed)
+        let registered = try RedirectURI("http://127.0.0.1:8081/cb")
+        let pieces = [
+            ":", "8081", "/", "cb", "@", "127.0.0.1", "evil.example", "?", "#", "[::1]", ".", "0", "%2F", "1", "65536",
+        ]
+        let requested = "http://127.0.0.1" + draw.text(of: pieces, upTo: 5)
+        if let answer = registered.answers(requested) {
+            #expect(answer.text == requested && answer.kind == .loopback)
+            let rest = requested.dropFirst("http://127.0.0.1".count)
+            #expect(rest == "/cb" || rest.hasPrefix(":") && rest.hasSuffix("/cb"))
+            #expect(rest.dropFirst().dropLast(3).allSatisfy { $0.isNumber })
+        }
+    }
+}
