@@ -39,6 +39,12 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case jwe
     case jwk
     case parameters
+    case dpopProof = "dpop-proof"
+    case clientAssertion = "client-assertion"
+    case requestObject = "request-object"
+    case authorizationDetails = "authorization-details"
+    case addresses
+    case clientKeys = "client-keys"
 
     /// Gives `bytes` to the parser. `false`: it read them, but a property of what it read does not hold.
     public func holds(_ bytes: [UInt8]) -> Bool {
@@ -73,6 +79,12 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .jwe: Self.jwe(bytes)
         case .jwk: Self.jwk(bytes)
         case .parameters: Self.parameters(bytes)
+        case .dpopProof: OAuthTargets.dpopProof(bytes)
+        case .clientAssertion: OAuthTargets.clientAssertion(bytes)
+        case .requestObject: OAuthTargets.requestObject(bytes)
+        case .authorizationDetails: OAuthTargets.authorizationDetails(bytes)
+        case .addresses: OAuthTargets.addresses(bytes)
+        case .clientKeys: OAuthTargets.clientKeys(bytes)
         }
     }
 
@@ -325,6 +337,13 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             // Percent signs make a text up to three times as long.
             let limits = Parameters.Limits(bytes: 3 * text.utf8.count + 64)
             guard (try? Parameters(parsing: parameters.encoded, limits: limits)) == parameters else { return false }
+        }
+        if let parameters = try? Parameters(parsing: text, repeating: ["resource"]) {
+            let limits = Parameters.Limits(bytes: 3 * text.utf8.count + 64)
+            guard
+                (try? Parameters(parsing: parameters.encoded, limits: limits, repeating: ["resource"])) == parameters,
+                parameters.values("resource").first == parameters["resource"]
+            else { return false }
         }
         _ = try? Scope(text)
         _ = try? RedirectURI(text)
