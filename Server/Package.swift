@@ -124,7 +124,8 @@ let package = Package(
         .testTarget(
             name: "CeremonyEngineTests",
             dependencies: [
-                "CeremonyEngine", "Accounts", "SQLiteStore", "Store", "UAFRelyingParty", "Secp256k1TestKeys", protocols,
+                "CeremonyEngine", "Accounts", "SQLiteStore", "Store", "StoreConformance", "UAFRelyingParty",
+                "Secp256k1TestKeys", protocols,
                 sdk("CountersignTestKit"), crypto,
             ]),
         .testTarget(name: "AccountsTests", dependencies: ["Accounts", "SQLiteStore", "Store", protocols]),

@@ -34,13 +34,16 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
 
 /// The discovery document (RFC 8414, section 2; OpenID Connect Discovery 1.0, section 3; RFC 9207, section 3).
 ///
-/// It says what this product can do, so most of it is not a choice: authorization codes with S256, pairwise subjects,
-/// client secrets.
+/// It says what this product can do, so most of it is not a choice: authorization codes with S256, pairwise subjects.
 public struct ProviderMetadata: Hashable, Sendable {
     /// The issuer's address, without a slash at its end.
     public let issuer: String
     /// The scopes that can be asked for.
     public var scopes: [String]
+    /// The ways to tokens.
+    public var grantTypes: [String]
+    /// The ways in which clients prove who they are.
+    public var clientAuthenticationMethods: [String]
     /// What ID tokens can be signed with.
     public var idTokenAlgorithms: [String]
     /// The values that `acr` can have.
@@ -50,10 +53,13 @@ public struct ProviderMetadata: Hashable, Sendable {
 
     /// Metadata of the issuer at that address, which all endpoints begin with.
     public init(
-        issuer: String, scopes: [String], idTokenAlgorithms: [String], acrValues: [String], claims: [String]
+        issuer: String, scopes: [String], grantTypes: [String], clientAuthenticationMethods: [String],
+        idTokenAlgorithms: [String], acrValues: [String], claims: [String]
     ) {
         self.issuer = issuer
         self.scopes = scopes
+        self.grantTypes = grantTypes
+        self.clientAuthenticationMethods = clientAuthenticationMethods
         self.idTokenAlgorithms = idTokenAlgorithms
         self.acrValues = acrValues
         self.claims = claims
@@ -83,10 +89,10 @@ public struct ProviderMetadata: Hashable, Sendable {
             "scopes_supported": texts(self.scopes),
             "response_types_supported": texts(["code"]),
             "response_modes_supported": texts(["query"]),
-            "grant_types_supported": texts(["authorization_code"]),
+            "grant_types_supported": texts(self.grantTypes),
             "subject_types_supported": texts(["pairwise"]),
             "id_token_signing_alg_values_supported": texts(self.idTokenAlgorithms),
-            "token_endpoint_auth_methods_supported": texts(ClientCredentials.Method.allCases.map(\.rawValue)),
+            "token_endpoint_auth_methods_supported": texts(self.clientAuthenticationMethods),
             "code_challenge_methods_supported": texts([CodeChallenge.method]),
             "acr_values_supported": texts(self.acrValues),
             "claims_supported": texts(self.claims),

@@ -41,7 +41,7 @@ public struct OpenIDProvider: Sendable {
 
     let configuration: Configuration
     let store: any OpenIDStore
-    let outcomes: any AuthenticationOutcomes
+    let methods: [any SignInMethod]
     let people: any PersonDirectory
     let keys: SigningKeys
     /// What the sources of browsers may begin.
@@ -58,11 +58,11 @@ public struct OpenIDProvider: Sendable {
     /// subjects; at any other it makes the keys that clients have their ID tokens signed with and that are not there.
     ///
     /// - Parameters:
-    ///   - outcomes: Where the results of ceremonies are taken from.
+    ///   - methods: The ways in which people can prove who they are.
     ///   - people: Where the names of accounts come from.
     /// - Throws: ``StoreError``.
     public static func open(
-        _ configuration: Configuration, store: any OpenIDStore, outcomes: any AuthenticationOutcomes,
+        _ configuration: Configuration, store: any OpenIDStore, methods: [any SignInMethod],
         people: any PersonDirectory, time: TimeSource = .system, random: RandomSource = .system
     ) async throws -> OpenIDProvider {
         let offered = ProviderKeys(
@@ -76,7 +76,7 @@ public struct OpenIDProvider: Sendable {
             "signInsPerMinute", burst: limits.signInBurst, perMinute: limits.signInsPerMinute,
             sources: limits.countedSources)
         let provider = OpenIDProvider(
-            configuration: configuration, store: store, outcomes: outcomes, people: people, keys: keys,
+            configuration: configuration, store: store, methods: methods, people: people, keys: keys,
             signIns: signIns,
             notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients), time: time,
             random: random)
@@ -93,7 +93,7 @@ public struct OpenIDProvider: Sendable {
         return provider
     }
 
-    /// Deletes what has ended: requests, grants and sessions. Says how many there were; call again while that is not
+    /// Deletes what has ended: requests, grants, sessions and authentications. Says how many there were; call again while that is not
     /// zero.
     ///
     /// Cost: one store step.
@@ -120,49 +120,6 @@ extension AuditEvent.Kind {
     static let signingKeyAdded = Self(rawValue: "signing-key-added")
     /// There are new signing keys; the detail is their names.
     static let signingKeyRotated = Self(rawValue: "signing-key-rotated")
-}
-
-/// How a person was authenticated for an authorization request, by whoever authenticates people.
-public struct AuthenticationOutcome: Sendable, Equatable {
-    /// Who was authenticated.
-    public let account: String
-    /// When.
-    public let authenticatedAt: Timestamp
-    /// The level (`acr`), a URN or a word without spaces.
-    public let acr: String
-    /// The methods (`amr`, RFC 8176), words without spaces.
-    public let amr: [String]
-    /// The browser and its system in words, as the person saw them.
-    public let browser: String?
-    /// The browser's network address, as the person saw it.
-    public let address: String?
-    /// The device that the person authenticated with: what comes of it ends with the device.
-    public let device: String?
-
-    /// An outcome.
-    public init(
-        account: String, authenticatedAt: Timestamp, acr: String, amr: [String], browser: String? = nil,
-        address: String? = nil, device: String? = nil
-    ) {
-        self.account = account
-        self.authenticatedAt = authenticatedAt
-        self.acr = acr
-        self.amr = amr
-        self.browser = browser
-        self.address = address
-        self.device = device
-    }
-}
-
-/// Gives the outcomes of authentications to the provider.
-public protocol AuthenticationOutcomes: Sendable {
-    /// Takes the outcome that was recorded for an authorization request, if the same browser started it.
-    ///
-    /// The same browser gets it again: a completion that failed half way is done anew. The caller sees to it that one
-    /// session at most comes of it.
-    ///
-    /// - Parameter client: The service that is signed in to, for the audit trail.
-    func consume(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome?
 }
 
 /// A request in a client's name that does not fit the client's registration: for the operator, who can change the one,

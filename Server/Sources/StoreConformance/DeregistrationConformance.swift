@@ -256,9 +256,9 @@ public enum DeregistrationConformance {
             try await Self.signIn(store, 2, account: "account-bob", device: nil)
             try expect(try await store.deleteAccount(id: "account-alice", audit: Self.event), "it existed")
             try expect(try await Self.liveSessions(store) == [2], "another's session stays")
-            try expect(try await store.account(subject: "subject-account-alice", client: "c") == nil, "no name")
+            try expect(try await store.account(subject: "c-account-alice", client: "c") == nil, "no name")
             try expect(
-                try await store.account(subject: "subject-account-bob", client: "c") == "account-bob",
+                try await store.account(subject: "c-account-bob", client: "c") == "account-bob",
                 "another's name stays")
         },
     ]
@@ -281,22 +281,9 @@ public enum DeregistrationConformance {
     private static func signIn(
         _ store: Subject, _ number: Int, account: String = "account-alice", device: String?
     ) async throws {
-        let digest = Self.cookie(number)
-        try await store.addRequest(
-            AuthorizationRequestRecord(
-                id: "r\(number)", browserDigest: digest, client: "c", redirectURI: "https://x.example/",
-                scope: "openid", state: nil, nonce: nil, codeChallenge: digest, expiresAt: .start + .seconds(60)))
-        try await store.complete(
-            request: "r\(number)",
-            session: SessionRecord(
-                id: "s\(number)", cookieDigest: digest, account: account, authenticatedAt: .start, acr: "urn:x",
-                amr: ["pin"], usedAt: .start, expiresAt: .start + .seconds(3600), device: device),
-            replacing: nil,
-            grant: GrantRecord(
-                id: "g\(number)", codeDigest: digest, client: "c", session: "s\(number)", account: account,
-                subject: "subject-\(account)", redirectURI: "https://x.example/", scope: "openid", nonce: nil,
-                codeChallenge: digest, authenticatedAt: .start, acr: "urn:x", amr: ["pin"],
-                codeExpiresAt: .start + .seconds(60), expiresAt: .start + .seconds(360)))
+        try await SampleSignIn(
+            "\(number)", secret: Self.cookie(number), account: account, client: "c", at: .start, device: device
+        ).keep(in: store)
     }
 
     private static func liveSessions(_ store: Subject) async throws -> [Int] {

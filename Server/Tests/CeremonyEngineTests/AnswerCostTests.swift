@@ -3,6 +3,7 @@ import CeremonyEngine
 import Dispatch
 import SQLiteStore
 import Store
+import StoreConformance
 import Testing
 import UAF
 import UAFRelyingParty
@@ -316,20 +317,7 @@ struct CodeCostTests {
                 id: "bank", name: "Bank", redirectURIs: ["https://bank.example/"], postLogoutRedirectURIs: [],
                 secretDigest: [1], createdAt: now, settings: ClientSettings()), limit: 9, audit: event)
         for number: UInt8 in [1, 2] {
-            let (id, end) = ("\(number)", now + .seconds(60))
-            try await store.addRequest(
-                AuthorizationRequestRecord(
-                    id: id, browserDigest: [1], client: "bank", redirectURI: "https://bank.example/", scope: "openid",
-                    state: nil, nonce: nil, codeChallenge: nil, expectedSubject: nil, expiresAt: end))
-            try await store.complete(
-                request: id,
-                session: SessionRecord(
-                    id: id, cookieDigest: [number], account: "alice", authenticatedAt: now, acr: "acr", amr: ["pin"],
-                    usedAt: now, expiresAt: end), replacing: nil,
-                grant: GrantRecord(
-                    id: id, codeDigest: [number], client: "bank", session: id, account: "alice", subject: "subject",
-                    redirectURI: "https://bank.example/", scope: "openid", nonce: nil, codeChallenge: nil,
-                    authenticatedAt: now, acr: "acr", amr: ["pin"], codeExpiresAt: end, expiresAt: end))
+            try await SampleSignIn("\(number)", secret: [number], client: "bank", at: now).keep(in: store)
         }
         func take(_ digest: [UInt8]) async throws -> CodeTaking {
             try await store.takeCode(digest: digest, at: now, replay: event)
@@ -341,7 +329,7 @@ struct CodeCostTests {
         #expect(try await take([1]) == .replayed)
         let writer = try await BusyWriter(server)
         #expect(try await take([3]) == .unknown)
-        #expect(try await take([1]) == .replayed)
+        #expect(try await take([1]) == .unknown)
         await #expect(throws: StoreError(.unavailable, "")) { _ = try await take([2]) }
         try await writer.stop()
         guard case .taken = try await take([2]) else {

@@ -202,19 +202,17 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.removeRequest(id)
     }
 
-    func complete(request: String, session: SessionRecord, replacing cookieDigest: [UInt8]?, grant: GrantRecord)
-        async throws
-    {
+    func complete(_ completed: CompletedAuthorization, replacing cookieDigest: [UInt8]?) async throws {
         let failure = self.failure.withLock { failure in
             defer { failure = nil }
             return failure
         }
         if let failure { throw failure }
-        try await self.store.complete(request: request, session: session, replacing: cookieDigest, grant: grant)
+        try await self.store.complete(completed, replacing: cookieDigest)
     }
 
-    func addGrant(_ grant: GrantRecord, usedAt moment: Timestamp, audit: AuditEvent) async throws {
-        try await self.store.addGrant(grant, usedAt: moment, audit: audit)
+    func addGrant(_ grant: GrantRecord, code: CodeRecord, usedAt moment: Timestamp, audit: AuditEvent) async throws {
+        try await self.store.addGrant(grant, code: code, usedAt: moment, audit: audit)
     }
 
     func takeCode(digest: [UInt8], at moment: Timestamp, replay: AuditEvent) async throws -> CodeTaking {

@@ -82,7 +82,7 @@ struct ClientsTests {
             #expect(try await f.provider.account(ofSubject: subject, client: "other") == nil)
             // Another provider over the same store computes the same.
             let again = try await OpenIDProvider.open(
-                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people)
             #expect(again.subject(ofAccount: "account-a", client: client) == subject)
         }

@@ -131,7 +131,7 @@ struct CodeBindingTests {
             let provider = try await OpenIDProvider.open(
                 OpenIDProvider.Configuration(
                     issuer: ProviderFixture.issuer, note: { misfit in misfits.withLock { $0.append(misfit) } }),
-                store: f.store, outcomes: f.outcomes, people: f.people, time: f.clock.source)
+                store: f.store, methods: [f.outcomes], people: f.people, time: f.clock.source)
             func send(_ changes: [String: String?]) async throws {
                 _ = try await provider.authorize(f.query(changes), browser: f.browser, session: nil, source: "a")
             }

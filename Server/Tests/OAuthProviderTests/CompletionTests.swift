@@ -31,6 +31,33 @@ struct CompletionTests {
         }
     }
 
+    /// Decision 27: a way to sign in is a line in a list, and whatever it is, what comes of it are the same records.
+    @Test func theMethodThatHasTheOutcomeIsTheOneThatIsKept() async throws {
+        try await ProviderFixture.run { f in
+            let (first, second) = (RecordedOutcomes(name: "first"), RecordedOutcomes(name: "second"))
+            let provider = try await OpenIDProvider.open(
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store,
+                methods: [first, second], people: f.people, time: f.clock.source)
+            for (method, name) in [(second, "second"), (first, "first")] {
+                let request = try await f.begin()
+                let outcome = AuthenticationOutcome(
+                    account: "account-a", authenticatedAt: f.clock.source.now(), acr: "urn:\(name)", amr: [name])
+                method.record(outcome, request: request, browser: f.browser)
+                let answer = try await provider.complete(request: request, browser: f.browser, session: nil)
+                guard case .signedIn(_, let secret, method: name) = answer else {
+                    Issue.record("\(answer)")
+                    continue
+                }
+                #expect(try await provider.session(secret)?.acr == "urn:\(name)")
+                let kept = try await f.store.sessions(
+                    account: "account-a", at: f.clock.source.now(), idleSince: f.clock.source.now() - .seconds(1),
+                    limit: 9, services: 9
+                ).map(\.session.authentication)
+                #expect(kept.contains { $0.method == name && $0.amr == [name] })
+            }
+        }
+    }
+
     @Test func anotherBrowserCannotComplete() async throws {
         try await ProviderFixture.run { f in
             let request = try await f.begin()

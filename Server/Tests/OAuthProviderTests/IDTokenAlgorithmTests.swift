@@ -16,7 +16,7 @@ struct IDTokenAlgorithmTests {
         guard case .signIn(let id, _) = request else { throw OAuthError(.serverError, detail: "\(request)") }
         f.authenticate(id)
         guard
-            case .signedIn(let address, _) = try await f.provider.complete(
+            case .signedIn(let address, _, _) = try await f.provider.complete(
                 request: id, browser: f.browser, session: nil)
         else { throw OAuthError(.serverError) }
         return try #require(try ProviderFixture.parameter("code", of: address))
@@ -82,7 +82,7 @@ struct IDTokenAlgorithmTests {
         try await ProviderFixture.run { f in
             #expect(try self.keys(f.provider).map(\.algorithm) == ["ES256"])
             let other = try await OpenIDProvider.open(
-                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people, time: f.clock.source)
             // Two nodes, each with a new client, at once.
             let (first, second) = (f.provider, other)
@@ -109,7 +109,7 @@ struct IDTokenAlgorithmTests {
     func anotherNodesKey() async throws {
         try await ProviderFixture.run { f in
             let other = try await OpenIDProvider.open(
-                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people, time: f.clock.source)
             let shop = try await other.registerClient(name: "Shop", redirectURIs: [ProviderFixture.address])
             #expect(try self.keys(f.provider).count == 1)
@@ -133,7 +133,7 @@ struct IDTokenAlgorithmTests {
                 try await f.provider.token(header: f.basic(shop), body: f.form(code))
             }
             let started = try await OpenIDProvider.open(
-                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people, time: f.clock.source)
             #expect(try Set(self.keys(started).map(\.algorithm)) == ["ES256", "EdDSA"])
             let body = try #require(try await f.provider.token(header: f.basic(shop), body: f.form(code)).body)
@@ -141,7 +141,7 @@ struct IDTokenAlgorithmTests {
             // Nothing is made, or written, where nothing is missing.
             let entries = try await f.store.auditEntries(after: 0, limit: 100)
             _ = try await OpenIDProvider.open(
-                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people, time: f.clock.source)
             #expect(try await f.store.auditEntries(after: 0, limit: 100) == entries)
         }

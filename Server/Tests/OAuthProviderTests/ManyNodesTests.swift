@@ -10,7 +10,7 @@ import _Primitives
 struct ManyNodesTests {
     private func node(_ f: ProviderFixture) async throws -> OpenIDProvider {
         try await OpenIDProvider.open(
-            OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,
+            OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
             people: f.people, time: f.clock.source)
     }
 
@@ -19,7 +19,7 @@ struct ManyNodesTests {
             let request = try await f.begin()
             f.authenticate(request)
             let answer = try await self.node(f).complete(request: request, browser: f.browser, session: nil)
-            guard case .signedIn(let redirect, let session) = answer else {
+            guard case .signedIn(let redirect, let session, _) = answer else {
                 Issue.record("not signed in: \(answer)")
                 return
             }

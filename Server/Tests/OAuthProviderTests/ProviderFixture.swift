@@ -16,14 +16,17 @@ final class MovedClock: Sendable {
 }
 
 /// Outcomes that a test has recorded.
-final class RecordedOutcomes: AuthenticationOutcomes {
+final class RecordedOutcomes: SignInMethod {
+    let name: String
     private let outcomes = Mutex<[String: (BrowserSecret, AuthenticationOutcome)]>([:])
+
+    init(name: String = "recorded") { self.name = name }
 
     func record(_ outcome: AuthenticationOutcome, request: String, browser: BrowserSecret) {
         self.outcomes.withLock { $0[request] = (browser, outcome) }
     }
 
-    func consume(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome? {
+    func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome? {
         self.outcomes.withLock { outcomes in
             guard let (starter, outcome) = outcomes[request], starter == browser else { return nil }
             return outcome
@@ -71,7 +74,7 @@ struct ProviderFixture: Sendable {
         let outcomes = RecordedOutcomes()
         let people = ListedPeople()
         let provider = try await OpenIDProvider.open(
-            OpenIDProvider.Configuration(issuer: self.issuer, limits: limits), store: store, outcomes: outcomes,
+            OpenIDProvider.Configuration(issuer: self.issuer, limits: limits), store: store, methods: [outcomes],
             people: people, time: clock.source)
         let bank = try await provider.registerClient(
             name: "Demo Bank", redirectURIs: [self.address], postLogoutRedirectURIs: [self.afterLogout],
@@ -131,7 +134,7 @@ struct ProviderFixture: Sendable {
         let request = try await self.begin(changes, session: session)
         self.authenticate(request, account: account)
         let answer = try await self.provider.complete(request: request, browser: self.browser, session: session)
-        guard case .signedIn(let redirect, let secret) = answer else {
+        guard case .signedIn(let redirect, let secret, _) = answer else {
             throw OAuthError(.serverError, detail: "not signed in: \(answer)")
         }
         return SignedIn(redirect: redirect, session: secret)

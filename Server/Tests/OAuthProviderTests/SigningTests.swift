@@ -96,7 +96,7 @@ struct SigningTests {
         try await ProviderFixture.run { f in
             let access = try await f.tokens().access
             let again = try await OpenIDProvider.open(
-                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                 people: f.people, time: f.clock.source)
             #expect(again.keySet == f.provider.keySet)
             #expect(try await again.userinfo(header: "Bearer \(access)").status == 200)
@@ -132,7 +132,7 @@ struct SigningTests {
             let token = try f.deviceToken()
             func provider(epoch: String) async throws -> OpenIDProvider {
                 try await OpenIDProvider.open(
-                    .init(issuer: ProviderFixture.issuer, epoch: epoch), store: f.store, outcomes: f.outcomes,
+                    .init(issuer: ProviderFixture.issuer, epoch: epoch), store: f.store, methods: [f.outcomes],
                     people: f.people, time: f.clock.source)
             }
             #expect(try await provider(epoch: "").holder(ofDeviceToken: "Bearer \(token)").device == "device-a")
@@ -206,7 +206,7 @@ struct SigningTests {
                 audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: f.clock.source.now()))
             await #expect(throws: StoreError(.corrupt, "")) {
                 try await OpenIDProvider.open(
-                    OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, outcomes: f.outcomes,
+                    OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
                     people: f.people)
             }
         }

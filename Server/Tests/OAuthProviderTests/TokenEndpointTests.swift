@@ -60,6 +60,12 @@ struct TokenEndpointTests {
             #expect(claims.subject == f.provider.subject(ofAccount: "account-a", client: f.bank.client.id))
             #expect(claims.expiration == f.clock.source.now() + .seconds(300))
             #expect(claims.members["jti"] != nil)
+            guard case .string(let grant) = claims.members["grant_id"] else {
+                Issue.record("no grant")
+                return
+            }
+            #expect(try await f.store.account(grant: grant, at: f.clock.source.now()) == "account-a")
+            #expect(claims.members["jti"] != .string(grant))
         }
     }
 

@@ -3,6 +3,7 @@ import GRDB
 import JOSE
 import SQLiteStore
 import Store
+import StoreConformance
 import Synchronization
 import Testing
 import _Primitives
@@ -231,8 +232,9 @@ struct BackupTests {
         try await place.begin()
         await place.store.close()
         let past = [
-            "ceremony", "dispatch_token", "oauth_request", "oauth_grant", "oauth_session", "administrator",
-            "administrator_link", "answered_challenge",
+            "ceremony", "dispatch_token", "oauth_request", "oauth_code", "oauth_grant", "oauth_session",
+            "oauth_session_authentication", "oauth_authentication", "administrator", "administrator_link",
+            "answered_challenge",
         ]
         // A link that nobody has opened, which the store itself makes only while there is no administrator.
         let before = try await place.changing { db in
@@ -256,7 +258,7 @@ struct BackupTests {
         #expect(try await restored.ceremony(.id("ceremony")) == nil)
         #expect(try await restored.request("request-2") == nil)
         #expect(try await restored.session(cookieDigest: BackupPlace.digest(3)) == nil)
-        #expect(try await restored.account(grant: "grant", at: BackupPlace.now) == nil)
+        #expect(try await restored.account(grant: "grant-1", at: BackupPlace.now) == nil)
         #expect(try await restored.administrator(tokenDigest: BackupPlace.digest(5), at: BackupPlace.now) == nil)
         #expect(try await restored.devices(accountID: "pending").isEmpty)
         #expect(try await restored.devices(accountID: "alice").count == 1)
@@ -279,7 +281,8 @@ struct BackupTests {
         try raw.close()
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
-            "dispatch_token", "oauth_grant", "oauth_request", "oauth_session", "oauth_session_service",
+            "dispatch_token", "oauth_authentication", "oauth_code", "oauth_grant", "oauth_request", "oauth_session",
+            "oauth_session_authentication", "oauth_session_service",
             "replaced_credential",
         ]
         let kept = [
@@ -656,24 +659,10 @@ private final class BackupPlace: Sendable {
             tokens: [
                 DispatchTokenRecord(digest: Self.digest(1), channel: .qrCode, expiresAt: Self.now + .seconds(60))
             ], audit: nil)
-        for id in ["request-1", "request-2"] {
-            try await self.store.addRequest(
-                AuthorizationRequestRecord(
-                    id: id, browserDigest: Self.digest(2), client: "bank", redirectURI: "https://bank.example/in",
-                    scope: "openid", state: nil, nonce: nil, codeChallenge: Self.digest(2),
-                    expiresAt: Self.now + .seconds(60)))
-        }
-        try await self.store.complete(
-            request: "request-1",
-            session: SessionRecord(
-                id: "session", cookieDigest: Self.digest(3), account: "alice", authenticatedAt: Self.now, acr: "a",
-                amr: ["pin"], usedAt: Self.now, expiresAt: Self.now + .seconds(60)),
-            replacing: nil,
-            grant: GrantRecord(
-                id: "grant", codeDigest: Self.digest(4), client: "bank", session: "session", account: "alice",
-                subject: "s", redirectURI: "https://bank.example/in", scope: "openid", nonce: nil,
-                codeChallenge: Self.digest(2), authenticatedAt: Self.now, acr: "a", amr: ["pin"],
-                codeExpiresAt: Self.now + .seconds(60), expiresAt: Self.now + .seconds(60)))
+        let signIn = SampleSignIn("1", secret: Self.digest(3), account: "alice", client: "bank", at: Self.now)
+        try await signIn.keep(in: self.store)
+        let waiting = SampleSignIn("2", secret: Self.digest(4), client: "bank", at: Self.now)
+        try await self.store.addRequest(waiting.request)
         _ = try await self.store.createAdministratorLink(
             digest: Self.digest(6), expiresAt: Self.now + .seconds(60), audit: Self.event("link"))
         _ = try await self.store.redeemAdministratorLink(

@@ -99,12 +99,12 @@ public struct ServerAssembly: Sendable {
         let limits = configuration.limits
         let directory = AccountDirectory(store: store, time: time, random: random, limits: limits)
         let rules = try configuration.rules()
-        let outcomes = CeremonyOutcomes()
+        let phone = PhoneSignIn()
         let provider = try await OpenIDProvider.open(
             .init(
                 issuer: configuration.issuer, limits: limits, epoch: sealing.epoch,
                 acrValues: AssuranceLevel.allCases.map(\.rawValue), note: { Self.log($0, configuration.logger) }),
-            store: store, outcomes: outcomes,
+            store: store, methods: [phone],
             people: People(directory: directory), time: time, random: random)
         var engine = CeremonyConfiguration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,
@@ -128,7 +128,7 @@ public struct ServerAssembly: Sendable {
             subjects: Subjects(
                 subject: { account, client in provider.subject(ofAccount: account, client: client) },
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }))
-        outcomes.connect(ceremonies.signIns)
+        phone.connect(ceremonies.signIns)
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider, directory: directory,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
@@ -276,13 +276,14 @@ public struct ServerAssembly: Sendable {
     public func sweeper(logger: Logger) -> Sweeper { Sweeper(assembly: self, logger: logger) }
 }
 
-/// Hands the outcomes of ceremonies to the provider, so that neither engine knows the other.
-private final class CeremonyOutcomes: AuthenticationOutcomes {
+/// Signing in with a phone: hands the outcomes of ceremonies to the provider, so that neither engine knows the other.
+private final class PhoneSignIn: SignInMethod {
+    let name = ServerMetrics.Way.phone.rawValue
     private let signIns = Mutex<SignIns?>(nil)
 
     func connect(_ signIns: SignIns) { self.signIns.withLock { $0 = signIns } }
 
-    func consume(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome? {
+    func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome? {
         guard let signIns = self.signIns.withLock({ $0 }),
             let outcome = try await signIns.consume(
                 reference: request, browser: browser.cookieValue, client: client)

@@ -110,8 +110,8 @@ struct SignInRoutes: Sendable {
             context.notes.note(RequestRefusal($0))
         }
         switch answer {
-        case .signedIn(let redirect, let session):
-            self.metrics.signedIn(by: .phone)
+        case .signedIn(let redirect, let session, let method):
+            if let way = ServerMetrics.Way(rawValue: method) { self.metrics.signedIn(by: way) }
             let run = TraceContext(ofSignIn: address.request)
             self.trace?.record(.signInCompleted, in: run)
             self.trace?.record(.authorizationCodeSent, in: run)

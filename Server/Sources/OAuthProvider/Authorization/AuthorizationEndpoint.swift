@@ -1,6 +1,6 @@
 public import OAuth
 public import Store
-public import _Primitives
+import _Primitives
 
 /// What to do with a browser that came with an authorization request.
 public enum AuthorizationAnswer: Sendable, Equatable {
@@ -12,28 +12,6 @@ public enum AuthorizationAnswer: Sendable, Equatable {
     case tooMany(Shortage)
     /// Show an error page. The browser must not be sent anywhere: the address it would go to is not to be trusted.
     case page(OAuthError)
-}
-
-/// What to do with a browser whose person has authenticated.
-public enum CompletionAnswer: Sendable, Equatable {
-    /// Set the session's cookie and send the browser to the client (status 303).
-    case signedIn(redirect: String, session: SessionSecret)
-    /// Send the browser to the client, with an error (status 303).
-    case redirect(String)
-    /// Show an error page.
-    case page(OAuthError)
-}
-
-/// An authorization request that waits for a person.
-public struct PendingAuthorization: Sendable, Equatable {
-    /// The client that asks.
-    public let client: String
-    /// What people are shown: who asks.
-    public let clientName: String
-    /// Scheme, host and port where the person will be led.
-    public let clientOrigin: String
-    /// From then on the request is gone.
-    public let expiresAt: Timestamp
 }
 
 extension OpenIDProvider {
@@ -138,7 +116,7 @@ extension OpenIDProvider {
     private static let nobodySignedIn = OAuthError(.loginRequired, "The person has to sign in.")
 
     /// What a request is told whose hint names another person than the browser's: not that there is one.
-    private static let anotherPerson = OAuthError(
+    static let anotherPerson = OAuthError(
         .loginRequired, "The person of the id_token_hint has to sign in.", detail: "somebody else is signed in")
 
     /// The subject that a hint names: nobody else may be signed in for the request (OpenID Connect Core 1.0, section
@@ -156,7 +134,7 @@ extension OpenIDProvider {
         _ secret: SessionSecret?, for checked: AuthorizationParameters, expected: String?, client: ClientRecord
     ) async throws -> SessionRecord? {
         guard !checked.isFresh, let secret, let session = try await self.liveSession(secret) else { return nil }
-        if let age = checked.maximumAge, self.time.now() - session.authenticatedAt > age { return nil }
+        if let age = checked.maximumAge, self.time.now() - session.authentication.at > age { return nil }
         let subject = self.subject(ofAccount: session.account, client: client.id)
         if let expected, !expected.hasSameBytes(as: subject) { throw Self.anotherPerson }
         guard try await self.people.person(account: session.account) != nil else { return nil }
@@ -168,126 +146,18 @@ extension OpenIDProvider {
         of session: SessionRecord, for checked: AuthorizationParameters, client: ClientRecord,
         reply: AuthorizationReply, address: String?, at now: Timestamp
     ) async throws -> String? {
-        let code = self.random.token(byteCount: 32)
-        let grant = self.grant(
-            code: code, session: session, client: client.id, redirectURI: reply.redirectURI.text,
-            scope: checked.scope.description, nonce: checked.nonce, challenge: checked.challenge?.digest, at: now)
+        let issue = self.issue(
+            session, client: client.id, redirectURI: reply.redirectURI.text, scope: checked.scope.description,
+            nonce: checked.nonce, challenge: checked.challenge?.digest, at: now)
         do {
-            let detail = AuditEvent.signInDetail(service: client.id, methods: session.amr)
+            let detail = AuditEvent.signInDetail(service: client.id, methods: session.authentication.amr)
             try await self.store.addGrant(
-                grant, usedAt: now,
+                issue.grant, code: issue.code, usedAt: now,
                 audit: AuditEvent(
                     .signedInBySession, at: now, accountID: session.account, detail: detail, address: address))
         } catch let error as StoreError where error.code == .notFound {
             return nil
         }
-        return code
-    }
-
-    private func grant(
-        code: String, session: SessionRecord, client: String, redirectURI: String, scope: String, nonce: String?,
-        challenge: [UInt8]?, at now: Timestamp
-    ) -> GrantRecord {
-        let codeExpiresAt = now + self.limits.authorizationCodeLifetime
-        return GrantRecord(
-            id: self.random.identifier(), codeDigest: Sealing.digest(ofSecret: code), client: client,
-            session: session.id, account: session.account,
-            subject: self.subject(ofAccount: session.account, client: client), redirectURI: redirectURI, scope: scope,
-            nonce: nonce, codeChallenge: challenge, authenticatedAt: session.authenticatedAt, acr: session.acr,
-            amr: session.amr, codeExpiresAt: codeExpiresAt,
-            expiresAt: codeExpiresAt + self.limits.accessTokenLifetime)
-    }
-
-    // MARK: A request that waits
-
-    /// The request, for the browser that started it; `nil` for every other, and once it has ended.
-    ///
-    /// Cost: two queries, one hash.
-    public func pending(request id: String, browser: BrowserSecret) async throws -> PendingAuthorization? {
-        guard let request = try await self.openRequest(id, browser), let client = try await self.client(request.client)
-        else { return nil }
-        return PendingAuthorization(
-            client: client.id, clientName: client.name, clientOrigin: try RedirectURI(request.redirectURI).origin,
-            expiresAt: request.expiresAt)
-    }
-
-    /// Signs the browser in after its person has authenticated: takes the outcome, begins a session with a new
-    /// identifier, and gives the client its code.
-    ///
-    /// Of any number of calls one signs in: the one that ends the request, in the step that begins the session. A call
-    /// that throws has changed nothing that would keep a later one from signing in. A session that the browser shows ends.
-    ///
-    /// - Parameters:
-    ///   - id: From ``AuthorizationAnswer/signIn(request:client:)``.
-    ///   - session: The session that the browser shows, if any.
-    ///   - explain: Is told why, where nobody is signed in: for the operator's log.
-    ///
-    /// Cost: two queries, one store step beside the outcome's own, four hashes, one HMAC.
-    public func complete(
-        request id: String, browser: BrowserSecret, session old: SessionSecret?,
-        explain: (ProviderRefusal) -> Void = { _ in }
-    ) async throws -> CompletionAnswer {
-        let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
-        let denied = OAuthError(.accessDenied, "The account cannot sign in.")
-        guard let request = try await self.openRequest(id, browser),
-            let outcome = try await self.outcomes.consume(request: id, browser: browser, client: request.client)
-        else {
-            explain(ProviderRefusal(ended))
-            return .page(ended)
-        }
-        let reply = try self.reply(to: request)
-        guard try await self.people.person(account: outcome.account) != nil else {
-            explain(ProviderRefusal(denied, client: request.client))
-            return try await self.store.removeRequest(id) ? .redirect(reply.address(error: denied)) : .page(ended)
-        }
-        if let expected = request.expectedSubject,
-            !expected.hasSameBytes(as: self.subject(ofAccount: outcome.account, client: request.client))
-        {
-            explain(ProviderRefusal(Self.anotherPerson, client: request.client))
-            return try await self.store.removeRequest(id)
-                ? .redirect(reply.address(error: Self.anotherPerson)) : .page(ended)
-        }
-        let now = self.time.now()
-        let secret = SessionSecret(random: self.random)
-        let session = SessionRecord(
-            id: self.random.identifier(), cookieDigest: secret.digest, account: outcome.account,
-            authenticatedAt: outcome.authenticatedAt, acr: outcome.acr, amr: outcome.amr, usedAt: now,
-            expiresAt: now + self.limits.sessionLifetime, browser: outcome.browser, address: outcome.address,
-            device: outcome.device)
-        let code = self.random.token(byteCount: 32)
-        let grant = self.grant(
-            code: code, session: session, client: request.client, redirectURI: request.redirectURI,
-            scope: request.scope, nonce: request.nonce, challenge: request.codeChallenge, at: now)
-        do {
-            try await self.store.complete(request: id, session: session, replacing: old?.digest, grant: grant)
-        } catch let error as StoreError where error.code == .notFound {
-            // Where the request is still there, the device is gone, or the account was locked this moment.
-            explain(ProviderRefusal(denied, client: request.client))
-            return try await self.store.removeRequest(id) ? .redirect(reply.address(error: denied)) : .page(ended)
-        }
-        return .signedIn(redirect: reply.address(code: code), session: secret)
-    }
-
-    /// Ends a request because its person said no: the client is told `access_denied`.
-    ///
-    /// Cost: one query, one store step.
-    public func refuse(request id: String, browser: BrowserSecret) async throws -> AuthorizationAnswer {
-        guard let request = try await self.openRequest(id, browser), try await self.store.removeRequest(id) else {
-            return .page(OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser."))
-        }
-        return .redirect(
-            try self.reply(to: request).address(error: OAuthError(.accessDenied, "The person did not sign in.")))
-    }
-
-    private func openRequest(_ id: String, _ browser: BrowserSecret) async throws -> AuthorizationRequestRecord? {
-        guard let request = try await self.store.request(id), self.time.now() < request.expiresAt,
-            constantTimeEqual(request.browserDigest, browser.digest)
-        else { return nil }
-        return request
-    }
-
-    private func reply(to request: AuthorizationRequestRecord) throws -> AuthorizationReply {
-        AuthorizationReply(
-            redirectURI: try RedirectURI(request.redirectURI), state: request.state, issuer: self.issuer)
+        return issue.secret
     }
 }

@@ -271,37 +271,6 @@ extension OpenIDProvider {
         return try await self.store.deleteClient(id, audit: event)
     }
 
-    /// The client of a request that must come from one.
-    ///
-    /// - Parameter header: The value of `Authorization`, of the scheme `Basic`.
-    ///
-    /// Throws `OAuthError` `invalid_client`. Cost: one query, one hash.
-    public func authenticate(header: String?) async throws -> AuthenticatedClient {
-        let client = try await self.authenticate(ClientCredentials(header: header, parameters: [:]))
-        return AuthenticatedClient(
-            id: client.id, name: client.name, origin: try Self.origin(of: client),
-            mayDeregister: client.settings.mayDeregister)
-    }
-
-    /// Checks the secret, in constant time. An unknown client takes as long as a wrong secret.
-    func authenticate(_ credentials: ClientCredentials) async throws -> ClientRecord {
-        let client = try await self.store.client(credentials.clientID)
-        let digest = credentials.secret.withBytes { Sealing.digest(ofSecret: $0) }
-        let none = [UInt8](repeating: 0, count: 32)
-        let former = client?.formerSecret
-        // Both are compared, whatever the first one said.
-        let isPresent = constantTimeEqual(digest, client?.secretDigest ?? none)
-        let isFormer = constantTimeEqual(digest, former?.digest ?? none)
-        let isFormerTaken = former.map { self.time.now() < $0.endsAt } ?? false
-        guard isPresent || isFormer && isFormerTaken, let client else {
-            let detail =
-                client == nil
-                ? "unknown client" : isFormer ? "a secret that was rotated, and has ended" : "wrong secret"
-            throw OAuthError(.invalidClient, "The client did not authenticate.", detail: detail)
-        }
-        return client
-    }
-
     /// The origin that people are shown for a client.
     static func origin(of client: ClientRecord) throws -> String {
         guard let address = client.redirectURIs.first else { throw StoreError(.corrupt, "a client without address") }

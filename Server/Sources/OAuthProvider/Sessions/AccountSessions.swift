@@ -49,7 +49,8 @@ extension OpenIDProvider {
                 services: try listing.services.map {
                     AccountSession.Service(name: $0.name, origin: try RedirectURI($0.redirectURI).origin)
                 },
-                browser: session.browser, address: session.address, authenticatedAt: session.authenticatedAt,
+                browser: session.authentication.browser, address: session.authentication.address,
+                authenticatedAt: session.authentication.at,
                 usedAt: session.usedAt, expiresAt: session.expiresAt)
         }
     }

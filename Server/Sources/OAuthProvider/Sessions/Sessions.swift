@@ -33,7 +33,9 @@ extension OpenIDProvider {
     /// Cost: one query, one hash.
     public func session(_ secret: SessionSecret) async throws -> ActiveSession? {
         try await self.liveSession(secret).map {
-            ActiveSession(account: $0.account, authenticatedAt: $0.authenticatedAt, acr: $0.acr, amr: $0.amr)
+            ActiveSession(
+                account: $0.account, authenticatedAt: $0.authentication.at, acr: $0.authentication.acr,
+                amr: $0.authentication.amr)
         }
     }
 

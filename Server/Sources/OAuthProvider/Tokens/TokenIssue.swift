@@ -12,6 +12,12 @@ enum TokenType {
     static let deviceToken = "device+jwt"
 }
 
+/// The claims of our own that tokens have.
+enum TokenClaim {
+    /// The grant that an access token is a leaf of: with it the token ends.
+    static let grant = "grant_id"
+}
+
 /// Who has a device token.
 public struct DeviceTokenHolder: Sendable, Equatable {
     /// The account that the device authenticated.
@@ -27,32 +33,57 @@ public struct DeviceTokenHolder: Sendable, Equatable {
 }
 
 extension OpenIDProvider {
+    /// A grant of a session and its code, not kept yet, and what the client will be sent.
+    ///
+    /// Cost: one HMAC, one hash.
+    func issue(
+        _ session: SessionRecord, client: String, redirectURI: String, scope: String, nonce: String?,
+        challenge: [UInt8]?, at now: Timestamp
+    ) -> (grant: GrantRecord, code: CodeRecord, secret: String) {
+        let secret = self.random.token(byteCount: 32)
+        let code = CodeRecord(
+            digest: Sealing.digest(ofSecret: secret), redirectURI: redirectURI, nonce: nonce, challenge: challenge,
+            expiresAt: now + self.limits.authorizationCodeLifetime)
+        let grant = GrantRecord(
+            id: self.random.identifier(), client: client,
+            subject: self.subject(ofAccount: session.account, client: client),
+            authentication: session.authentication.id, session: session.id, scope: scope,
+            expiresAt: code.expiresAt + self.limits.accessTokenLifetime)
+        return (grant, code, secret)
+    }
+
     /// The ID token and the access token of a grant (OpenID Connect Core 1.0, section 2; RFC 9068, section 2.2).
     ///
     /// The access token is ES256 for all: it is read by this provider alone.
     ///
-    /// - Parameter algorithm: What the client has its ID tokens signed with.
+    /// - Parameters:
+    ///   - nonce: The client's, for the ID token.
+    ///   - algorithm: What the client has its ID tokens signed with.
     ///
     /// Cost: one ES256 signature, one of `algorithm`, one hash, one HMAC.
-    func tokens(for grant: GrantRecord, algorithm: JWSAlgorithm, at now: Timestamp) throws -> TokenResponse {
+    func tokens(for standing: StandingGrant, nonce: String?, algorithm: JWSAlgorithm, at now: Timestamp) throws
+        -> TokenResponse
+    {
+        let (grant, authentication) = (standing.grant, standing.authentication)
         let lifetime = self.limits.accessTokenLifetime
         let expires = JSON.integer((now + lifetime).seconds)
         let issued = JSON.integer(now.seconds)
-        let authenticated = JSON.integer(grant.authenticatedAt.seconds)
+        let authenticated = JSON.integer(authentication.at.seconds)
         let accessToken = try self.keys.sign(
             [
                 "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(self.issuer),
                 "client_id": .string(grant.client), "scope": .string(grant.scope), "iat": issued, "exp": expires,
-                "jti": .string(grant.id), "auth_time": authenticated, "acr": .string(grant.acr),
+                "jti": .string(self.random.identifier()), TokenClaim.grant: .string(grant.id),
+                "auth_time": authenticated, "acr": .string(authentication.acr),
             ], type: TokenType.accessToken, algorithm: .es256, at: now)
         var claims: JSONObject = [
             "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client), "iat": issued,
-            "exp": expires, "auth_time": authenticated, "acr": .string(grant.acr),
-            "amr": .array(grant.amr.map(JSON.string)),
-            "sid": .string(self.keys.pairwise("sid", client: grant.client, of: grant.session)),
+            "exp": expires, "auth_time": authenticated, "acr": .string(authentication.acr),
+            "amr": .array(authentication.amr.map(JSON.string)),
             "at_hash": .string(Self.halfHash(accessToken, algorithm)),
         ]
-        claims["nonce"] = grant.nonce.map(JSON.string)
+        claims["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }
+        claims["nonce"] = nonce.map(JSON.string)
         let idToken = try self.keys.sign(claims, type: TokenType.idToken, algorithm: algorithm, at: now)
         return TokenResponse(
             accessToken: accessToken, expiresIn: lifetime, scope: try Scope(grant.scope), idToken: idToken)
@@ -236,7 +267,9 @@ extension OpenIDProvider {
     /// The discovery document (RFC 8414; OpenID Connect Discovery 1.0).
     public var discovery: JSONObject {
         ProviderMetadata(
-            issuer: self.issuer, scopes: Self.scopes, idTokenAlgorithms: SigningKeys.algorithms.map(\.rawValue),
+            issuer: self.issuer, scopes: Self.scopes, grantTypes: Self.tokenGrants.map(\.type),
+            clientAuthenticationMethods: Self.clientCredentials.flatMap { $0.methods },
+            idTokenAlgorithms: SigningKeys.algorithms.map(\.rawValue),
             acrValues: self.configuration.acrValues,
             claims: [
                 "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid",

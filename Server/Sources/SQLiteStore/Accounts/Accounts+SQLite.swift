@@ -174,9 +174,7 @@ extension SQLiteDatabase: AccountStore {
     public func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             guard try db.setAccountLocked(isLocked, id: id) else { return false }
-            if isLocked {
-                try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE account = ?").execute(arguments: [id])
-            }
+            if isLocked { try db.deleteAuthentications(of: .account(id)) }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -220,9 +218,9 @@ extension SQLiteDatabase: AccountStore {
         try await self.step { [sealing] db in
             try db.cachedStatement(sql: "DELETE FROM account WHERE id = ?").execute(arguments: [id])
             guard db.changesCount == 1 else { return false }
+            try db.deleteAuthentications(of: .account(id))
             for (table, column) in [
-                ("ceremony", "account_id"), ("notice", "account_id"), ("oauth_session", "account"),
-                ("oauth_subject", "account"),
+                ("ceremony", "account_id"), ("notice", "account_id"), ("oauth_subject", "account"),
             ] {
                 try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").execute(arguments: [id])
             }

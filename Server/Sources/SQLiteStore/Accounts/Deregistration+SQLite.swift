@@ -85,8 +85,7 @@ extension Database {
         case .all:
             try delete("account_id = ?", [accountID])
             // Also those that no device is known of.
-            try self.cachedStatement(sql: "DELETE FROM oauth_session WHERE account = ?")
-                .execute(arguments: [accountID])
+            try self.deleteAuthentications(of: .account(accountID))
         case .model(let aaid): try delete("account_id = ? AND aaid = ?", [accountID, aaid])
         case .keys(let names):
             for name in names {
@@ -147,7 +146,7 @@ extension Database {
     /// confirmed, a sign-in that its browser has not taken up.
     fileprivate func revokeDevice(id: String, accountID: String, at now: Timestamp) throws {
         _ = try self.deleteDevice(id: id)
-        try self.cachedStatement(sql: "DELETE FROM oauth_session WHERE device = ?").execute(arguments: [id])
+        try self.deleteAuthentications(of: .device(id))
         try self.cachedStatement(
             sql: """
                 UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ? WHERE account_id = ? AND device_id = ?

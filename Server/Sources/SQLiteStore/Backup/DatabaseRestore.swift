@@ -162,6 +162,7 @@ extension Database {
         voided.authorizationRequests = try delete("oauth_request")
         voided.codesAndTokens = try delete("oauth_grant")
         voided.sessions = try delete("oauth_session")
+        _ = try delete("oauth_authentication")
         voided.administratorTokens = try delete("administrator")
         // What waited for a number that no ceremony can take any more.
         voided.pendingDevices = try delete("device", "is_active = 0")

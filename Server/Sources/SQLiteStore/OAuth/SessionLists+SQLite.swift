@@ -19,13 +19,6 @@ extension Migration {
     }
 }
 
-extension SealingPurpose {
-    /// The browser of a session, bound to the session.
-    static let sessionBrowser = SealingPurpose("oauth session browser")
-    /// The network address of a session, bound to the session.
-    static let sessionAddress = SealingPurpose("oauth session address")
-}
-
 extension SQLiteDatabase {
     public func sessions(
         account: String, at moment: Timestamp, idleSince: Timestamp, limit: Int, services: Int
@@ -34,11 +27,11 @@ extension SQLiteDatabase {
             let rows = try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
-                        SELECT \(SessionRecord.columns) FROM oauth_session WHERE account = ? AND expires_at > ? AND used_at > ?
+                        SELECT \(SessionColumn.selection) FROM oauth_session WHERE account = ? AND expires_at > ? AND used_at > ?
                         ORDER BY used_at DESC, id LIMIT ?
                         """), arguments: [account, moment.milliseconds, idleSince.milliseconds, limit])
-            return try rows.map { row in
-                let session = try SessionRecord(row, sealing)
+            return try rows.compactMap { row in
+                guard let session = try db.session(row, sealing) else { return nil }
                 return SessionListing(session: session, services: try db.services(session: session.id, limit: services))
             }
         }
@@ -55,59 +48,16 @@ extension SQLiteDatabase {
     }
 }
 
-extension SessionRecord {
-    fileprivate enum Column: Int, TableColumn {
-        static let table = "oauth_session"
-        static let selection = Self.selected()
-        static let insertion = Self.inserted()
-
-        case id, cookieDigest, account, authenticatedAt, acr, amr, usedAt, expiresAt, browser, address, device
-    }
-
-    static let columns = Column.selection
-
-    /// Reads a row of ``columns``.
-    init(_ row: Row, _ sealing: Sealing) throws {
-        let id = try row.text(Column.id)
-        self.init(
-            id: id, cookieDigest: try row.bytes(Column.cookieDigest), account: try row.text(Column.account),
-            authenticatedAt: try row.moment(Column.authenticatedAt), acr: try row.text(Column.acr),
-            amr: try row.text(Column.amr).split(separator: " ").map(String.init),
-            usedAt: try row.moment(Column.usedAt), expiresAt: try row.moment(Column.expiresAt),
-            browser: try row.optionalBytes(Column.browser).map {
-                try sealing.openText($0, purpose: .sessionBrowser, row: id)
-            },
-            address: try row.optionalBytes(Column.address).map {
-                try sealing.openText($0, purpose: .sessionAddress, row: id)
-            },
-            device: try row.optionalText(Column.device))
-    }
-}
-
 extension Database {
-    /// Adds a session within the present step.
-    func insert(_ session: SessionRecord, _ sealing: Sealing) throws {
-        let browser = try session.browser.map { try sealing.seal($0, purpose: .sessionBrowser, row: session.id).blob }
-        let address = try session.address.map { try sealing.seal($0, purpose: .sessionAddress, row: session.id).blob }
-        try self.insert(
-            [
-                SessionRecord.Column.id: session.id, .cookieDigest: session.cookieDigest.blob,
-                .account: session.account, .authenticatedAt: session.authenticatedAt.milliseconds,
-                .acr: session.acr, .amr: session.amr.joined(separator: " "), .usedAt: session.usedAt.milliseconds,
-                .expiresAt: session.expiresAt.milliseconds, .browser: browser, .address: address,
-                .device: session.device,
-            ], by: SessionRecord.Column.insertion)
-    }
-
-    /// Remembers, for as long as the session lasts, where a grant signed its person in.
-    func noteService(of grant: GrantRecord) throws {
+    /// Remembers, for as long as the session lasts, where it signed its person in.
+    func noteService(_ client: String, redirectURI: String, session: String) throws {
         try self.cachedStatement(
             sql: """
                 INSERT INTO oauth_session_service SELECT id, ?2, ?3, used_at FROM oauth_session WHERE id = ?1
                 ON CONFLICT (session, client) DO UPDATE SET redirect_uri = excluded.redirect_uri,
                 used_at = excluded.used_at
                 """
-        ).execute(arguments: [grant.session, grant.client, grant.redirectURI])
+        ).execute(arguments: [session, client, redirectURI])
     }
 
     fileprivate func services(session: String, limit: Int) throws -> [SessionListing.Service] {

@@ -1,47 +1,35 @@
 public import _Primitives
 
-/// A browser that is signed in at the server.
+/// A stretch of time in which a person is signed in at the server (`sid`). It stands on one or several authentications.
 public struct SessionRecord: Sendable, Equatable {
     /// 128 random bits as base64url. Never in a cookie.
     public let id: String
     /// SHA-256 of the cookie's value, which has 256 random bits.
     public let cookieDigest: [UInt8]
-    /// Who is signed in.
-    public let account: String
-    /// When the person authenticated, and how.
-    public let authenticatedAt: Timestamp
-    /// The level (`acr`).
-    public let acr: String
-    /// The methods (`amr`).
-    public let amr: [String]
+    /// How the person proved who they are, the last time first: at least one, all of one account.
+    public let authentications: [AuthenticationRecord]
     /// When the session last signed the person in somewhere.
     public let usedAt: Timestamp
     /// The absolute end.
     public let expiresAt: Timestamp
-    /// The browser and its system in words, as the person saw them at the sign-in. Sealed at rest.
-    public let browser: String?
-    /// The browser's network address at the sign-in. Sealed at rest.
-    public let address: String?
-    /// The device that the person signed in with: the session ends with it.
-    public let device: String?
 
-    /// A record of these values.
+    /// The authentication that counts: the last one.
+    public var authentication: AuthenticationRecord { self.authentications[0] }
+
+    /// Who is signed in.
+    public var account: String { self.authentication.account }
+
+    /// A record of these values. There is at least one authentication.
     public init(
-        id: String, cookieDigest: [UInt8], account: String, authenticatedAt: Timestamp, acr: String, amr: [String],
-        usedAt: Timestamp, expiresAt: Timestamp, browser: String? = nil, address: String? = nil,
-        device: String? = nil
+        id: String, cookieDigest: [UInt8], authentications: [AuthenticationRecord], usedAt: Timestamp,
+        expiresAt: Timestamp
     ) {
+        precondition(!authentications.isEmpty, "A session without an authentication is nobody's.")
         self.id = id
         self.cookieDigest = cookieDigest
-        self.account = account
-        self.authenticatedAt = authenticatedAt
-        self.acr = acr
-        self.amr = amr
+        self.authentications = authentications
         self.usedAt = usedAt
         self.expiresAt = expiresAt
-        self.browser = browser
-        self.address = address
-        self.device = device
     }
 }
 
@@ -73,12 +61,12 @@ public struct SessionListing: Sendable, Equatable {
     }
 }
 
-/// Finds and ends sessions. They begin in ``AuthorizationStore/complete(request:session:replacing:grant:)``.
+/// Finds and ends sessions. They begin in ``AuthorizationStore/complete(_:replacing:)``.
 public protocol SessionStore: Sendable {
-    /// The session of a cookie, expired or not.
+    /// The session of a cookie, expired or not; `nil` where no authentication of it is left.
     func session(cookieDigest: [UInt8]) async throws -> SessionRecord?
 
-    /// Ends a session, and with it all its grants, with the audit event. Says whether there was one; where there was none,
+    /// Ends a session, and with it the grants that name it, with the audit event. Says whether there was one; where there was none,
     /// there is no event.
     func endSession(_ id: String, audit: AuditEvent) async throws -> Bool
 
@@ -89,7 +77,7 @@ public protocol SessionStore: Sendable {
     func sessions(account: String, at moment: Timestamp, idleSince: Timestamp, limit: Int, services: Int) async throws
         -> [SessionListing]
 
-    /// Ends a session of that account, and with it all its grants, together with the audit event. `false`, and no event,
+    /// Ends a session of that account, and with it the grants that name it, together with the audit event. `false`, and no event,
     /// where the account has no such session, whoever else may have it.
     func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool
 }

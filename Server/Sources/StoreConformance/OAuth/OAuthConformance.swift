@@ -36,32 +36,18 @@ public enum OAuthConformance {
             expiresAt: Self.start + .seconds(seconds))
     }
 
-    private static func session(_ id: String, cookie: UInt8, account: String = "a", seconds: Int = 3600)
-        -> SessionRecord
-    {
-        SessionRecord(
-            id: id, cookieDigest: Self.bytes(cookie), account: account, authenticatedAt: Self.start, acr: "urn:x",
-            amr: ["pin", "hwk"], usedAt: Self.start, expiresAt: Self.start + .seconds(seconds))
+    private static func sample(_ name: String, cookie: UInt8, account: String = "a") -> SampleSignIn {
+        SampleSignIn(name, secret: Self.bytes(cookie), account: account, client: "c", at: Self.start)
     }
 
-    private static func grant(
-        _ id: String, code: UInt8, session: String, client: String = "c", account: String = "a",
-        challenge: [UInt8]? = Self.bytes(3)
-    ) -> GrantRecord {
-        GrantRecord(
-            id: id, codeDigest: Self.bytes(code), client: client, session: session, account: account,
-            subject: "\(client)-\(account)", redirectURI: "https://a.example/", scope: "openid profile", nonce: "n",
-            codeChallenge: challenge, authenticatedAt: Self.start, acr: "urn:x", amr: ["pin"],
-            codeExpiresAt: Self.start + .seconds(60), expiresAt: Self.start + .seconds(360))
-    }
-
+    /// A sign-in that ends a request of its own.
+    @discardableResult
     private static func signIn(
-        _ store: Subject, _ id: String, cookie: UInt8, replacing old: [UInt8]? = nil, account: String = "a"
-    ) async throws {
-        try await store.addRequest(Self.request(id))
-        try await store.complete(
-            request: id, session: Self.session("session-\(id)", cookie: cookie, account: account), replacing: old,
-            grant: Self.grant("grant-\(id)", code: cookie, session: "session-\(id)", account: account))
+        _ store: Subject, _ name: String, cookie: UInt8, replacing old: [UInt8]? = nil, account: String = "a"
+    ) async throws -> SampleSignIn {
+        let sample = Self.sample(name, cookie: cookie, account: account)
+        try await sample.keep(in: store, replacing: old)
+        return sample
     }
 
     private static func take(_ code: UInt8, at moment: Timestamp = Self.start, _ store: Subject) async throws
@@ -187,13 +173,14 @@ public enum OAuthConformance {
             try expect(try await store.request("r") == nil, "gone")
         },
         ConformanceCheck("one of 50 sign-ins completes a request, and the others leave nothing") { store in
-            try await store.addRequest(Self.request("r"))
+            let request = Self.sample("r", cookie: 10).request
+            try await store.addRequest(request)
             let count = try await Self.winners(50) { index in
-                let number = UInt8(100 + index)
+                let sample = Self.sample("\(index)", cookie: UInt8(100 + index))
+                let completed = CompletedAuthorization(
+                    request: request.id, session: sample.session, grant: sample.grant, code: sample.code)
                 do {
-                    try await store.complete(
-                        request: "r", session: Self.session("s\(index)", cookie: number), replacing: nil,
-                        grant: Self.grant("g\(index)", code: number, session: "s\(index)"))
+                    try await store.complete(completed, replacing: nil)
                     return true
                 } catch let error as StoreError where error.code == .notFound {
                     return false
@@ -211,33 +198,34 @@ public enum OAuthConformance {
     ]
 
     private static let codes: [ConformanceCheck<Subject>] = [
-        ConformanceCheck("one of 50 takes gets a code, and the others revoke its grant") { store in
-            try await Self.signIn(store, "r", cookie: 10)
-            let count = try await Self.winners(50) { _ in
-                switch try await Self.take(10, store) {
-                case .taken(let grant):
-                    try expect(grant == Self.grant("grant-r", code: 10, session: "session-r"), "the whole grant")
-                    return true
-                case .replayed: return false
-                case .unknown: throw ConformanceFailure(description: "the code is known")
-                }
+        ConformanceCheck("one of 50 takes gets a code, and the next one deletes its grant") { store in
+            let sample = try await Self.signIn(store, "r", cookie: 10)
+            let takings = try await withThrowingTaskGroup(of: CodeTaking.self) { group in
+                for _ in 0..<50 { group.addTask { try await Self.take(10, store) } }
+                return try await group.reduce(into: [CodeTaking]()) { $0.append($1) }
             }
-            try expect(count == 1, "one of 50, not \(count)")
+            try expect(takings.count { $0 == sample.taken } == 1, "one has the code, its grant and authentication")
+            try expect(takings.count { $0 == .replayed } == 1, "one is told that it came too late")
+            try expect(takings.count { $0 == .unknown } == 48, "for the others there is nothing")
             try expect(try await store.account(grant: "grant-r", at: Self.start) == nil, "revoked")
-            for _ in 0..<3 { try expect(try await Self.take(10, store) == .replayed, "and it stays so") }
+            try expect(try await Self.take(10, store) == .unknown, "and it stays so")
             let trail = try await Self.trail(store)
             try expect(trail == ["a"], "the first replay alone is in the trail, not \(trail.count)")
+            try expect(try await Self.sessions(store) == ["session-r"], "the session goes on")
         },
-        ConformanceCheck("a code without a challenge comes back without one") { store in
-            try await store.addRequest(Self.request("bare"))
-            let grant = Self.grant("grant", code: 10, session: "session", challenge: nil)
-            try await store.complete(
-                request: "bare", session: Self.session("session", cookie: 10), replacing: nil, grant: grant)
-            try expect(try await Self.take(10, store) == .taken(grant), "the same grant")
+        ConformanceCheck("a code without a challenge, nonce or session comes back without one") { store in
+            let session = try await Self.signIn(store, "r", cookie: 10).session
+            let (grant, code) = SampleSignIn.grant(
+                "bare", of: session, secret: Self.bytes(11), client: "c", challenge: nil, at: Self.start)
+            try await store.addGrant(grant, code: code, usedAt: Self.start, audit: Self.event)
+            guard case .taken(let taken, let standing) = try await Self.take(11, store) else {
+                throw ConformanceFailure(description: "the code is known")
+            }
+            try expect(taken == code && taken.challenge == nil, "the same code")
+            try expect(standing == StandingGrant(grant: grant, authentication: session.authentication), "and grant")
         },
-        ConformanceCheck("a grant stands from the taking of its code to its end") { store in
+        ConformanceCheck("a grant stands until its end") { store in
             try await Self.signIn(store, "r", cookie: 10)
-            try expect(try await store.account(grant: "grant-r", at: Self.start) == nil, "not before")
             _ = try await Self.take(10, store)
             try expect(try await store.account(grant: "grant-r", at: Self.start + .seconds(359)) == "a", "stands")
             try expect(try await store.account(grant: "grant-r", at: Self.start + .seconds(360)) == nil, "ended")
@@ -268,6 +256,20 @@ public enum OAuthConformance {
                 at: Self.start + .seconds(360), idleSince: Self.start, limit: 10)
             try expect(idle == 1, "the idle session, not \(idle)")
             try expect(try await store.session(cookieDigest: Self.bytes(10)) == nil, "deleted")
+            let last = try await store.sweepAuthorizations(
+                at: Self.start + .seconds(360), idleSince: before, limit: 10)
+            try expect(last == 1, "the authentication, of which nothing was left, not \(last)")
+        },
+        ConformanceCheck("an authentication is kept for as long as a grant stands on it, and no longer") { store in
+            let session = try await Self.signIn(store, "r", cookie: 10).session
+            try expect(try await store.endSession(session.id, audit: Self.event), "ended")
+            let before = Self.start - .seconds(1)
+            let none = try await store.sweepAuthorizations(
+                at: Self.start + .seconds(359), idleSince: before, limit: 10)
+            try expect(none == 0, "its grant has not ended, \(none)")
+            let both = try await store.sweepAuthorizations(
+                at: Self.start + .seconds(360), idleSince: before, limit: 10)
+            try expect(both == 2, "grant and authentication, not \(both)")
         },
         ConformanceCheck("a sweep keeps its limit") { store in
             for index in 0..<5 { try await store.addRequest(Self.request("r\(index)")) }
@@ -283,7 +285,7 @@ public enum OAuthConformance {
         ConformanceCheck("a session is found by its cookie and replaced at the next sign-in") { store in
             try await Self.signIn(store, "one", cookie: 10)
             try expect(
-                try await store.session(cookieDigest: Self.bytes(10)) == Self.session("session-one", cookie: 10),
+                try await store.session(cookieDigest: Self.bytes(10)) == Self.sample("one", cookie: 10).session,
                 "the same session")
             try await Self.signIn(store, "two", cookie: 11, replacing: Self.bytes(10))
             try expect(try await store.session(cookieDigest: Self.bytes(10)) == nil, "replaced")
@@ -299,18 +301,41 @@ public enum OAuthConformance {
             try expect(try await Self.trail(store).count == 1, "one event")
         },
         ConformanceCheck("a grant can be added to a session that goes on, and to no other") { store in
-            try await Self.signIn(store, "one", cookie: 10)
+            let session = try await Self.signIn(store, "one", cookie: 10).session
             let later = Self.start + .seconds(5)
-            try await store.addGrant(
-                Self.grant("second", code: 20, session: "session-one", client: "d"), usedAt: later, audit: Self.event)
+            let second = SampleSignIn.grant(
+                "second", of: session, secret: Self.bytes(20), client: "d", at: later)
+            try await store.addGrant(second.grant, code: second.code, usedAt: later, audit: Self.event)
             try expect(try await Self.trail(store).count == 1, "told in the trail")
             try expect(try await store.session(cookieDigest: Self.bytes(10))?.usedAt == later, "used")
+            try expect(try await store.account(subject: "d-a", client: "d") == "a", "the client knows the person")
+            let ended = Self.sample("never", cookie: 21)
             try await expectError(StoreError(.notFound, "")) {
-                try await store.addGrant(
-                    Self.grant("third", code: 21, session: "none"), usedAt: later, audit: Self.event)
+                try await store.addGrant(ended.grant, code: ended.code, usedAt: later, audit: Self.event)
             }
             try expect(try await Self.take(21, at: later, store) == .unknown, "left nothing")
             try expect(try await Self.trail(store).count == 1, "left nothing in the trail")
+        },
+        ConformanceCheck("a grant without a session outlives the session that its authentication began") { store in
+            let session = try await Self.signIn(store, "one", cookie: 10).session
+            let request = Self.request("lasting")
+            try await store.addRequest(request)
+            let sample = Self.sample("lasting", cookie: 11)
+            let grant = GrantRecord(
+                id: "lasting", client: "c", subject: "c-a", authentication: sample.grant.authentication, session: nil,
+                scope: "openid", expiresAt: Self.start + .seconds(9000))
+            try await store.complete(
+                CompletedAuthorization(
+                    request: request.id, session: sample.session, grant: grant, code: sample.code), replacing: nil)
+            try expect(try await store.endSession(sample.session.id, audit: Self.event), "ended")
+            let late = Self.start + .seconds(8999)
+            try expect(try await store.account(grant: "lasting", at: late) == "a", "stands")
+            var count = 0
+            repeat {
+                count = try await store.sweepAuthorizations(at: late, idleSince: late, limit: 10)
+            } while count > 0
+            try expect(try await store.account(grant: "lasting", at: late) == "a", "and is not swept")
+            try expect(try await store.session(cookieDigest: session.cookieDigest) == nil, "as a session is")
         },
     ]
 

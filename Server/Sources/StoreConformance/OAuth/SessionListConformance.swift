@@ -15,22 +15,25 @@ public enum SessionListConformance {
 
     private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
 
-    private static func session(_ number: UInt8, account: String, usedAt: Timestamp) -> SessionRecord {
-        SessionRecord(
-            id: "s\(number)", cookieDigest: Self.bytes(number), account: account, authenticatedAt: Self.start,
-            acr: "urn:x", amr: ["pin"], usedAt: usedAt, expiresAt: Self.start + .seconds(7200),
+    private static func sample(
+        _ number: UInt8, account: String = "a", client: String = "bank", after seconds: Int = 0
+    ) -> SampleSignIn {
+        SampleSignIn(
+            "\(number)", secret: Self.bytes(number), account: account, client: client,
+            at: Self.start + .seconds(seconds), lifetime: .seconds(7200 - seconds),
             // A browser that said nothing of itself leaves the columns empty.
             browser: number == 0 ? nil : "Chrome on Linux \u{20AC}", address: number == 0 ? nil : "192.0.2.\(number)")
     }
 
-    private static func grant(_ code: UInt8, session: UInt8, account: String, client: String, path: String)
-        -> GrantRecord
-    {
-        GrantRecord(
-            id: "g\(code)", codeDigest: Self.bytes(code), client: client, session: "s\(session)", account: account,
-            subject: "\(client)-\(account)", redirectURI: "https://\(client).example/\(path)", scope: "openid",
-            nonce: nil, codeChallenge: Self.bytes(3), authenticatedAt: Self.start, acr: "urn:x", amr: ["pin"],
-            codeExpiresAt: Self.start + .seconds(60), expiresAt: Self.start + .seconds(360))
+    /// Another grant of the session of ``sample(_:account:client:after:)``.
+    private static func addGrant(
+        _ code: UInt8, of number: UInt8, client: String, path: String, after seconds: Int, _ store: Subject
+    ) async throws {
+        let moment = Self.start + .seconds(seconds)
+        let (grant, code) = SampleSignIn.grant(
+            "\(code)", of: Self.sample(number).session, secret: Self.bytes(code), client: client, path: path,
+            at: Self.start)
+        try await store.addGrant(grant, code: code, usedAt: moment, audit: Self.event)
     }
 
     private static func addClient(_ id: String, _ store: Subject) async throws {
@@ -41,19 +44,11 @@ public enum SessionListConformance {
             audit: Self.event)
     }
 
-    /// A sign-in with the session `s<number>`.
+    /// A sign-in with the session `session-<number>`.
     private static func signIn(
         _ number: UInt8, account: String = "a", client: String = "bank", after seconds: Int = 0, _ store: Subject
     ) async throws {
-        let session = Self.session(number, account: account, usedAt: Self.start + .seconds(seconds))
-        try await store.addRequest(
-            AuthorizationRequestRecord(
-                id: "r\(number)", browserDigest: Self.bytes(2), client: client, redirectURI: "https://x.example/",
-                scope: "openid", state: nil, nonce: nil, codeChallenge: Self.bytes(3),
-                expiresAt: Self.start + .seconds(60)))
-        try await store.complete(
-            request: "r\(number)", session: session, replacing: nil,
-            grant: Self.grant(100 + number, session: number, account: account, client: client, path: "in"))
+        try await Self.sample(number, account: account, client: client, after: seconds).keep(in: store)
     }
 
     private static func list(
@@ -74,8 +69,8 @@ public enum SessionListConformance {
             let service = SessionListing.Service(name: "The bank", redirectURI: "https://bank.example/in")
             let expected = [
                 SessionListing(
-                    session: Self.session(1, account: "a", usedAt: Self.start + .seconds(5)), services: [service]),
-                SessionListing(session: Self.session(0, account: "a", usedAt: Self.start), services: [service]),
+                    session: Self.sample(1, after: 5).session, services: [service]),
+                SessionListing(session: Self.sample(0).session, services: [service]),
             ]
             try expect(try await Self.list(store) == expected, "both, and what they were signed in to")
             try expect(try await Self.list(store, account: "c").isEmpty, "nobody's")
@@ -85,9 +80,7 @@ public enum SessionListConformance {
             try await Self.addClient("shop", store)
             try await Self.signIn(1, store)
             for (code, client, seconds) in [(UInt8(10), "shop", 10), (11, "bank", 20)] {
-                try await store.addGrant(
-                    Self.grant(code, session: 1, account: "a", client: client, path: "again"),
-                    usedAt: Self.start + .seconds(seconds), audit: Self.event)
+                try await Self.addGrant(code, of: 1, client: client, path: "again", after: seconds, store)
             }
             let later = Self.start + .seconds(360)
             let swept = try await store.sweepAuthorizations(at: later, idleSince: Self.idleSince, limit: 10)
@@ -107,18 +100,16 @@ public enum SessionListConformance {
             try expect(try await Self.list(store, at: Self.start + .seconds(7200)).isEmpty, "not after it")
             try expect(try await Self.list(store, idleSince: Self.start - .seconds(1)).count == 2, "used since")
             try expect(try await Self.list(store, idleSince: Self.start).isEmpty, "not used since")
-            try expect(try await store.endSession("s1", account: "a", audit: Self.event), "ended")
-            try expect(try await Self.list(store).map(\.session.id) == ["s2"], "the other one")
+            try expect(try await store.endSession("session-1", account: "a", audit: Self.event), "ended")
+            try expect(try await Self.list(store).map(\.session.id) == ["session-2"], "the other one")
         },
         ConformanceCheck("the lists keep their limits") { store in
             try await Self.addClient("bank", store)
             try await Self.addClient("shop", store)
             for number in UInt8(1)...3 { try await Self.signIn(number, after: Int(number), store) }
-            try await store.addGrant(
-                Self.grant(10, session: 3, account: "a", client: "shop", path: "in"),
-                usedAt: Self.start + .seconds(60), audit: Self.event)
+            try await Self.addGrant(10, of: 3, client: "shop", path: "in", after: 60, store)
             let listed = try await Self.list(store, limit: 2, services: 1)
-            try expect(listed.map(\.session.id) == ["s3", "s2"], "the two used last")
+            try expect(listed.map(\.session.id) == ["session-3", "session-2"], "the two used last")
             try expect(listed.map { $0.services.map(\.name) } == [["The shop"], ["The bank"]], "one service each")
         },
     ]
@@ -127,20 +118,20 @@ public enum SessionListConformance {
         ConformanceCheck("a session ends for its own account, once, with its grants and an event") { store in
             try await Self.signIn(1, store)
             try await Self.signIn(2, store)
-            for code in [UInt8(101), 102] {
+            for code in [UInt8(1), 2] {
                 _ = try await store.takeCode(digest: Self.bytes(code), at: Self.start, replay: Self.event)
             }
-            try expect(try await store.account(grant: "g101", at: Self.start) == "a", "stands")
-            try expect(try await store.endSession("s1", account: "a", audit: Self.event), "ended")
-            try expect(try await store.endSession("s1", account: "a", audit: Self.event) == false, "once")
+            try expect(try await store.account(grant: "grant-1", at: Self.start) == "a", "stands")
+            try expect(try await store.endSession("session-1", account: "a", audit: Self.event), "ended")
+            try expect(try await store.endSession("session-1", account: "a", audit: Self.event) == false, "once")
             try expect(try await store.session(cookieDigest: Self.bytes(1)) == nil, "gone")
-            try expect(try await store.account(grant: "g101", at: Self.start) == nil, "ended with it")
-            try expect(try await store.account(grant: "g102", at: Self.start) == "a", "the other session's stands")
+            try expect(try await store.account(grant: "grant-1", at: Self.start) == nil, "ended with it")
+            try expect(try await store.account(grant: "grant-2", at: Self.start) == "a", "the other session's stands")
             try expect(try await store.auditEntries(after: 0, limit: 9).map(\.event) == [Self.event], "one event")
         },
         ConformanceCheck("another account's session does not end, and leaves no event") { store in
             try await Self.signIn(1, store)
-            for id in ["s1", "s2", ""] {
+            for id in ["session-1", "session-2", ""] {
                 try expect(try await store.endSession(id, account: "b", audit: Self.event) == false, "not \(id)")
             }
             try expect(try await store.session(cookieDigest: Self.bytes(1)) != nil, "goes on")

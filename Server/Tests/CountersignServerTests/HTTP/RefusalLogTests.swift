@@ -89,7 +89,7 @@ struct RefusalLogTests {
         let party = try await server.relyingParty()
         let (body, line) = try await self.refusal(server) { try await party.exchange("made-up", $0).response }
         #expect(line["client"]?.description == party.id && line["error"] == "invalid_grant")
-        #expect(line["reason"]?.description.hasSuffix("unknown") == true && !body.contains("unknown"))
+        #expect(line["reason"]?.description.hasSuffix("unknown, or revoked") == true && !body.contains("unknown"))
     }
 
     @Test("every page of an error has a number of its own, and a request that succeeds has none in the log")

@@ -1,0 +1,72 @@
+import OAuth
+import Store
+import _Primitives
+
+/// What a client sends to an endpoint where it must say who it is.
+struct ClientRequest: Sendable {
+    /// The value of `Authorization`, or `nil`.
+    let header: String?
+    /// The form, without parameters where the endpoint takes none.
+    let parameters: Parameters
+}
+
+/// A way in which clients prove who they are, as one request shows it (RFC 6749, section 2.3).
+///
+/// A new one is a type, and a line in ``OpenIDProvider/clientCredentials``; the metadata names all methods of the list.
+protocol ClientCredential: Sendable {
+    /// The values of `token_endpoint_auth_method` that come this way.
+    static var methods: [String] { get }
+
+    /// Takes what the request shows; `nil` where it shows nothing of this kind. Throws `OAuthError` where it does, and that
+    /// cannot be read.
+    init?(_ request: ClientRequest) throws(OAuthError)
+
+    /// Whose it claims to be.
+    var clientID: String { get }
+
+    /// Says why it does not prove that the request is that client's; `nil` where it does. An unknown client takes as long as
+    /// a known one whose proof is wrong.
+    func failure(for client: ClientRecord?, at now: Timestamp) -> String?
+}
+
+extension OpenIDProvider {
+    /// The ways in which clients prove who they are.
+    static let clientCredentials: [any ClientCredential.Type] = [ClientSecret.self]
+
+    /// The credential of a request that has exactly one.
+    ///
+    /// Throws `OAuthError` `invalid_client` where there is none, `invalid_request` where there are two.
+    static func credential(of request: ClientRequest) throws -> any ClientCredential {
+        let shown = try Self.clientCredentials.compactMap { try $0.init(request) }
+        guard let credential = shown.first else {
+            throw OAuthError(.invalidClient, "The client did not authenticate.", detail: "no credentials")
+        }
+        guard shown.count == 1 else { throw OAuthError(.invalidRequest, "The client authenticates in two ways.") }
+        return credential
+    }
+
+    /// The client of a request that must come from one.
+    ///
+    /// - Parameter header: The value of `Authorization`, of the scheme `Basic`.
+    ///
+    /// Throws `OAuthError` `invalid_client`. Cost: one query, one hash.
+    public func authenticate(header: String?) async throws -> AuthenticatedClient {
+        let credential = try Self.credential(of: ClientRequest(header: header, parameters: [:]))
+        let client = try await self.authenticate(credential)
+        return AuthenticatedClient(
+            id: client.id, name: client.name, origin: try Self.origin(of: client),
+            mayDeregister: client.settings.mayDeregister)
+    }
+
+    /// The client that a credential proves. Throws `OAuthError` `invalid_client`.
+    func authenticate(_ credential: any ClientCredential) async throws -> ClientRecord {
+        let client = try await self.store.client(credential.clientID)
+        let failure = credential.failure(for: client, at: self.time.now())
+        guard failure == nil, let client else {
+            throw OAuthError(
+                .invalidClient, "The client did not authenticate.",
+                detail: client == nil ? "unknown client" : failure)
+        }
+        return client
+    }
+}

@@ -1,0 +1,62 @@
+import OAuth
+import Store
+import _Primitives
+
+/// Tokens for an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.6).
+///
+/// A code is taken before it is judged: shown with a wrong verifier, a wrong address or by another client it is spent too,
+/// and shown twice it revokes what it gave. It is not spent where the server lacks the key to sign with. A code that was
+/// made without a challenge takes no verifier, and one that was made with a challenge takes nothing else (RFC 9700, section
+/// 2.1.1).
+struct AuthorizationCodeGrant: TokenGrant {
+    let type = "authorization_code"
+
+    /// Cost: one store step, an ES256 signature and one of the client's algorithm, three hashes.
+    func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
+        let client = request.client
+        // A request that is not whole is refused before it can spend a code.
+        let secret = try request.parameters.required("code")
+        let redirectURI = try request.parameters.required("redirect_uri")
+        let verifier = try Self.verifier(request.parameters, of: client)
+        let algorithm = client.settings.idTokenAlgorithm
+        try await provider.requireSigningKey(algorithm)
+        let now = provider.time.now()
+        let taking = try await provider.store.takeCode(
+            digest: Sealing.digest(ofSecret: secret), at: now,
+            replay: AuditEvent(.codeReplayed, at: now, actor: client.id))
+        let (code, standing) = try Self.checked(
+            taking, client: client, redirectURI: redirectURI, verifier: verifier, at: now)
+        return try provider.tokens(for: standing, nonce: code.nonce, algorithm: algorithm, at: now)
+    }
+
+    /// The verifier; `nil` where there is none, and the client's codes may be bound to its nonce.
+    private static func verifier(_ parameters: Parameters, of client: ClientRecord) throws -> CodeVerifier? {
+        switch client.settings.codeBinding {
+        case .pkce: try CodeVerifier(parameters.required("code_verifier"))
+        case .nonce: try parameters["code_verifier"].map { try CodeVerifier($0) }
+        }
+    }
+
+    private static func checked(
+        _ taking: CodeTaking, client: ClientRecord, redirectURI: String, verifier: CodeVerifier?, at now: Timestamp
+    ) throws -> (CodeRecord, StandingGrant) {
+        func refusal(_ detail: String) -> OAuthError {
+            // One sentence for all: whoever has a code that is not theirs learns nothing about it.
+            OAuthError(.invalidGrant, "The code is not valid.", detail: detail)
+        }
+        guard case .taken(let code, let standing) = taking else {
+            throw refusal(taking == .replayed ? "used before: the grant is revoked" : "unknown, or revoked")
+        }
+        guard standing.grant.client.hasSameBytes(as: client.id) else { throw refusal("another client's") }
+        guard now < code.expiresAt else { throw refusal("expired") }
+        guard code.redirectURI.hasSameBytes(as: redirectURI) else { throw refusal("another redirect address") }
+        switch (code.challenge, verifier) {
+        case (nil, nil): return (code, standing)
+        case (let digest?, let verifier?):
+            guard CodeChallenge(digest: digest).matches(verifier) else { throw refusal("another verifier") }
+            return (code, standing)
+        case (_?, nil): throw refusal("no verifier for its challenge")
+        case (nil, _?): throw refusal("a verifier without a challenge: it was left out on the way")
+        }
+    }
+}

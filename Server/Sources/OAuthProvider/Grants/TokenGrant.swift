@@ -1,0 +1,27 @@
+import OAuth
+import Store
+
+/// A request to the token endpoint, of a client that has authenticated.
+struct TokenRequest: Sendable {
+    /// The client.
+    let client: ClientRecord
+    /// The form.
+    let parameters: Parameters
+}
+
+/// A way to tokens: a value of `grant_type` (RFC 6749, section 1.3).
+///
+/// A new one is a type, and a line in ``OpenIDProvider/tokenGrants``. The endpoint has authenticated the client, and writes
+/// the answer or the refusal; the metadata names every type of the list.
+protocol TokenGrant: Sendable {
+    /// The value of `grant_type`.
+    var type: String { get }
+
+    /// Gives the tokens. Throws `OAuthError`, for the client to be told.
+    func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse
+}
+
+extension OpenIDProvider {
+    /// The ways to tokens that there are.
+    static let tokenGrants: [any TokenGrant] = [AuthorizationCodeGrant()]
+}

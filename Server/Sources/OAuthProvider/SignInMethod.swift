@@ -1,0 +1,51 @@
+public import _Primitives
+
+/// How a person was authenticated for an authorization request, by whoever authenticates people.
+public struct AuthenticationOutcome: Sendable, Equatable {
+    /// Who was authenticated.
+    public let account: String
+    /// When.
+    public let authenticatedAt: Timestamp
+    /// The level (`acr`), a URN or a word without spaces.
+    public let acr: String
+    /// The methods (`amr`, RFC 8176), words without spaces.
+    public let amr: [String]
+    /// The browser and its system in words, as the person saw them.
+    public let browser: String?
+    /// The browser's network address, as the person saw it.
+    public let address: String?
+    /// The device that the person authenticated with: what comes of it ends with the device.
+    public let device: String?
+
+    /// An outcome.
+    public init(
+        account: String, authenticatedAt: Timestamp, acr: String, amr: [String], browser: String? = nil,
+        address: String? = nil, device: String? = nil
+    ) {
+        self.account = account
+        self.authenticatedAt = authenticatedAt
+        self.acr = acr
+        self.amr = amr
+        self.browser = browser
+        self.address = address
+        self.device = device
+    }
+}
+
+/// A way in which people prove who they are to the sign-in page: a phone, a password, another provider.
+///
+/// The provider has a list of them (``OpenIDProvider/open(_:store:methods:people:time:random:)``): a new one is a type and
+/// a line there. Whatever the method, what comes of it are the same records.
+public protocol SignInMethod: Sendable {
+    /// What it is called in records and metrics: a word that never changes.
+    var name: String { get }
+
+    /// Takes the outcome that was recorded for an authorization request, if the same browser started it and the person
+    /// authenticated by this method.
+    ///
+    /// The same browser gets it again: a completion that failed half way is done anew. The caller sees to it that one
+    /// session at most comes of it.
+    ///
+    /// - Parameter client: The service that is signed in to, for the audit trail.
+    func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome?
+}

@@ -1,0 +1,215 @@
+import Foundation
+import GRDB
+import Store
+import _Primitives
+
+extension Migration {
+    /// Takes what was one record apart: an authentication, the sessions and grants that stand on it, and the codes of a
+    /// grant.
+    ///
+    /// ```
+    /// oauth_authentication <── oauth_session_authentication ──> oauth_session
+    ///          ^                                                     ^
+    ///          └──────────────── oauth_grant ── (session) ───────────┘
+    ///                                 ^
+    ///                             oauth_code
+    /// ```
+    ///
+    /// Whoever is signed in stays so, and a code that is under way still gives its tokens.
+    static let authentications = Migration(name: "authentications") { db, sealing in
+        try db.execute(
+            sql: """
+                CREATE TABLE oauth_authentication (
+                    id TEXT PRIMARY KEY, account TEXT NOT NULL, method TEXT NOT NULL, at INTEGER NOT NULL,
+                    acr TEXT NOT NULL, amr TEXT NOT NULL, browser BLOB, address BLOB, device TEXT,
+                    expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX oauth_authentication_account ON oauth_authentication (account);
+                CREATE INDEX oauth_authentication_device ON oauth_authentication (device) WHERE device IS NOT NULL;
+                CREATE INDEX oauth_authentication_end ON oauth_authentication (expires_at);
+                CREATE TABLE oauth_session_authentication (
+                    session TEXT NOT NULL REFERENCES oauth_session (id) ON DELETE CASCADE,
+                    authentication TEXT NOT NULL REFERENCES oauth_authentication (id) ON DELETE CASCADE,
+                    PRIMARY KEY (session, authentication)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX oauth_session_authentication_authentication
+                    ON oauth_session_authentication (authentication);
+                INSERT INTO oauth_authentication
+                    SELECT id, account, 'phone', authenticated_at, acr, amr, NULL, NULL, device, expires_at
+                    FROM oauth_session;
+                INSERT INTO oauth_session_authentication SELECT id, id FROM oauth_session;
+                """)
+        try db.movePlaces(sealing)
+        try db.execute(
+            sql: """
+                DROP INDEX oauth_session_device;
+                ALTER TABLE oauth_session DROP COLUMN authenticated_at;
+                ALTER TABLE oauth_session DROP COLUMN acr;
+                ALTER TABLE oauth_session DROP COLUMN amr;
+                ALTER TABLE oauth_session DROP COLUMN browser;
+                ALTER TABLE oauth_session DROP COLUMN address;
+                ALTER TABLE oauth_session DROP COLUMN device;
+                ALTER TABLE oauth_grant RENAME TO former_grant;
+                CREATE TABLE oauth_grant (
+                    id TEXT PRIMARY KEY, client TEXT NOT NULL, subject TEXT NOT NULL,
+                    authentication TEXT NOT NULL REFERENCES oauth_authentication (id) ON DELETE CASCADE,
+                    session TEXT, scope TEXT NOT NULL, expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE oauth_code (
+                    digest BLOB PRIMARY KEY, grant_id TEXT NOT NULL REFERENCES oauth_grant (id) ON DELETE CASCADE,
+                    redirect_uri TEXT NOT NULL, nonce TEXT, challenge BLOB, expires_at INTEGER NOT NULL,
+                    taken_at INTEGER
+                ) STRICT, WITHOUT ROWID;
+                INSERT INTO oauth_grant
+                    SELECT id, client, subject, session, session, scope, expires_at FROM former_grant
+                    WHERE revoked = 0 AND session IN (SELECT id FROM oauth_session);
+                INSERT INTO oauth_code
+                    SELECT code_digest, id, redirect_uri, nonce, nullif(code_challenge, x''), code_expires_at, taken_at
+                    FROM former_grant WHERE id IN (SELECT id FROM oauth_grant);
+                DROP TABLE former_grant;
+                CREATE INDEX oauth_grant_authentication ON oauth_grant (authentication);
+                CREATE INDEX oauth_grant_end ON oauth_grant (expires_at);
+                CREATE INDEX oauth_code_grant ON oauth_code (grant_id);
+                """)
+        // An authentication that no session stands on any more ends with its last grant. The deletion of a session
+        // comes here through its rows of oauth_session_authentication.
+        try db.execute(
+            sql: """
+                CREATE TRIGGER oauth_authentication_left AFTER DELETE ON oauth_session_authentication
+                BEGIN
+                    UPDATE oauth_authentication SET expires_at = coalesce(
+                        (SELECT max(expires_at) FROM oauth_grant WHERE authentication = OLD.authentication), 0)
+                    WHERE id = OLD.authentication AND NOT EXISTS (
+                        SELECT 1 FROM oauth_session_authentication WHERE authentication = OLD.authentication);
+                END
+                """)
+    }
+}
+
+extension SealingPurpose {
+    /// The browser of an authentication, bound to the authentication.
+    static let authenticationBrowser = SealingPurpose("oauth authentication browser")
+    /// The network address of an authentication, bound to the authentication.
+    static let authenticationAddress = SealingPurpose("oauth authentication address")
+    /// Where these two were before.
+    fileprivate static let sessionBrowser = SealingPurpose("oauth session browser")
+    fileprivate static let sessionAddress = SealingPurpose("oauth session address")
+}
+
+private enum AuthenticationColumn: Int, TableColumn {
+    static let table = "oauth_authentication"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, account, method, at, acr, amr, browser, address, device, expiresAt
+}
+
+extension Database {
+    /// Keeps an authentication until `end`, within the present step.
+    func insert(_ authentication: AuthenticationRecord, until end: Timestamp, _ sealing: Sealing) throws {
+        let id = authentication.id
+        let browser = try authentication.browser.map {
+            try sealing.seal($0, purpose: .authenticationBrowser, row: id).blob
+        }
+        let address = try authentication.address.map {
+            try sealing.seal($0, purpose: .authenticationAddress, row: id).blob
+        }
+        try self.insert(
+            [
+                AuthenticationColumn.id: id, .account: authentication.account, .method: authentication.method,
+                .at: authentication.at.milliseconds, .acr: authentication.acr,
+                .amr: authentication.amr.joined(separator: " "), .browser: browser, .address: address,
+                .device: authentication.device, .expiresAt: end.milliseconds,
+            ], by: AuthenticationColumn.insertion)
+    }
+
+    /// Keeps an authentication until `end` at least, because a grant of it goes on until then.
+    func keepAuthentication(_ id: String, until end: Timestamp) throws {
+        try self.cachedStatement(
+            sql: "UPDATE oauth_authentication SET expires_at = ?2 WHERE id = ?1 AND expires_at < ?2"
+        )
+        .execute(arguments: [id, end.milliseconds])
+    }
+
+    /// The authentication of that identifier.
+    func authentication(_ id: String, _ sealing: Sealing) throws -> AuthenticationRecord? {
+        try Row.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT \(AuthenticationColumn.selection) FROM oauth_authentication WHERE id = ?"),
+            arguments: [id]
+        ).map { try AuthenticationRecord($0, sealing) }
+    }
+
+    /// The authentications that a session stands on, the last one first.
+    func authentications(ofSession session: String, _ sealing: Sealing) throws -> [AuthenticationRecord] {
+        try Row.fetchAll(
+            self.cachedStatement(
+                sql: """
+                    SELECT \(AuthenticationColumn.selection) FROM oauth_authentication
+                    JOIN oauth_session_authentication ON authentication = oauth_authentication.id
+                    WHERE session = ? ORDER BY at DESC, oauth_authentication.id
+                    """), arguments: [session]
+        ).map { try AuthenticationRecord($0, sealing) }
+    }
+
+    /// Deletes what an account or a device has authenticated, with all the sessions and grants that stand on it.
+    func deleteAuthentications(of holder: AuthenticationHolder) throws {
+        let (column, value) = holder.column
+        try self.cachedStatement(
+            sql: """
+                DELETE FROM oauth_session WHERE id IN (
+                    SELECT session FROM oauth_session_authentication
+                    JOIN oauth_authentication ON oauth_authentication.id = authentication WHERE \(column) = ?)
+                """
+        ).execute(arguments: [value])
+        try self.cachedStatement(sql: "DELETE FROM oauth_authentication WHERE \(column) = ?").execute(arguments: [value]
+        )
+    }
+
+    /// Takes browsers and addresses over from the sessions, whose identifiers their authentications have got.
+    fileprivate func movePlaces(_ sealing: Sealing) throws {
+        func moved(_ sealed: Data?, _ old: SealingPurpose, _ new: SealingPurpose, _ id: String) throws -> Data? {
+            try sealed.map { try sealing.seal(sealing.openText($0, purpose: old, row: id), purpose: new, row: id).blob }
+        }
+        let sessions = try Row.fetchAll(self, sql: "SELECT id, browser, address FROM oauth_session")
+        for session in sessions {
+            let id: String = session["id"]
+            let browser = try moved(session["browser"], .sessionBrowser, .authenticationBrowser, id)
+            let address = try moved(session["address"], .sessionAddress, .authenticationAddress, id)
+            try self.execute(
+                sql: "UPDATE oauth_authentication SET browser = ?, address = ? WHERE id = ?",
+                arguments: [browser, address, id])
+        }
+    }
+}
+
+/// Whose authentications end.
+enum AuthenticationHolder {
+    case account(String)
+    case device(String)
+
+    fileprivate var column: (name: String, value: String) {
+        switch self {
+        case .account(let id): ("oauth_authentication.account", id)
+        case .device(let id): ("oauth_authentication.device", id)
+        }
+    }
+}
+
+extension AuthenticationRecord {
+    /// Reads a row of the table's columns.
+    fileprivate init(_ row: Row, _ sealing: Sealing) throws {
+        let id = try row.text(AuthenticationColumn.id)
+        self.init(
+            id: id, account: try row.text(AuthenticationColumn.account),
+            method: try row.text(AuthenticationColumn.method), at: try row.moment(AuthenticationColumn.at),
+            acr: try row.text(AuthenticationColumn.acr),
+            amr: try row.text(AuthenticationColumn.amr).split(separator: " ").map(String.init),
+            browser: try row.optionalBytes(AuthenticationColumn.browser).map {
+                try sealing.openText($0, purpose: .authenticationBrowser, row: id)
+            },
+            address: try row.optionalBytes(AuthenticationColumn.address).map {
+                try sealing.openText($0, purpose: .authenticationAddress, row: id)
+            }, device: try row.optionalText(AuthenticationColumn.device))
+    }
+}

@@ -1,0 +1,110 @@
+import GRDB
+import Store
+import _Primitives
+
+private enum GrantColumn: Int, TableColumn {
+    static let table = "oauth_grant"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, client, subject, authentication, session, scope, expiresAt
+}
+
+private enum CodeColumn: Int, TableColumn {
+    static let table = "oauth_code"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case digest, grantID, redirectURI, nonce, challenge, expiresAt, takenAt
+}
+
+extension Database {
+    /// A condition on `oauth_grant`: at the moment `?2` the session that the grant ends with goes on, or it ends with none.
+    static let isHeldBySession = """
+        (session IS NULL OR EXISTS (
+            SELECT 1 FROM oauth_session WHERE oauth_session.id = session AND oauth_session.expires_at > ?2))
+        """
+
+    /// Keeps a grant within the present step, with the subject that its client knows its account by and, where it has a
+    /// session, the service that the session has signed in to.
+    func insert(_ grant: GrantRecord, redirectURI: String) throws {
+        try self.insert(
+            [
+                GrantColumn.id: grant.id, .client: grant.client, .subject: grant.subject,
+                .authentication: grant.authentication, .session: grant.session, .scope: grant.scope,
+                .expiresAt: grant.expiresAt.milliseconds,
+            ], by: GrantColumn.insertion)
+        try self.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO oauth_subject (client, subject, account)
+                SELECT ?, ?, account FROM oauth_authentication WHERE id = ?
+                """
+        ).execute(arguments: [grant.client, grant.subject, grant.authentication])
+        if let session = grant.session {
+            try self.noteService(grant.client, redirectURI: redirectURI, session: session)
+        }
+    }
+
+    /// Keeps a code of a grant within the present step.
+    func insert(_ code: CodeRecord, grant: String) throws {
+        try self.insert(
+            [
+                CodeColumn.digest: code.digest.blob, .grantID: grant, .redirectURI: code.redirectURI,
+                .nonce: code.nonce, .challenge: code.challenge?.blob, .expiresAt: code.expiresAt.milliseconds,
+            ], by: CodeColumn.insertion)
+    }
+
+    /// A grant that stands at `moment`, whatever its own end, with its authentication.
+    func standingGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing) throws -> StandingGrant? {
+        let row = try Row.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT \(GrantColumn.selection) FROM oauth_grant WHERE id = ?1 AND \(Self.isHeldBySession)"),
+            arguments: [id, moment.milliseconds])
+        guard let row else { return nil }
+        let grant = GrantRecord(
+            id: try row.text(GrantColumn.id), client: try row.text(GrantColumn.client),
+            subject: try row.text(GrantColumn.subject), authentication: try row.text(GrantColumn.authentication),
+            session: try row.optionalText(GrantColumn.session), scope: try row.text(GrantColumn.scope),
+            expiresAt: try row.moment(GrantColumn.expiresAt))
+        guard let authentication = try self.authentication(grant.authentication, sealing) else {
+            throw StoreError(.corrupt, "a grant without its authentication")
+        }
+        return StandingGrant(grant: grant, authentication: authentication)
+    }
+
+    /// A code, whose it is, and whether it has been taken.
+    func code(digest: [UInt8]) throws -> (code: CodeRecord, grant: String, isTaken: Bool)? {
+        try Row.fetchOne(
+            self.cachedStatement(sql: "SELECT \(CodeColumn.selection) FROM oauth_code WHERE digest = ?"),
+            arguments: [digest.blob]
+        ).map { row in
+            let code = CodeRecord(
+                digest: try row.bytes(CodeColumn.digest), redirectURI: try row.text(CodeColumn.redirectURI),
+                nonce: try row.optionalText(CodeColumn.nonce), challenge: try row.optionalBytes(CodeColumn.challenge),
+                expiresAt: try row.moment(CodeColumn.expiresAt))
+            return (code, try row.text(CodeColumn.grantID), try row.optionalMoment(CodeColumn.takenAt) != nil)
+        }
+    }
+
+    /// Whether there is a code of a grant that stands at `moment`.
+    func isStandingCode(digest: [UInt8], at moment: Timestamp) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT EXISTS (
+                        SELECT 1 FROM oauth_code JOIN oauth_grant ON oauth_grant.id = grant_id
+                        WHERE digest = ?1 AND \(Self.isHeldBySession))
+                    """), arguments: [digest.blob, moment.milliseconds]) ?? false
+    }
+
+    /// Notes that a code has been taken.
+    func noteTaken(codeDigest digest: [UInt8], at moment: Timestamp) throws {
+        try self.cachedStatement(sql: "UPDATE oauth_code SET taken_at = ? WHERE digest = ?")
+            .execute(arguments: [moment.milliseconds, digest.blob])
+    }
+
+    /// Deletes a grant with all that hangs on it.
+    func deleteGrant(_ id: String) throws {
+        try self.cachedStatement(sql: "DELETE FROM oauth_grant WHERE id = ?").execute(arguments: [id])
+    }
+}

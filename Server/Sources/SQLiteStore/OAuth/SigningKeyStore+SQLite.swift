@@ -1,0 +1,100 @@
+import Foundation
+import GRDB
+import JOSE
+public import Store
+public import _Primitives
+
+extension SQLiteDatabase: SigningKeyStore {
+    public func providerKeys(orFirst offered: ProviderKeys) async throws -> ProviderKeys {
+        try await self.step { [sealing] db in
+            if try Self.sealedSubjectSecret(db) == nil {
+                let sealed = try offered.subjectSecret.withBytes {
+                    try sealing.seal(Array($0), purpose: .subjectSecret, row: "1")
+                }
+                try db.cachedStatement(sql: "INSERT INTO oauth_secret VALUES (1, ?)").execute(arguments: [sealed.blob])
+                for key in offered.signingKeys { try Self.add(key, db, sealing) }
+            }
+            return try Self.providerKeys(db, sealing)
+        }
+    }
+
+    public func providerKeys() async throws -> ProviderKeys {
+        try await self.read { [sealing] db in try Self.providerKeys(db, sealing) }
+    }
+
+    public func addSigningKey(_ key: SigningKeyRecord, audit: AuditEvent) async throws -> ProviderKeys {
+        try await self.step { [sealing] db in
+            let present = try Int.fetchOne(
+                db.cachedStatement(sql: "SELECT count(*) FROM oauth_key WHERE algorithm = ? AND retired_at IS NULL"),
+                arguments: [key.algorithm.rawValue])
+            if present == 0 {
+                try Self.add(key, db, sealing)
+                try db.appendAudit(audit, sealing)
+            }
+            return try Self.providerKeys(db, sealing)
+        }
+    }
+
+    public func rotateSigningKeys(
+        to keys: [SigningKeyRecord], from takeover: Timestamp, forgettingRetiredBefore moment: Timestamp,
+        audit: AuditEvent
+    ) async throws -> ProviderKeys {
+        try await self.step { [sealing] db in
+            for key in keys {
+                try db.cachedStatement(
+                    sql: "UPDATE oauth_key SET retired_at = ? WHERE retired_at IS NULL AND algorithm = ?"
+                ).execute(arguments: [takeover.milliseconds, key.algorithm.rawValue])
+            }
+            try db.cachedStatement(sql: "DELETE FROM oauth_key WHERE retired_at < ?")
+                .execute(arguments: [moment.milliseconds])
+            for key in keys { try Self.add(key, db, sealing) }
+            try db.appendAudit(audit, sealing)
+            return try Self.providerKeys(db, sealing)
+        }
+    }
+
+    private static func sealedSubjectSecret(_ db: Database) throws -> Data? {
+        try Data.fetchOne(db.cachedStatement(sql: "SELECT sealed FROM oauth_secret WHERE id = 1"))
+    }
+
+    private static func add(_ key: SigningKeyRecord, _ db: Database, _ sealing: Sealing) throws {
+        let sealed = try key.privateKey.withBytes {
+            try sealing.seal(Array($0), purpose: .signingKey, row: key.id)
+        }
+        try db.insert(
+            [
+                KeyColumn.id: key.id, .sealed: sealed.blob, .createdAt: key.createdAt.milliseconds,
+                .retiredAt: key.retiredAt?.milliseconds, .algorithm: key.algorithm.rawValue,
+            ], by: KeyColumn.insertion)
+    }
+
+    private static func providerKeys(_ db: Database, _ sealing: Sealing) throws -> ProviderKeys {
+        guard let sealed = try Self.sealedSubjectSecret(db) else {
+            throw StoreError(.notFound, "the provider has no keys yet")
+        }
+        let secret = try sealing.open(sealed, purpose: .subjectSecret, row: "1")
+        let keys = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT \(KeyColumn.selection) FROM oauth_key
+                    ORDER BY retired_at IS NOT NULL, retired_at DESC, created_at DESC, algorithm
+                    """)
+        ).map { row in
+            let id = try row.text(KeyColumn.id)
+            return SigningKeyRecord(
+                id: id, algorithm: try row.algorithm(KeyColumn.algorithm),
+                privateKey: SecretBytes(
+                    try sealing.open(try row.bytes(KeyColumn.sealed), purpose: .signingKey, row: id)),
+                createdAt: try row.moment(KeyColumn.createdAt), retiredAt: try row.optionalMoment(KeyColumn.retiredAt))
+        }
+        return ProviderKeys(subjectSecret: SecretBytes(secret), signingKeys: keys)
+    }
+}
+
+private enum KeyColumn: Int, TableColumn {
+    static let table = "oauth_key"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, sealed, createdAt, retiredAt, algorithm
+}

@@ -1,0 +1,43 @@
+public import _Primitives
+
+/// A validated authorization request that waits for a person (RFC 6749, section 4.1.1): what a client asks for, and where
+/// the answer goes. It ends in an ``AuthenticationRecord``, or in a refusal.
+public struct AuthorizationRequestRecord: Sendable, Equatable {
+    /// 128 random bits as base64url. It is no secret: only the browser that started can go on.
+    public let id: String
+    /// SHA-256 of the starting browser's cookie.
+    public let browserDigest: [UInt8]
+    /// The client that asked.
+    public let client: String
+    /// One of the client's addresses.
+    public let redirectURI: String
+    /// The scopes that will be granted, separated by spaces.
+    public let scope: String
+    /// The client's `state`, to be given back.
+    public let state: String?
+    /// The client's `nonce`, for the ID token.
+    public let nonce: String?
+    /// The SHA-256 that the code's verifier must have (RFC 7636); `nil` where the code is bound to the nonce.
+    public let codeChallenge: [UInt8]?
+    /// The subject of the person who alone may sign in (`id_token_hint`); `nil` for anybody.
+    public let expectedSubject: String?
+    /// From then on the request is gone.
+    public let expiresAt: Timestamp
+
+    /// A record of these values.
+    public init(
+        id: String, browserDigest: [UInt8], client: String, redirectURI: String, scope: String, state: String?,
+        nonce: String?, codeChallenge: [UInt8]?, expectedSubject: String? = nil, expiresAt: Timestamp
+    ) {
+        self.id = id
+        self.browserDigest = browserDigest
+        self.client = client
+        self.redirectURI = redirectURI
+        self.scope = scope
+        self.state = state
+        self.nonce = nonce
+        self.codeChallenge = codeChallenge
+        self.expectedSubject = expectedSubject
+        self.expiresAt = expiresAt
+    }
+}

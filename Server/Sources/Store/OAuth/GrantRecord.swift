@@ -1,0 +1,71 @@
+public import _Primitives
+
+/// What a client may have of a person: it stands on an authentication, and codes and tokens are its leaves.
+public struct GrantRecord: Sendable, Equatable {
+    /// 128 random bits as base64url.
+    public let id: String
+    /// Whose it is.
+    public let client: String
+    /// The account's name at this client.
+    public let subject: String
+    /// How the person proved who they are: by its identifier. Whatever deletes that deletes the grant.
+    public let authentication: String
+    /// The session that the grant ends with; `nil` where it lasts without one.
+    public let session: String?
+    /// The granted scopes, separated by spaces.
+    public let scope: String
+    /// The end of every token that the grant can give.
+    public let expiresAt: Timestamp
+
+    /// A record of these values.
+    public init(
+        id: String, client: String, subject: String, authentication: String, session: String?, scope: String,
+        expiresAt: Timestamp
+    ) {
+        self.id = id
+        self.client = client
+        self.subject = subject
+        self.authentication = authentication
+        self.session = session
+        self.scope = scope
+        self.expiresAt = expiresAt
+    }
+}
+
+/// An authorization code: a leaf of a grant, worth its tokens once (RFC 6749, section 4.1.2).
+public struct CodeRecord: Sendable, Equatable {
+    /// SHA-256 of the code.
+    public let digest: [UInt8]
+    /// The address that the code was sent to; the client must name the same one.
+    public let redirectURI: String
+    /// The client's `nonce`, for the ID token.
+    public let nonce: String?
+    /// The SHA-256 that the code's verifier must have (RFC 7636); `nil` where no verifier may come, as the code is bound
+    /// to the nonce.
+    public let challenge: [UInt8]?
+    /// From then on it is worth nothing. It is known for as long as its grant, so that a replay is recognised.
+    public let expiresAt: Timestamp
+
+    /// A record of these values.
+    public init(digest: [UInt8], redirectURI: String, nonce: String?, challenge: [UInt8]?, expiresAt: Timestamp) {
+        self.digest = digest
+        self.redirectURI = redirectURI
+        self.nonce = nonce
+        self.challenge = challenge
+        self.expiresAt = expiresAt
+    }
+}
+
+/// A grant with the authentication that it stands on: all that its tokens say.
+public struct StandingGrant: Sendable, Equatable {
+    /// What the client may have.
+    public let grant: GrantRecord
+    /// How the person proved who they are.
+    public let authentication: AuthenticationRecord
+
+    /// A grant and its authentication.
+    public init(grant: GrantRecord, authentication: AuthenticationRecord) {
+        self.grant = grant
+        self.authentication = authentication
+    }
+}

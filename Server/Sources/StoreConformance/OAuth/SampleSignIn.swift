@@ -1,0 +1,67 @@
+public import Store
+public import _Primitives
+
+/// A made-up sign-in at a made-up service, for the tests of stores: what is not named has a value of its own.
+public struct SampleSignIn: Sendable {
+    /// The session with its one authentication.
+    public var session: SessionRecord
+    /// The grant.
+    public var grant: GrantRecord
+    /// Its code.
+    public var code: CodeRecord
+    /// The request that it ends.
+    public var request: AuthorizationRequestRecord
+
+    /// A sign-in whose identifiers end in `name`: `request-1`, `authentication-1`, `session-1`, `grant-1`.
+    ///
+    /// - Parameters:
+    ///   - secret: The digest of the cookie, and of the code.
+    ///   - lifetime: Of the session.
+    public init(
+        _ name: String, secret: [UInt8], account: String = "account-alice", client: String = "client",
+        at moment: Timestamp, lifetime: Duration = .seconds(3600), browser: String? = nil, address: String? = nil,
+        device: String? = nil
+    ) {
+        let authentication = AuthenticationRecord(
+            id: "authentication-\(name)", account: account, method: "phone", at: moment - .seconds(1), acr: "urn:x",
+            amr: ["pin", "hwk"], browser: browser, address: address, device: device)
+        self.session = SessionRecord(
+            id: "session-\(name)", cookieDigest: secret, authentications: [authentication], usedAt: moment,
+            expiresAt: moment + lifetime)
+        self.request = AuthorizationRequestRecord(
+            id: "request-\(name)", browserDigest: [2], client: client, redirectURI: "https://\(client).example/in",
+            scope: "openid", state: nil, nonce: nil, codeChallenge: [3], expiresAt: moment + .seconds(60))
+        (self.grant, self.code) = Self.grant(name, of: self.session, secret: secret, client: client, at: moment)
+    }
+
+    /// A grant of a session that goes on, with its code.
+    public static func grant(
+        _ name: String, of session: SessionRecord, secret: [UInt8], client: String, path: String = "in",
+        challenge: [UInt8]? = [3], at moment: Timestamp
+    ) -> (grant: GrantRecord, code: CodeRecord) {
+        let grant = GrantRecord(
+            id: "grant-\(name)", client: client, subject: "\(client)-\(session.account)",
+            authentication: session.authentication.id, session: session.id, scope: "openid profile",
+            expiresAt: moment + .seconds(360))
+        let code = CodeRecord(
+            digest: secret, redirectURI: "https://\(client).example/\(path)", nonce: "n", challenge: challenge,
+            expiresAt: moment + .seconds(60))
+        return (grant, code)
+    }
+
+    /// All of it as one step of a store.
+    public var completed: CompletedAuthorization {
+        CompletedAuthorization(request: self.request.id, session: self.session, grant: self.grant, code: self.code)
+    }
+
+    /// What taking the code comes to.
+    public var taken: CodeTaking {
+        .taken(self.code, StandingGrant(grant: self.grant, authentication: self.session.authentication))
+    }
+
+    /// Keeps the request and ends it.
+    public func keep(in store: some AuthorizationStore, replacing cookieDigest: [UInt8]? = nil) async throws {
+        try await store.addRequest(self.request)
+        try await store.complete(self.completed, replacing: cookieDigest)
+    }
+}
