@@ -1,5 +1,6 @@
 import OAuth
 import OAuthProvider
+import SQLiteStore
 import Store
 import Testing
 import _Primitives
@@ -31,7 +32,7 @@ struct CompletionTests {
         }
     }
 
-    /// Decision 27: a way to sign in is a line in a list, and whatever it is, what comes of it are the same records.
+    /// Decision 26: a way to sign in is a line in a list, and whatever it is, what comes of it are the same records.
     @Test func theMethodThatHasTheOutcomeIsTheOneThatIsKept() async throws {
         try await ProviderFixture.run { f in
             let (first, second) = (RecordedOutcomes(name: "first"), RecordedOutcomes(name: "second"))
