@@ -16,6 +16,8 @@ extension SQLiteDatabase: ClientStore {
                     .secretDigest: client.secretDigest.blob, .createdAt: client.createdAt.milliseconds,
                     .mayDeregister: client.settings.mayDeregister,
                     .idTokenAlgorithm: client.settings.idTokenAlgorithm.rawValue,
+                    .grantTypes: Self.text(client.settings.grantTypes),
+                    .authenticationMethod: client.settings.authenticationMethod, .keySet: client.settings.keySet,
                     .codeBinding: client.settings.codeBinding.rawValue,
                     .formerSecretDigest: client.formerSecret?.digest.blob,
                     .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
@@ -48,13 +50,15 @@ extension SQLiteDatabase: ClientStore {
                 sql: """
                     UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
                         secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
-                        former_secret_digest = ?, former_secret_until = ?, client_uri = ? WHERE id = ?
+                        former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
+                        authentication_method = ?, key_set = ? WHERE id = ?
                     """
             ).execute(arguments: [
                 client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
                 client.secretDigest.blob, client.settings.mayDeregister, client.settings.idTokenAlgorithm.rawValue,
                 client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
-                client.formerSecret?.endsAt.milliseconds, client.clientURI, id,
+                client.formerSecret?.endsAt.milliseconds, client.clientURI, Self.text(client.settings.grantTypes),
+                client.settings.authenticationMethod, client.settings.keySet, id,
             ])
             try db.cachedStatement(
                 sql: """
@@ -91,12 +95,15 @@ extension SQLiteDatabase: ClientStore {
         }
         return ClientRecord(
             id: try row.text(ClientColumn.id), name: try row.text(ClientColumn.name),
-            redirectURIs: try Self.addresses(row.text(ClientColumn.redirectURIs)),
-            postLogoutRedirectURIs: try Self.addresses(row.text(ClientColumn.postLogoutRedirectURIs)),
+            redirectURIs: try Self.texts(row.text(ClientColumn.redirectURIs)),
+            postLogoutRedirectURIs: try Self.texts(row.text(ClientColumn.postLogoutRedirectURIs)),
             secretDigest: try row.bytes(ClientColumn.secretDigest), createdAt: try row.moment(ClientColumn.createdAt),
             settings: ClientSettings(
                 idTokenAlgorithm: try row.algorithm(ClientColumn.idTokenAlgorithm), codeBinding: binding,
-                mayDeregister: try row.integer(ClientColumn.mayDeregister, as: Int.self) != 0),
+                mayDeregister: try row.integer(ClientColumn.mayDeregister, as: Int.self) != 0,
+                grantTypes: try Self.texts(row.text(ClientColumn.grantTypes)),
+                authenticationMethod: try row.text(ClientColumn.authenticationMethod),
+                keySet: try row.optionalText(ClientColumn.keySet)),
             formerSecret: try row.optionalBytes(ClientColumn.formerSecretDigest).map { digest in
                 guard let endsAt = try row.optionalMoment(ClientColumn.formerSecretUntil) else {
                     throw StoreError(.corrupt, "a client's former secret")
@@ -105,13 +112,13 @@ extension SQLiteDatabase: ClientStore {
             }, clientURI: try row.optionalText(ClientColumn.clientURI))
     }
 
-    private static func text(_ addresses: [String]) -> String { JSON.array(addresses.map(JSON.string)).text }
+    private static func text(_ texts: [String]) -> String { JSON.array(texts.map(JSON.string)).text }
 
-    private static func addresses(_ text: String) throws -> [String] {
-        guard let addresses = try? JSONObject([("a", JSON(parsing: text))]).strings("a") else {
-            throw StoreError(.corrupt, "a list of addresses")
+    private static func texts(_ text: String) throws -> [String] {
+        guard let texts = try? JSONObject([("a", JSON(parsing: text))]).strings("a") else {
+            throw StoreError(.corrupt, "a list of a client's")
         }
-        return addresses
+        return texts
     }
 }
 
@@ -121,5 +128,5 @@ private enum ClientColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
-        codeBinding, formerSecretDigest, formerSecretUntil, clientURI
+        codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet
 }

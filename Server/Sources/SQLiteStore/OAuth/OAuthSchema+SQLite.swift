@@ -56,6 +56,16 @@ extension Migration {
                 """)
     }
 
+    /// What kind of client it is: those that are there already exchange codes, and share a secret with the server.
+    static let clientKinds = Migration(name: "kinds of clients") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN grant_types TEXT NOT NULL DEFAULT '["authorization_code"]';
+                ALTER TABLE oauth_client ADD COLUMN authentication_method TEXT NOT NULL DEFAULT 'client_secret_basic';
+                ALTER TABLE oauth_client ADD COLUMN key_set TEXT;
+                """)
+    }
+
     /// Where people find a service; that of the clients that are there already is not known.
     static let clientHomes = Migration(name: "homes of clients") { db, _ in
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN client_uri TEXT")

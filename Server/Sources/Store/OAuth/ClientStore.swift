@@ -14,6 +14,12 @@ public struct ClientSettings: Sendable, Equatable {
 
     /// What the client's ID tokens are signed with (`id_token_signed_response_alg`).
     public var idTokenAlgorithm: JWSAlgorithm
+    /// The ways to tokens that it may go (`grant_types`).
+    public var grantTypes: [String]
+    /// How it proves who it is (`token_endpoint_auth_method`). `client_secret_basic` and `client_secret_post` are one.
+    public var authenticationMethod: String
+    /// The public keys that it signs with (`jwks`): a JWK set, as JSON.
+    public var keySet: String?
     /// What its codes are bound to.
     public var codeBinding: CodeBinding
     /// Whether it may have the keys of people whom it knows deleted: with them a person loses every service, not this
@@ -23,9 +29,14 @@ public struct ClientSettings: Sendable, Equatable {
     /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
     /// section 2).
     public init(
-        idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .pkce, mayDeregister: Bool = false
+        idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .pkce, mayDeregister: Bool = false,
+        grantTypes: [String] = ["authorization_code"], authenticationMethod: String = "client_secret_basic",
+        keySet: String? = nil
     ) {
         self.idTokenAlgorithm = idTokenAlgorithm
+        self.grantTypes = grantTypes
+        self.authenticationMethod = authenticationMethod
+        self.keySet = keySet
         self.codeBinding = codeBinding
         self.mayDeregister = mayDeregister
     }

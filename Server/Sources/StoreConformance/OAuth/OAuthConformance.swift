@@ -108,6 +108,8 @@ public enum OAuthConformance {
                 ClientSettings(idTokenAlgorithm: .ps256, codeBinding: .nonce, mayDeregister: true),
                 ClientSettings(idTokenAlgorithm: .ps256, codeBinding: .pkce, mayDeregister: false),
                 ClientSettings(idTokenAlgorithm: .rs256, codeBinding: .pkce, mayDeregister: true),
+                ClientSettings(grantTypes: ["a", "b"], authenticationMethod: "private_key_jwt", keySet: "{}"),
+                ClientSettings(grantTypes: [], authenticationMethod: "none"),
             ] {
                 let before = expected.settings
                 expected.settings = settings
@@ -120,11 +122,11 @@ public enum OAuthConformance {
                 try expect(changed == expected, "the client as it is now")
                 try expect(try await store.client("one") == expected, "it is kept")
             }
-            try expect(try await Self.trail(store).count == 8, "two events for each change")
+            try expect(try await Self.trail(store).count == 12, "two events for each change")
             try expect(try await store.client("two") == Self.client("two"), "another client stays as it is")
             let never = try await store.changeClient("never") { _ in [Self.event] }
             try expect(never == nil, "no client")
-            try expect(try await Self.trail(store).count == 8, "and no event")
+            try expect(try await Self.trail(store).count == 12, "and no event")
             let former = FormerSecret(digest: Self.bytes(9), endsAt: Self.start + .seconds(60))
             let renamed = try await store.changeClient("one") { current in
                 current.name = "Another name"
