@@ -26,7 +26,7 @@ struct Migration: Sendable {
                 ) STRICT
                 """)
         let sealed = try sealing.seal(Self.checkText, purpose: .storeCheck, row: "1")
-        try db.execute(sql: "INSERT INTO store_check VALUES (1, ?, 0)", arguments: [sealed.blob])
+        try db.execute(sql: "INSERT INTO store_check (id, sealed, probes) VALUES (1, ?, 0)", arguments: [sealed.blob])
     }
 
     /// Which stretch of the store's life this is; a restored backup begins another one.

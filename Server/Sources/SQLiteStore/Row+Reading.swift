@@ -68,3 +68,30 @@ extension Row {
         try self.optionalInteger(index).map { Timestamp(milliseconds: $0) }
     }
 }
+
+/// Reading by names, of a row whose statement says what it selects: a few columns, or what stands behind a whole record.
+extension Row {
+    /// Where the column of that name stands. GRDB's own look-up folds the letters of every name.
+    private func position(of name: String) throws -> Int {
+        guard let position = self.columnNames.enumerated().first(where: { $0.element == name })?.offset else {
+            throw StoreError(.corrupt, "a row without \(name)")
+        }
+        return position
+    }
+
+    func bytes(_ name: String) throws -> [UInt8] { try self.bytes(try self.position(of: name)) }
+
+    func optionalBytes(_ name: String) throws -> [UInt8]? { try self.optionalBytes(try self.position(of: name)) }
+
+    func text(_ name: String) throws -> String { try self.text(try self.position(of: name)) }
+
+    func optionalText(_ name: String) throws -> String? { try self.optionalText(try self.position(of: name)) }
+
+    func integer<Value: FixedWidthInteger>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
+        try self.integer(try self.position(of: name), as: type)
+    }
+
+    func flag(_ name: String) throws -> Bool { try self.integer(name, as: Int.self) == 1 }
+
+    func moment(_ name: String) throws -> Timestamp { try self.moment(try self.position(of: name)) }
+}

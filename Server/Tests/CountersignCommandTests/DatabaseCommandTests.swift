@@ -112,6 +112,13 @@ struct DatabaseCommandTests {
         try await opened.database.createAccount(
             AccountRecord(id: "c", username: "carol", displayName: nil, createdAt: now),
             audit: event("account-created"))
+        // More new people than anybody reads; a script is told of all.
+        let many = (0..<Limits.Commands.shownChanges).map { "person-\($0)" }
+        for name in many {
+            try await opened.database.createAccount(
+                AccountRecord(id: name, username: name, displayName: nil, createdAt: now),
+                audit: event("account-created"))
+        }
         await opened.database.close()
         func report(_ arguments: String...) async throws -> RestoreReport {
             let all = [place.backup] + arguments + ["--data", place.data.path, "--key-file", place.folder + "/key"]
@@ -121,13 +128,23 @@ struct DatabaseCommandTests {
         let foreseen = try await report("--check")
         let text = foreseen.text(isCheck: true, revocations: .kept)
         for words in [
-            "The backup is whole: 1 account, 0 devices, 0 clients", "2 later entries", "counters of 0 keys",
-            "so it stays:\n  account locked: alice [a]", "and lost:\n  account added: carol [c]",
+            "The backup is whole: 1 account, 0 devices, 0 clients", "22 later entries", "counters of 0 keys.",
+            "so it stays:\n  account locked: alice [a]\n", "and lost:\n  account added: carol [c]\n",
+            "\n  account added: person-18\n  account added: and 1 more (--json names them all)",
         ] { #expect(text.contains(words), "\(words)") }
         #expect(foreseen.text(isCheck: true, revocations: .undone).contains("now as it was before:"))
+        var used = foreseen
+        var change = try #require(foreseen.changes.first)
+        (change.kind, change.id, change.name, change.isKept) = (.counterAdvanced, "k", "Phone of alice", true)
+        (used.changes, used.comparison) = ([change], .compared(counters: 1, auditEntries: 2))
+        for revocations in [DatabaseRestore.Revocations.kept, .undone] {
+            let lines = used.text(isCheck: true, revocations: revocations)
+            #expect(lines.contains("counters of 1 keys:\n  counter of a key: Phone of alice [k]"))
+            #expect(!lines.contains("stays:") && !lines.contains("as it was before:"))
+        }
         let json = foreseen.json(isCheck: true)
         #expect(json["restored"] == .bool(false) && json["compared"] == .bool(true))
-        #expect(json["auditEntries"] == .integer(2))
+        #expect(json["auditEntries"] == .integer(22))
         let changes = try (json.array("changes") ?? []).map { change in
             guard case .object(let change) = change else { throw JSONError(.wrongType, "a change") }
             return [change["kind"], change["id"], change["kept"]]
@@ -136,7 +153,7 @@ struct DatabaseCommandTests {
             changes == [
                 [.string("account-locked"), .string("a"), .bool(true)],
                 [.string("account-added"), .string("c"), .bool(false)],
-            ])
+            ] + many.map { [.string("account-added"), .string($0), .bool(false)] })
 
         let done = try await report("--replace")
         #expect(done.changes == foreseen.changes)

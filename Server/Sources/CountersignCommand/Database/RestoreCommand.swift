@@ -119,32 +119,36 @@ extension RestoreReport {
         case .nothingThere: return [unknown]
         case .notComparable(let reason): return ["The database of before cannot be compared: \(reason).", unknown]
         case .compared(let counters, let auditEntries):
-            let takenAway = self.changes.filter { $0.kind.treatment == .carriedOver }
-            let added = self.changes.filter { $0.kind.treatment == .lost }
-            let refused = self.changes.filter { $0.kind.treatment == .refused }
-            var lines = [
+            return [
                 "Kept from the database of before: \(auditEntries) later entries of the audit trail, and the later "
-                    + "counters of \(counters) keys."
-            ]
-            if !takenAway.isEmpty {
-                lines.append(
-                    revocations == .kept
+                    + "counters of \(counters) keys\(counters == 0 ? "." : ":")"
+            ] + self.lines(of: .kept, below: nil)
+                + self.lines(
+                    of: .carriedOver,
+                    below: revocations == .kept
                         ? "Revoked, locked, deleted or changed since the backup, and so it stays:"
                         : "Revoked, locked, deleted or changed since the backup, and now as it was before:")
-                lines += takenAway.map(\.line)
-            }
-            if !added.isEmpty {
-                lines.append("New since the backup, and lost:")
-                lines += added.map(\.line)
-            }
-            if !refused.isEmpty {
-                lines.append(
-                    "Changed since the backup, and not by the server: somebody has written the database. Not taken over:"
-                )
-                lines += refused.map(\.line)
-            }
-            return lines
+                + self.lines(of: .lost, below: "New since the backup, and lost:")
+                + self.lines(
+                    of: .refused,
+                    below: """
+                        Changed since the backup, and not by the server: somebody has written the database. Not taken over:
+                        """)
         }
+    }
+
+    /// What was done alike: of each kind so many as anybody reads, and how many more there are.
+    private func lines(of treatment: Change.Treatment, below title: String?) -> [String] {
+        let changes = self.changes.filter { $0.kind.treatment == treatment }
+        guard !changes.isEmpty else { return [] }
+        let lines = Change.Kind.allCases.flatMap { kind -> [String] in
+            let alike = changes.filter { $0.kind == kind }
+            let shown = alike.prefix(Limits.Commands.shownChanges)
+            return shown.map(\.line)
+                + (alike.count > shown.count
+                    ? ["  \(kind.words): and \(alike.count - shown.count) more (--json names them all)"] : [])
+        }
+        return (title.map { [$0] } ?? []) + lines
     }
 
     /// The report for scripts.
@@ -183,29 +187,35 @@ extension RestoreReport {
     }
 }
 
+extension RestoreReport.Change.Kind {
+    fileprivate var words: String {
+        switch self {
+        case .accountDeleted: "account deleted"
+        case .accountLocked: "account locked"
+        case .deviceRevoked: "device revoked"
+        case .keyDeregistered: "key deregistered"
+        case .counterAdvanced: "counter of a key"
+        case .clientDeleted: "client deleted"
+        case .clientChanged: "client changed"
+        case .accountChanged: "account changed"
+        case .inventedAccountsSet: "document set"
+        case .signingKeyAdded: "signing key of another algorithm made"
+        case .signingKeyRotated: "signing key rotated"
+        case .accountAdded: "account added"
+        case .accountUnlocked: "account unlocked (it is locked again)"
+        case .deviceAdded: "device enrolled"
+        case .keyAdded: "key registered"
+        case .clientAdded: "client registered"
+        case .clientChangedOutside: "client"
+        case .accountChangedOutside: "account"
+        case .inventedAccountsChangedOutside: "document"
+        }
+    }
+}
+
 extension RestoreReport.Change {
     fileprivate var line: String {
-        let what =
-            switch self.kind {
-            case .accountDeleted: "account deleted"
-            case .accountLocked: "account locked"
-            case .deviceRevoked: "device revoked"
-            case .keyDeregistered: "key deregistered"
-            case .clientDeleted: "client deleted"
-            case .clientChanged: "client changed"
-            case .accountChanged: "account changed"
-            case .inventedAccountsSet: "document set"
-            case .signingKeyAdded: "signing key of another algorithm made"
-            case .signingKeyRotated: "signing key rotated"
-            case .accountAdded: "account added"
-            case .accountUnlocked: "account unlocked (it is locked again)"
-            case .deviceAdded: "device enrolled"
-            case .keyAdded: "key registered"
-            case .clientAdded: "client registered"
-            case .clientChangedOutside: "client"
-            case .accountChangedOutside: "account"
-            case .inventedAccountsChangedOutside: "document"
-            }
+        let what = self.kind.words
         return self.name == self.id ? "  \(what): \(self.id)" : "  \(what): \(self.name) [\(self.id)]"
     }
 }

@@ -68,11 +68,11 @@ extension Migration {
         let rows = try Row.fetchAll(
             db, sql: "SELECT id, public_key, account_id, device_id, aaid, key_id FROM credential")
         for row in rows {
-            let id = try row.text(0)
-            let key = try sealing.open(try row.bytes(1), purpose: .publicKey, row: id)
+            let id = try row.text("id")
+            let key = try sealing.open(try row.bytes("public_key"), purpose: .publicKey, row: id)
             let place = Sealing.place(
-                ofKey: id, account: try row.text(2), device: try row.text(3), aaid: try row.text(4),
-                keyID: try row.bytes(5))
+                ofKey: id, account: try row.text("account_id"), device: try row.text("device_id"),
+                aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
             try db.execute(
                 sql: "UPDATE credential SET public_key = ? WHERE id = ?",
                 arguments: [try sealing.seal(key, purpose: .boundPublicKey, row: place).blob, id])
@@ -238,12 +238,12 @@ extension SQLiteDatabase: AccountStore {
                         ORDER BY number
                         """), arguments: [accountID])
             return try rows.map { row in
-                let id = try row.text(0)
+                let id = try row.text("id")
                 return DeviceRecord(
                     id: id, accountID: accountID,
-                    name: try sealing.openText(try row.bytes(1), purpose: .deviceName, row: id),
-                    isActive: try row.integer(2, as: Int.self) == 1, createdAt: try row.moment(3),
-                    secretCode: try row.optionalBytes(4))
+                    name: try sealing.openText(try row.bytes("name"), purpose: .deviceName, row: id),
+                    isActive: try row.flag("is_active"), createdAt: try row.moment("created_at"),
+                    secretCode: try row.optionalBytes("secret_code"))
             }
         }
     }
@@ -259,7 +259,7 @@ extension SQLiteDatabase: AccountStore {
                 db.cachedStatement(sql: "SELECT id, is_locked FROM account WHERE username_code = ?"), arguments: [code])
             let document = try db.inventedAccounts()
             guard let account else { return NamedKeys(active: nil, inventedAccounts: document) }
-            let id = try account.text(0)
+            let id = try account.text("id")
             let keys = try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
@@ -268,9 +268,11 @@ extension SQLiteDatabase: AccountStore {
                         """), arguments: [id])
             return NamedKeys(
                 active: ActiveKeys(
-                    accountID: id, isAccountLocked: try account.integer(1, as: Int.self) == 1,
-                    keys: try keys.map {
-                        ActiveKeys.Key(aaid: try $0.text(0), keyID: try $0.bytes(1), deviceID: try $0.text(2))
+                    accountID: id, isAccountLocked: try account.flag("is_locked"),
+                    keys: try keys.map { key in
+                        ActiveKeys.Key(
+                            aaid: try key.text("aaid"), keyID: try key.bytes("key_id"),
+                            deviceID: try key.text("device_id"))
                     }), inventedAccounts: document)
         }
     }
@@ -329,8 +331,6 @@ extension CredentialRecord {
     }
 
     static let columns = Column.selection
-    /// The position of what a statement selects behind them.
-    fileprivate static let columnCount = Column.allCases.count
 
     init(_ row: Row, _ sealing: Sealing) throws {
         let (id, device) = (try row.text(Column.id), try row.text(Column.deviceID))
@@ -400,8 +400,7 @@ extension Database {
                     """), arguments: [aaid, keyID.blob]
         ).map { row in
             StoredCredential(
-                credential: try CredentialRecord(row, sealing),
-                isAccountLocked: try row.integer(CredentialRecord.columnCount, as: Int.self) == 1)
+                credential: try CredentialRecord(row, sealing), isAccountLocked: try row.flag("is_locked"))
         }
     }
 

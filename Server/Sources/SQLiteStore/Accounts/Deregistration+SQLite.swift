@@ -78,7 +78,7 @@ extension Database {
             let statement = try self.cachedStatement(
                 sql: "DELETE FROM credential WHERE \(condition) RETURNING aaid, key_id")
             gone += try Row.fetchAll(statement, arguments: StatementArguments(arguments)).map { row in
-                CredentialSelection.Name(aaid: try row.text(0), keyID: try row.bytes(1))
+                CredentialSelection.Name(aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
             }
         }
         switch selection {
@@ -98,7 +98,8 @@ extension Database {
 
     /// Keeps which keys a ceremony has deleted, in their order.
     func note(deregistered names: [CredentialSelection.Name], ceremonyID: String) throws {
-        let statement = try self.cachedStatement(sql: "INSERT INTO deregistered_key VALUES (NULL, ?, ?, ?)")
+        let statement = try self.cachedStatement(
+            sql: "INSERT INTO deregistered_key (ceremony_id, aaid, key_id) VALUES (?, ?, ?)")
         for name in names { try statement.execute(arguments: [ceremonyID, name.aaid, name.keyID.blob]) }
     }
 
@@ -108,7 +109,7 @@ extension Database {
             self.cachedStatement(
                 sql: "SELECT aaid, key_id FROM deregistered_key WHERE ceremony_id = ? ORDER BY number DESC"),
             arguments: [ceremonyID]
-        ).map { CredentialSelection.Name(aaid: try $0.text(0), keyID: try $0.bytes(1)) }
+        ).map { CredentialSelection.Name(aaid: try $0.text("aaid"), keyID: try $0.bytes("key_id")) }
     }
 
     /// Deletes the keys that a device takes the place of, and the devices that have none left. Says which devices lost

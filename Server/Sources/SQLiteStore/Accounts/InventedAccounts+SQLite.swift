@@ -17,7 +17,8 @@ extension SQLiteDatabase: InventedAccountStore {
     public func setInventedAccounts(_ document: String?, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
             if let document {
-                try db.execute(sql: "INSERT OR REPLACE INTO invented_accounts VALUES (1, ?)", arguments: [document])
+                try db.execute(
+                    sql: "INSERT OR REPLACE INTO invented_accounts (id, document) VALUES (1, ?)", arguments: [document])
             } else {
                 try db.execute(sql: "DELETE FROM invented_accounts")
             }
@@ -40,7 +41,7 @@ extension SQLiteDatabase: InventedAccountStore {
             let devices = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT devices, COUNT(*) FROM (
+                    SELECT devices, COUNT(*) AS accounts FROM (
                         SELECT COUNT(DISTINCT device_id) AS devices FROM credential WHERE is_active = 1
                         GROUP BY account_id
                     ) GROUP BY devices ORDER BY devices LIMIT ?
@@ -48,16 +49,16 @@ extension SQLiteDatabase: InventedAccountStore {
             return KeyStatistics(
                 sets: try sets.map { row in
                     KeyStatistics.DeviceKeys(
-                        keys: try row.text(0).split(separator: " ").map { name in
+                        keys: try row.text("keys").split(separator: " ").map { name in
                             let parts = name.split(separator: ":")
                             guard parts.count == 2, let length = Int(parts[1]) else {
                                 throw StoreError(.corrupt, "a key without a model")
                             }
                             return KeyStatistics.Key(aaid: String(parts[0]), keyIDLength: length)
-                        }, accounts: try row.integer(1))
+                        }, accounts: try row.integer("accounts"))
                 },
                 accountsByDevices: try Dictionary(
-                    uniqueKeysWithValues: devices.map { (try $0.integer(0), try $0.integer(1)) }))
+                    uniqueKeysWithValues: devices.map { (try $0.integer("devices"), try $0.integer("accounts")) }))
         }
     }
 }

@@ -26,7 +26,7 @@ extension SQLiteDatabase: AdministrationStore {
                     arguments: [audit.at.milliseconds]) == nil
             else { return false }
             try db.execute(
-                sql: "INSERT OR REPLACE INTO administrator_link VALUES (1, ?, ?)",
+                sql: "INSERT OR REPLACE INTO administrator_link (id, digest, expires_at) VALUES (1, ?, ?)",
                 arguments: [digest.blob, expiresAt.milliseconds])
             try db.appendAudit(audit, sealing)
             return true
@@ -48,7 +48,7 @@ extension SQLiteDatabase: AdministrationStore {
                 arguments: [digest.blob, now.milliseconds])
             guard db.changesCount == 1 else { return false }
             try db.execute(
-                sql: "INSERT INTO administrator VALUES (?, ?, ?, ?)",
+                sql: "INSERT INTO administrator (id, token_digest, created_at, expires_at) VALUES (?, ?, ?, ?)",
                 arguments: [
                     administrator.id, administrator.tokenDigest.blob, administrator.createdAt.milliseconds,
                     administrator.expiresAt.milliseconds,
@@ -68,8 +68,8 @@ extension SQLiteDatabase: AdministrationStore {
                         """), arguments: [tokenDigest.blob, now.milliseconds]
             ).map { row in
                 AdministratorRecord(
-                    id: try row.text(0), tokenDigest: tokenDigest, createdAt: try row.moment(1),
-                    expiresAt: try row.moment(2))
+                    id: try row.text("id"), tokenDigest: tokenDigest, createdAt: try row.moment("created_at"),
+                    expiresAt: try row.moment("expires_at"))
             }
         }
     }
@@ -84,8 +84,8 @@ extension SQLiteDatabase: AdministrationStore {
                         """), arguments: [now.milliseconds, limit]
             ).map { row in
                 AdministratorRecord(
-                    id: try row.text(0), tokenDigest: try row.bytes(3), createdAt: try row.moment(1),
-                    expiresAt: try row.moment(2))
+                    id: try row.text("id"), tokenDigest: try row.bytes("token_digest"),
+                    createdAt: try row.moment("created_at"), expiresAt: try row.moment("expires_at"))
             }
         }
     }

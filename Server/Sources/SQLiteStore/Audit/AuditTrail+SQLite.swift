@@ -72,13 +72,13 @@ extension SQLiteDatabase: AuditStore, NoticeStore {
                         SELECT id, kind, at, subject FROM notice WHERE account_id = ? ORDER BY at DESC, rowid DESC LIMIT ?
                         """), arguments: [accountID, limit])
             return try rows.map { row in
-                guard let kind = NoticeRecord.Kind(rawValue: try row.integer(1)) else {
+                guard let kind = NoticeRecord.Kind(rawValue: try row.integer("kind")) else {
                     throw StoreError(.corrupt, "a notice of an unknown kind")
                 }
-                let id = try row.text(0)
+                let id = try row.text("id")
                 return NoticeRecord(
-                    id: id, accountID: accountID, kind: kind, at: try row.moment(2),
-                    subject: try sealing.openText(try row.bytes(3), purpose: .noticeSubject, row: id))
+                    id: id, accountID: accountID, kind: kind, at: try row.moment("at"),
+                    subject: try sealing.openText(try row.bytes("subject"), purpose: .noticeSubject, row: id))
             }
         }
     }
@@ -136,9 +136,14 @@ extension Database {
     func appendAudit(_ event: AuditEvent, _ sealing: Sealing) throws {
         let last = try Row.fetchOne(
             self.cachedStatement(sql: "SELECT number, code FROM audit ORDER BY number DESC LIMIT 1"))
-        let number = try last.map { try $0.integer(0, as: Int64.self) } ?? 0
-        let code = sealing.auditCode(event, number: number + 1, after: try last?.bytes(1) ?? [])
-        try self.cachedStatement(sql: "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(
+        let number = try last.map { try $0.integer("number", as: Int64.self) } ?? 0
+        let code = sealing.auditCode(event, number: number + 1, after: try last?.bytes("code") ?? [])
+        try self.cachedStatement(
+            sql: """
+                INSERT INTO audit (number, kind, at, account_id, ceremony_id, actor, detail, code, address)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(
             arguments: [
                 number + 1, event.kind.rawValue, event.at.milliseconds, event.accountID, event.ceremonyID, event.actor,
                 event.detail, code.blob,
@@ -149,7 +154,9 @@ extension Database {
     /// Adds a notice within the present step.
     func insertNotice(_ notice: NoticeRecord, _ sealing: Sealing) throws {
         let subject = try sealing.seal(notice.subject, purpose: .noticeSubject, row: notice.id)
-        try self.cachedStatement(sql: "INSERT INTO notice VALUES (?, ?, ?, ?, ?)").execute(
+        try self.cachedStatement(
+            sql: "INSERT INTO notice (id, account_id, kind, at, subject) VALUES (?, ?, ?, ?, ?)"
+        ).execute(
             arguments: [
                 notice.id, notice.accountID, notice.kind.rawValue, notice.at.milliseconds, subject.blob,
             ])
@@ -171,7 +178,7 @@ extension Database {
         let hasAddress = try Bool.fetchOne(
             self.cachedStatement(
                 sql: "SELECT EXISTS (SELECT 1 FROM pragma_table_info('audit', '\(schema)') WHERE name = 'address')"))
-        let address = hasAddress == true ? "address" : "NULL"
+        let address = hasAddress == true ? "address" : "NULL AS address"
         let rows = try Row.fetchAll(
             self.cachedStatement(
                 sql: """
@@ -180,16 +187,17 @@ extension Database {
                     WHERE number > ? ORDER BY number LIMIT ?
                     """), arguments: [after, limit])
         return try rows.map { row in
-            let number = try row.integer(0, as: Int64.self)
+            let number = try row.integer("number", as: Int64.self)
             let event = AuditEvent(
-                AuditEvent.Kind(rawValue: try row.text(1)), at: try row.moment(2), accountID: try row.optionalText(3),
-                ceremonyID: try row.optionalText(4), actor: try row.optionalText(5), detail: try row.optionalText(6),
+                AuditEvent.Kind(rawValue: try row.text("kind")), at: try row.moment("at"),
+                accountID: try row.optionalText("account_id"), ceremonyID: try row.optionalText("ceremony_id"),
+                actor: try row.optionalText("actor"), detail: try row.optionalText("detail"),
                 // An address that does not open was changed. The entry's code is not over this mark, so verification
                 // finds it.
-                address: try row.optionalBytes(8).map {
+                address: try row.optionalBytes("address").map {
                     (try? sealing.openText($0, purpose: .auditAddress, row: "\(number)")) ?? "?"
                 })
-            return (AuditEntry(number: number, event: event), try row.bytes(7))
+            return (AuditEntry(number: number, event: event), try row.bytes("code"))
         }
     }
 }

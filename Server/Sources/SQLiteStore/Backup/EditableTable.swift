@@ -61,7 +61,7 @@ struct EditableTable: Sendable {
         }
         guard !differences.isEmpty else { return nil }
         return """
-            SELECT ours.id, ours.\(self.title) FROM main.\(self.name) AS ours
+            SELECT ours.id AS id, ours.\(self.title) AS name FROM main.\(self.name) AS ours
             JOIN replaced.\(self.name) AS theirs ON theirs.id = ours.id
             WHERE \(differences.joined(separator: " OR ")) ORDER BY ours.rowid
             """

@@ -49,14 +49,17 @@ struct ReplacedDatabase {
             for row in rows {
                 changes.append(
                     .init(
-                        kind: step.kind, id: try row.text(0), name: try self.name(of: step.kind, row),
-                        isKept: step.kind.treatment == .carriedOver && isKept))
+                        kind: step.kind, id: try row.text("id"), name: try self.name(of: step.kind, row),
+                        isKept: step.kind.treatment.isKept(revocationsAre: isKept)))
             }
-            if isKept, !rows.isEmpty { for statement in try step.statements(db) { try db.execute(sql: statement) } }
+            if step.kind.treatment.isKept(revocationsAre: isKept), !rows.isEmpty {
+                for statement in try step.statements(db) { try db.execute(sql: statement) }
+            }
         }
         if isKept { try self.keepDeregistrations(db) }
         report.changes = changes
-        report.comparison = .compared(counters: try self.keepCounters(db), auditEntries: try self.keepAudit(db))
+        report.comparison = .compared(
+            counters: changes.count { $0.kind == .counterAdvanced }, auditEntries: try self.keepAudit(db))
     }
 
     /// Why the database cannot be compared; `nil` where it can.
@@ -77,17 +80,6 @@ struct ReplacedDatabase {
             return "its audit trail is broken at entry \(number)"
         }
         return nil
-    }
-
-    private func keepCounters(_ db: Database) throws -> Int {
-        try db.execute(
-            sql: """
-                UPDATE main.credential SET (counter, last_used_at) =
-                    (SELECT counter, last_used_at FROM replaced.credential AS theirs WHERE theirs.id = credential.id)
-                WHERE EXISTS (SELECT 1 FROM replaced.credential AS theirs
-                    WHERE theirs.id = credential.id AND theirs.counter > credential.counter)
-                """)
-        return db.changesCount
     }
 
     /// What phones may still ask about that lost the answer: the keys stay deleted, and so they are told it.
@@ -136,19 +128,20 @@ struct ReplacedDatabase {
 
     private func name(of kind: RestoreReport.Change.Kind, _ row: Row) throws -> String {
         // A name that somebody has spoilt must not be what keeps the backup from being restored.
-        func open(_ column: Int, _ purpose: SealingPurpose, of id: Int) throws -> String {
+        func open(_ column: String, _ purpose: SealingPurpose, of id: String) throws -> String {
             let id = try row.text(id)
             return (try? self.sealing.openText(try row.bytes(column), purpose: purpose, row: id)) ?? id
         }
         switch kind {
         case .accountDeleted, .accountLocked, .accountAdded, .accountUnlocked, .accountChanged,
             .accountChangedOutside:
-            return try open(1, .username, of: 0)
-        case .deviceRevoked, .deviceAdded, .keyDeregistered, .keyAdded:
-            return "\(try open(1, .deviceName, of: 2)) of \(try open(3, .username, of: 4))"
+            return try open("name", .username, of: "id")
+        case .deviceRevoked, .deviceAdded, .keyDeregistered, .keyAdded, .counterAdvanced:
+            let owner = try open("username", .username, of: "account_id")
+            return "\(try open("name", .deviceName, of: "device_id")) of \(owner)"
         case .clientDeleted, .clientChanged, .clientAdded, .clientChangedOutside, .signingKeyAdded, .signingKeyRotated,
             .inventedAccountsSet, .inventedAccountsChangedOutside:
-            return try row.text(1)
+            return try row.text("name")
         }
     }
 
@@ -177,6 +170,14 @@ struct ReplacedDatabase {
     }
 
     /// What of a device or a key is shown: the identifier, the device with its name, the owner with theirs.
+    private static func shown(_ device: String) -> String {
+        """
+        item.id AS id, \(device).name AS name, \(device).id AS device_id, account.username AS username,
+        account.id AS account_id
+        """
+    }
+
+    /// The devices or keys of one database that the other has not.
     private static func owned(_ table: String, of schema: String) -> String {
         let other = schema == "main" ? "replaced" : "main"
         let device = table == "device" ? "item" : "device"
@@ -187,7 +188,7 @@ struct ReplacedDatabase {
             ? "item.account_id IN (SELECT id FROM \(other).account)"
             : "item.device_id IN (SELECT id FROM \(other).device)"
         return """
-            SELECT item.id, \(device).name, \(device).id, account.username, account.id FROM \(schema).\(table) AS item
+            SELECT \(Self.shown(device)) FROM \(schema).\(table) AS item
             \(join) JOIN \(schema).account AS account ON account.id = item.account_id
             WHERE item.id NOT IN (SELECT id FROM \(other).\(table)) AND \(owner) ORDER BY item.number
             """
@@ -197,7 +198,7 @@ struct ReplacedDatabase {
         [
             Step(
                 .accountDeleted,
-                "SELECT id, username FROM main.account WHERE id NOT IN (SELECT id FROM replaced.account)",
+                "SELECT id, username AS name FROM main.account WHERE id NOT IN (SELECT id FROM replaced.account)",
                 { _ in
                     ["DELETE FROM main.account WHERE id NOT IN (SELECT id FROM replaced.account)"]
                         + [("notice", "account_id"), ("oauth_subject", "account")].map { table, column in
@@ -207,7 +208,7 @@ struct ReplacedDatabase {
             Step(
                 .accountLocked,
                 """
-                SELECT id, username FROM main.account WHERE is_locked = 0
+                SELECT id, username AS name FROM main.account WHERE is_locked = 0
                 AND id IN (SELECT id FROM replaced.account WHERE is_locked = 1)
                 """,
                 { _ in
@@ -224,6 +225,26 @@ struct ReplacedDatabase {
             Step(
                 .keyDeregistered, Self.owned("credential", of: "main"),
                 { _ in ["DELETE FROM main.credential WHERE id NOT IN (SELECT id FROM replaced.credential)"] }),
+            // Whatever becomes of revocations: a counter that went back would let a copied device pass.
+            Step(
+                .counterAdvanced,
+                """
+                SELECT \(Self.shown("device")) FROM main.credential AS item
+                JOIN replaced.credential AS theirs ON theirs.id = item.id AND theirs.counter > item.counter
+                JOIN main.device AS device ON device.id = item.device_id
+                JOIN main.account AS account ON account.id = item.account_id ORDER BY item.number
+                """,
+                { _ in
+                    [
+                        """
+                        UPDATE main.credential SET (counter, last_used_at) =
+                            (SELECT counter, last_used_at FROM replaced.credential AS theirs
+                                WHERE theirs.id = credential.id)
+                        WHERE EXISTS (SELECT 1 FROM replaced.credential AS theirs
+                            WHERE theirs.id = credential.id AND theirs.counter > credential.counter)
+                        """
+                    ]
+                }),
             Step(
                 .clientDeleted,
                 "SELECT id, name FROM main.oauth_client WHERE id NOT IN (SELECT id FROM replaced.oauth_client)",
@@ -244,7 +265,10 @@ struct ReplacedDatabase {
                 { _ in
                     [
                         "DELETE FROM main.invented_accounts",
-                        "INSERT INTO main.invented_accounts SELECT * FROM replaced.invented_accounts",
+                        """
+                        INSERT INTO main.invented_accounts (id, document)
+                        SELECT id, document FROM replaced.invented_accounts
+                        """,
                     ]
                 }),
             // Of an algorithm that nothing was signed with when the backup was made: a client may have it now.
@@ -253,7 +277,7 @@ struct ReplacedDatabase {
                 query: { db in
                     guard try ReplacedRows.columns(of: "oauth_key", db).contains("algorithm") else { return nil }
                     return """
-                        SELECT id, id FROM replaced.oauth_key WHERE retired_at IS NULL
+                        SELECT id, id AS name FROM replaced.oauth_key WHERE retired_at IS NULL
                         AND algorithm NOT IN (SELECT algorithm FROM main.oauth_key)
                         """
                 },
@@ -269,7 +293,7 @@ struct ReplacedDatabase {
             Step(
                 .signingKeyRotated,
                 """
-                SELECT id, id FROM main.oauth_key WHERE retired_at IS NULL
+                SELECT id, id AS name FROM main.oauth_key WHERE retired_at IS NULL
                 AND id NOT IN (SELECT id FROM replaced.oauth_key WHERE retired_at IS NULL)
                 """,
                 { db in
@@ -281,11 +305,11 @@ struct ReplacedDatabase {
                 }),
             Step(
                 .accountAdded,
-                "SELECT id, username FROM replaced.account WHERE id NOT IN (SELECT id FROM main.account)"),
+                "SELECT id, username AS name FROM replaced.account WHERE id NOT IN (SELECT id FROM main.account)"),
             Step(
                 .accountUnlocked,
                 """
-                SELECT id, username FROM main.account WHERE is_locked = 1
+                SELECT id, username AS name FROM main.account WHERE is_locked = 1
                 AND id IN (SELECT id FROM replaced.account WHERE is_locked = 0)
                 """),
             Step(.deviceAdded, Self.owned("device", of: "replaced")),
@@ -302,7 +326,7 @@ struct ReplacedDatabase {
     private static func inventedAccounts(wereSet: Bool, _ db: Database) throws -> String? {
         guard try !ReplacedRows.columns(of: "invented_accounts", db).isEmpty else { return nil }
         return """
-            SELECT 'invented-accounts', 'invented-accounts'
+            SELECT 'invented-accounts' AS id, 'invented-accounts' AS name
             WHERE (SELECT document FROM main.invented_accounts) IS NOT (SELECT document FROM replaced.invented_accounts)
             AND \(wereSet ? "" : "NOT ")\(ReplacedRows.told([.inventedAccountsSet]))
             """

@@ -8,6 +8,7 @@ public struct RestoreReport: Sendable, Equatable {
             case accountLocked = "account-locked"
             case deviceRevoked = "device-revoked"
             case keyDeregistered = "key-deregistered"
+            case counterAdvanced = "counter-advanced"
             case clientDeleted = "client-deleted"
             case clientChanged = "client-changed"
             case accountChanged = "account-changed"
@@ -29,6 +30,7 @@ public struct RestoreReport: Sendable, Equatable {
                 case .accountDeleted, .accountLocked, .deviceRevoked, .keyDeregistered, .clientDeleted, .clientChanged,
                     .accountChanged, .inventedAccountsSet, .signingKeyAdded, .signingKeyRotated:
                     .carriedOver
+                case .counterAdvanced: .kept
                 case .accountAdded, .accountUnlocked, .deviceAdded, .keyAdded, .clientAdded: .lost
                 case .clientChangedOutside, .accountChangedOutside, .inventedAccountsChangedOutside: .refused
                 }
@@ -39,11 +41,16 @@ public struct RestoreReport: Sendable, Equatable {
         public enum Treatment: Sendable {
             /// It stays in force, unless revocations are undone: the backup would give back what was taken away or changed.
             case carriedOver
+            /// It stays in force, whatever becomes of revocations.
+            case kept
             /// It is gone with the database that is replaced.
             case lost
             /// It is not taken over, and never was the server's: no entry of the audit trail tells of it, or nothing that
             /// the server does makes such a change.
             case refused
+
+            /// Whether the restored database has it, too.
+            func isKept(revocationsAre areKept: Bool) -> Bool { self == .kept || self == .carriedOver && areKept }
         }
 
         /// What had happened.

@@ -79,8 +79,10 @@ extension SQLiteDatabase: CeremonyStore {
         judge: @escaping @Sendable ([StoredCredential?]) throws -> (CeremonyChange, Result)
     ) async throws -> Result? {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "INSERT INTO answered_challenge VALUES (?, ?) ON CONFLICT DO NOTHING")
-                .execute(arguments: [challenge.digest.blob, challenge.expiresAt.milliseconds])
+            try db.cachedStatement(
+                sql: "INSERT INTO answered_challenge (digest, expires_at) VALUES (?, ?) ON CONFLICT DO NOTHING"
+            )
+            .execute(arguments: [challenge.digest.blob, challenge.expiresAt.milliseconds])
             guard db.changesCount == 1 else { return nil }
             let (change, result) = try judge(
                 keys.map { try db.storedCredential(aaid: $0.aaid, keyID: $0.keyID, sealing) })
