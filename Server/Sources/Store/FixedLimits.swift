@@ -49,6 +49,12 @@ extension Limits {
         public static let watchTick: Duration = .seconds(1)
         /// Sets of labels that one name of the metrics has. What else comes counts under `other`.
         public static let seriesPerName = 1000
+        /// The upper bounds of what a histogram counts, in seconds: from a page out of memory to a step that waited for a
+        /// slow disk.
+        public static let histogramBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+        /// Where more than one connection in so many says nothing, it is a flood, and a new connection does not wait for
+        /// them.
+        public static let silentShare = 4
         /// Files that a process keeps for the store, the listeners of operators, and what is read again.
         public static let reservedFiles = 128
         /// Connections of the public listener where nobody set them: past it one costs more memory than a small machine
@@ -65,6 +71,24 @@ extension Limits {
         public static let keyLookupPause: Duration = .seconds(1)
         /// How long a client's former secret is taken beside the new one, where the operator does not say.
         public static let usualSecretOverlap: Duration = .seconds(24 * 60 * 60)
+
+        // MARK: Accounts
+
+        /// Bytes of an e-mail address: what a path of 256 holds without its brackets (RFC 5321, section 4.5.3.1.3).
+        public static let emailBytes = 254
+        /// Bytes of what stands before the `@` (RFC 5321, section 4.5.3.1.1).
+        public static let emailNameBytes = 64
+        /// Bytes of a host (RFC 1035, section 2.3.4, without the length bytes).
+        public static let hostBytes = 253
+        /// Bytes of a part of a host (RFC 1035, section 2.3.4).
+        public static let hostLabelBytes = 63
+        /// What the weights in the document of invented accounts add up to: fine enough to look like the accounts that
+        /// there are, too coarse to tell how many of them there are. It is what four bits of a name's seed draw from.
+        public static let inventedWeights = 16
+        /// Devices of an invented account: as many as its seed has draws for.
+        public static let inventedDevices = 3
+        /// Keys of a device of an invented account.
+        public static let inventedKeys = 8
 
         // MARK: Store
 
@@ -94,6 +118,8 @@ extension Limits {
         public static let answerValues = 200_000
         /// Characters of a refusal's reason that are shown.
         public static let shownReasonCharacters = 1000
+        /// Of each kind of what is otherwise after a restore, so many are named to people; with `--json` all are.
+        public static let shownChanges = 20
         /// How often it is asked how far an activation is.
         public static let activationPause: Duration = .milliseconds(500)
         /// How often it is said how far a copy has come.

@@ -11,6 +11,12 @@ enum VerificationLimits {
     static let policyFileBytes = 64 * 1024
     /// Bytes of a policy's name. A longer one is refused when it is read.
     static let policyNameBytes = 64
+    /// Characters of an AppID; the standard's own bound for it.
+    static let appIDCharacters = 512
+    /// Characters of a user name; the standard's own bound for it.
+    static let usernameCharacters = 128
+    /// Characters of a transaction's text; the standard's own bound for it.
+    static let transactionCharacters = 200
     /// Characters of the sealed state that goes with a request and comes back with its answer. A longer one is refused
     /// unread; the standard's own bound for it.
     static let serverDataCharacters = 1536

@@ -26,7 +26,7 @@ actor Ledger {
     /// - Parameters:
     ///   - maximumOpen: Transfers of one customer that can wait for the phone at a time.
     ///   - maximumEnded: Ended ones of one customer whose pages can still be seen.
-    init(maximumOpen: Int = 5, maximumEnded: Int = 100) {
+    init(maximumOpen: Int = BankLimits.openTransfers, maximumEnded: Int = BankLimits.endedTransfers) {
         self.maximumOpen = maximumOpen
         self.maximumEnded = maximumEnded
     }

@@ -18,9 +18,10 @@ actor SessionTable {
     private var customers: [String: Session] = [:]
     private let maximumVisitors: Int
     private let maximumPerCustomer: Int
-    private static let idleTime: TimeInterval = 30 * 60
 
-    init(maximumVisitors: Int = 10_000, maximumPerCustomer: Int = 10) {
+    init(
+        maximumVisitors: Int = BankLimits.visitors, maximumPerCustomer: Int = BankLimits.sessionsPerCustomer
+    ) {
         self.maximumVisitors = maximumVisitors
         self.maximumPerCustomer = maximumPerCustomer
     }
@@ -83,7 +84,7 @@ actor SessionTable {
     }
 
     private static func isOver(_ session: Session, _ now: Date) -> Bool {
-        session.lastSeen.addingTimeInterval(self.idleTime) <= now
+        session.lastSeen.addingTimeInterval(BankLimits.idleTime) <= now
     }
 
     private static func oldest(_ sessions: some Sequence<Session>) -> Session? {

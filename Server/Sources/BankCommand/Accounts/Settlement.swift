@@ -76,7 +76,7 @@ struct Follower: Service {
     /// The transfers that were sent to a phone.
     let begun: AsyncStream<Transfer>
     /// The pause between two questions; a question holds no connection open, as a stream of events would.
-    var pause = Duration.seconds(2)
+    var pause = BankLimits.settlementPause
 
     func run() async throws {
         await withDiscardingTaskGroup { group in

@@ -26,9 +26,8 @@ struct Transfer: Sendable {
     var outcome: Outcome?
     var isReceiptShown = false
 
-    /// How long an answer can come: longer than any provider waits for a phone.
-    static let patience: TimeInterval = 30 * 60
-
     /// Whether it can still be confirmed.
-    func isOpen(at now: Date) -> Bool { self.outcome == nil && self.created.addingTimeInterval(Self.patience) > now }
+    func isOpen(at now: Date) -> Bool {
+        self.outcome == nil && self.created.addingTimeInterval(BankLimits.patience) > now
+    }
 }

@@ -9,11 +9,11 @@ struct Money: Sendable, Equatable, Comparable {
         let text = typed.trimmingCharacters(in: .whitespaces).replacingOccurrences(of: ",", with: ".")
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         let isDigits = parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
-        guard (1...2).contains(parts.count), isDigits, parts[0].count <= 8 else { return nil }
+        guard (1...2).contains(parts.count), isDigits, parts[0].count <= BankLimits.amountDigits else { return nil }
         let fraction = parts.count == 2 ? String(parts[1]) : "0"
         guard fraction.count <= 2, let euros = Int(parts[0]), let value = Int(fraction) else { return nil }
         let cents = euros * 100 + (fraction.count == 1 ? value * 10 : value)
-        guard (1...1_000_000_000).contains(cents) else { return nil }
+        guard (1...BankLimits.mostCents).contains(cents) else { return nil }
         self.cents = cents
     }
 
@@ -60,17 +60,19 @@ struct TransferOrder: Sendable, Equatable {
         var problems = Problems()
         let money = Money(typed: amount)
         if money == nil { problems.amount = "Enter an amount such as 120.00." }
-        self.payee = Self.clean(payee, limit: 40) ?? ""
+        self.payee = Self.clean(payee, limit: BankLimits.payeeLetters) ?? ""
         if self.payee.isEmpty || !Self.isReadable(self.payee) {
-            problems.payee = "Enter a name of up to 40 letters."
+            problems.payee = "Enter a name of up to \(BankLimits.payeeLetters) letters."
         }
         // Four letters for each, as for every field: spaces stand between groups, and more of them than letters nowhere.
-        self.iban = iban.utf8.count <= 4 * 34 ? iban.uppercased().filter { !$0.isWhitespace } : ""
+        self.iban =
+            iban.utf8.count <= 4 * BankLimits.ibanLetters.upperBound
+            ? iban.uppercased().filter { !$0.isWhitespace } : ""
         if !Self.isIBAN(self.iban) { problems.iban = "This is not an IBAN: check its digits." }
-        let words = Self.clean(reference, limit: 60)
+        let words = Self.clean(reference, limit: BankLimits.referenceLetters)
         self.reference = words ?? ""
         if words == nil || !(self.reference.isEmpty || Self.isReadable(self.reference)) {
-            problems.reference = "Enter up to 60 letters."
+            problems.reference = "Enter up to \(BankLimits.referenceLetters) letters."
         }
         guard let money, problems.isEmpty else { throw problems }
         self.amount = money
@@ -114,7 +116,7 @@ struct TransferOrder: Sendable, Equatable {
 
     /// ISO 13616: the country and check digits move to the end, letters count from 10, and the rest modulo 97 is 1.
     private static func isIBAN(_ text: String) -> Bool {
-        guard (15...34).contains(text.count), text.utf8.allSatisfy({ $0 < 0x80 }),
+        guard BankLimits.ibanLetters.contains(text.count), text.utf8.allSatisfy({ $0 < 0x80 }),
             text.prefix(2).allSatisfy(\.isLetter), let checkDigits = Int(text.dropFirst(2).prefix(2)),
             (2...98).contains(checkDigits)
         else { return false }

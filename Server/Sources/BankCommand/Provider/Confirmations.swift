@@ -81,6 +81,10 @@ struct Confirmations: Sendable {
 
     private struct Status: Decodable {
         struct TokenInformation: Decodable { let tokenResult: String }
+        /// Where the provider says that the confirmation is, as far as the bank goes by it.
+        enum Phase: String { case tokenCreated, clientAuthenticating, succeeded, failed }
+        /// What became of its token, as far as the bank goes by it.
+        enum TokenResult: String { case tokenTimedOut }
         let status: String
         let clientErrorCode: Int?
         let tokenInformation: TokenInformation?
@@ -88,13 +92,14 @@ struct Confirmations: Sendable {
 
         /// A client error of 3 says that the person denied or gave up.
         var progress: Progress {
-            switch self.status {
-            case "tokenCreated": .waiting
-            case "clientAuthenticating": .onPhone
-            case "succeeded": self.result.map { .confirmed(result: $0) } ?? .failed
-            case "failed" where self.tokenInformation?.tokenResult == "tokenTimedOut": .expired
-            case "failed" where self.clientErrorCode == 3: .denied
-            default: .failed
+            let tokenResult = self.tokenInformation.flatMap { TokenResult(rawValue: $0.tokenResult) }
+            return switch Phase(rawValue: self.status) {
+            case .tokenCreated: .waiting
+            case .clientAuthenticating: .onPhone
+            case .succeeded: self.result.map { .confirmed(result: $0) } ?? .failed
+            case .failed where tokenResult == .tokenTimedOut: .expired
+            case .failed where self.clientErrorCode == 3: .denied
+            case .failed, nil: .failed
             }
         }
     }

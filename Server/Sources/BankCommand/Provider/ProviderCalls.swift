@@ -32,7 +32,6 @@ struct ProviderCalls: Sendable {
     let clientID: String
     private let authorization: String
     private let client: HTTPClient
-    private static let maximumAnswer = 256 * 1024
 
     init(issuer: String, clientID: String, clientSecret: String, caFile: String?) throws {
         self.issuer = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
@@ -42,9 +41,8 @@ struct ProviderCalls: Sendable {
         self.authorization = "Basic \(Data(pair.utf8).base64EncodedString())"
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
-            timeout: .init(connect: .seconds(5), read: .seconds(60)))
-        // Each waiting page holds a stream of events open; a sign-in must not wait until one of them ends.
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1000
+            timeout: .init(connect: BankLimits.connectTime, read: BankLimits.silence))
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = BankLimits.connections
         configuration.connectionPool.retryConnectionEstablishment = false
         if let caFile {
             var tls = TLSConfiguration.makeClientConfiguration()
@@ -127,9 +125,9 @@ struct ProviderCalls: Sendable {
 
     private func execute(_ request: HTTPClientRequest, _ run: TracedRun?) async throws -> Answer {
         do {
-            let response = try await self.client.execute(request, timeout: .seconds(20))
+            let response = try await self.client.execute(request, timeout: BankLimits.answerTime)
             run?.hear(response.headers.first(name: "traceresponse"))
-            let body = try await response.body.collect(upTo: Self.maximumAnswer)
+            let body = try await response.body.collect(upTo: BankLimits.answerBytes)
             return Answer(status: Int(response.status.code), body: Data(body.readableBytesView))
         } catch {
             let isBroken =
@@ -145,7 +143,7 @@ struct ProviderCalls: Sendable {
         var request = HTTPClientRequest(url: url)
         request.headers.add(name: "Accept", value: "text/event-stream")
         request.headers.add(name: "Authorization", value: self.authorization)
-        let response = try await self.client.execute(request, timeout: .minutes(20))
+        let response = try await self.client.execute(request, timeout: BankLimits.eventsTime)
         guard response.status == .ok else {
             throw ProviderError.refused("the provider answered \(response.status.code) to the event stream")
         }
@@ -170,14 +168,15 @@ struct ProviderCalls: Sendable {
 struct EventLines {
     private var line: [UInt8] = []
     private var data: [UInt8] = []
-    private static let maximumEvent = 64 * 1024
 
     mutating func take(_ chunk: ByteBuffer) throws -> [Data] {
         var events: [Data] = []
         for byte in chunk.readableBytesView where byte != UInt8(ascii: "\r") {
             guard byte == UInt8(ascii: "\n") else {
                 self.line.append(byte)
-                guard self.line.count <= Self.maximumEvent else { throw ProviderError.unavailable("an endless event") }
+                guard self.line.count <= BankLimits.eventBytes else {
+                    throw ProviderError.unavailable("an endless event")
+                }
                 continue
             }
             if self.line.isEmpty {
@@ -186,7 +185,9 @@ struct EventLines {
             } else if self.line.starts(with: "data:".utf8) {
                 let value = self.line.dropFirst(5)
                 self.data += value.first == UInt8(ascii: " ") ? value.dropFirst() : value
-                guard self.data.count <= Self.maximumEvent else { throw ProviderError.unavailable("an endless event") }
+                guard self.data.count <= BankLimits.eventBytes else {
+                    throw ProviderError.unavailable("an endless event")
+                }
             }
             self.line = []
         }

@@ -109,7 +109,7 @@ struct IDTokenClaims: Decodable {
         guard self.aud.isOnly(clientID), (self.azp ?? clientID).isSame(as: clientID) else {
             throw ProviderError.refused("the ID token is for somebody else")
         }
-        guard self.exp > now.timeIntervalSince1970, self.iat < now.timeIntervalSince1970 + 60 else {
+        guard self.exp > now.timeIntervalSince1970, self.iat < now.timeIntervalSince1970 + BankLimits.clockSkew else {
             throw ProviderError.refused("the ID token is not of now")
         }
         guard self.nonce?.isSame(as: nonce) == true else {

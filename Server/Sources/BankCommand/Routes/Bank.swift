@@ -41,7 +41,7 @@ struct Bank: Sendable {
     func form<Fields: Decodable>(
         _ type: Fields.Type, _ request: Request, _ session: SessionTable.Session
     ) async throws -> Fields? {
-        let body = String(buffer: try await request.body.collect(upTo: 16 * 1024))
+        let body = String(buffer: try await request.body.collect(upTo: BankLimits.formBytes))
         let decoder = URLEncodedFormDecoder()
         guard let token = try? decoder.decode(FormToken.self, from: body), Base64.isSame(token.token, session.formToken)
         else {

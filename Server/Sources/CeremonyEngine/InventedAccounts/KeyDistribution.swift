@@ -10,16 +10,17 @@ public import _Primitives
 /// would change from one day to the next, and the real ones would not.
 public struct KeyDistribution: Sendable, Equatable {
     /// What the weights of the devices, and of the sets, add up to.
-    public static let total = 16
-    private static let devicesBound = 3
-    private static let keysBound = 8
+    public static let total = Limits.Fixed.inventedWeights
 
     /// A model, and how long the names of its keys are.
     public struct Key: Sendable, Equatable {
         /// The model.
         public let aaid: AAID
-        /// Bytes of a KeyID: 32 to 2048.
+        /// Bytes of a KeyID (UAF Protocol §1).
         public let keyIDLength: Int
+
+        /// What the standard lets a KeyID have.
+        static let keyIDLengths = 32...2048
     }
 
     /// The keys that a device has together.
@@ -46,7 +47,9 @@ public struct KeyDistribution: Sendable, Equatable {
             KeySet(
                 weight: weight,
                 keys: factors.map { factor in
-                    Key(aaid: AuthenticatorModel(factor: factor, keyStore: .file).aaid, keyIDLength: 32)
+                    Key(
+                        aaid: AuthenticatorModel(factor: factor, keyStore: .file).aaid,
+                        keyIDLength: Key.keyIDLengths.lowerBound)
                 })
         })
 
@@ -59,18 +62,22 @@ public struct KeyDistribution: Sendable, Equatable {
     public init(json: JSONObject) throws(CeremonyError) {
         do {
             try Self.check(json, ["devices", "sets"])
-            var devices = [Int](repeating: 0, count: Self.devicesBound)
+            var devices = [Int](repeating: 0, count: Limits.Fixed.inventedDevices)
             for entry in try Self.objects(json, "devices") {
                 try Self.check(entry, ["count", "weight"])
                 let count = try entry.integer("count", as: Int.self) ?? 0
                 let weight = try entry.integer("weight", as: Int.self) ?? 0
-                guard (1...Self.devicesBound).contains(count), devices[count - 1] == 0,
+                guard (1...Limits.Fixed.inventedDevices).contains(count), devices[count - 1] == 0,
                     (1...Self.total).contains(weight)
-                else { throw CeremonyError(.invalidRequest, "devices: each count from 1 to 3 once, with a weight") }
+                else {
+                    throw CeremonyError(
+                        .invalidRequest,
+                        "devices: each count from 1 to \(Limits.Fixed.inventedDevices) once, with a weight")
+                }
                 devices[count - 1] = weight
             }
             guard devices.reduce(0, +) == Self.total else {
-                throw CeremonyError(.invalidRequest, "the weights of devices do not add up to 16")
+                throw CeremonyError(.invalidRequest, "the weights of devices do not add up to \(Self.total)")
             }
             self.devices = devices
             self.sets = try Self.objects(json, "sets").map(Self.keySet)
@@ -80,7 +87,7 @@ public struct KeyDistribution: Sendable, Equatable {
             throw CeremonyError(.invalidRequest, "no distribution of devices and sets of keys")
         }
         guard self.sets.reduce(0, { $0 + $1.weight }) == Self.total else {
-            throw CeremonyError(.invalidRequest, "the weights of sets do not add up to 16")
+            throw CeremonyError(.invalidRequest, "the weights of sets do not add up to \(Self.total)")
         }
     }
 
@@ -89,14 +96,18 @@ public struct KeyDistribution: Sendable, Equatable {
         let weight = try json.integer("weight", as: Int.self) ?? 0
         let keys = try self.objects(json, "keys").map { (entry: JSONObject) throws -> Key in
             try self.check(entry, ["aaid", "keyIdLength"])
-            guard let length = try entry.integer("keyIdLength", as: Int.self), (32...2048).contains(length),
+            guard let length = try entry.integer("keyIdLength", as: Int.self), Key.keyIDLengths.contains(length),
                 let aaid = try? AAID(try entry.requiredString("aaid"))
             else { throw CeremonyError(.invalidRequest, "a key needs an aaid and a keyIdLength from 32 to 2048") }
             return Key(aaid: aaid, keyIDLength: length)
         }
-        guard (1...self.total).contains(weight), (1...self.keysBound).contains(keys.count),
+        guard (1...self.total).contains(weight), (1...Limits.Fixed.inventedKeys).contains(keys.count),
             Set(keys.map { $0.aaid }).count == keys.count
-        else { throw CeremonyError(.invalidRequest, "a set has a weight and one to eight keys, one of a model") }
+        else {
+            throw CeremonyError(
+                .invalidRequest,
+                "a set has a weight and 1 to \(Limits.Fixed.inventedKeys) keys, one of a model")
+        }
         return KeySet(weight: weight, keys: keys)
     }
 
@@ -147,12 +158,12 @@ public struct KeyDistribution: Sendable, Equatable {
             let keys = set.keys.compactMap { key in
                 (try? AAID(key.aaid)).map { Key(aaid: $0, keyIDLength: key.keyIDLength) }
             }
-            guard keys.count == set.keys.count, (1...Self.keysBound).contains(keys.count),
+            guard keys.count == set.keys.count, (1...Limits.Fixed.inventedKeys).contains(keys.count),
                 Set(keys.map(\.aaid)).count == keys.count
             else { return nil }
             return (KeySet(weight: 0, keys: keys), set.accounts)
         }
-        let counts = (1...Self.devicesBound).map { count in
+        let counts = (1...Limits.Fixed.inventedDevices).map { count in
             statistics.accountsByDevices[count].map { $0 >= accounts ? $0 : 0 } ?? 0
         }
         guard !sets.isEmpty, counts.contains(where: { $0 > 0 }) else { return nil }

@@ -1,3 +1,4 @@
+import Store
 import _Primitives
 
 /// Who has which connection, and which one gives way first.
@@ -139,7 +140,7 @@ struct ConnectionTable {
         let waited = longest.map { now - self.slots[$0].since }
         // Many that say nothing are a flood, and then a new connection must not wait for them. A clock that was set
         // back must not keep anybody here either.
-        let areMany = self.queues.count(of: .waiting) * 4 > self.live
+        let areMany = self.queues.count(of: .waiting) * Limits.Fixed.silentShare > self.live
         if let waited, areMany || waited >= courtesy || waited < .zero, let cut = self.take(longest) {
             return .cut(cut)
         }

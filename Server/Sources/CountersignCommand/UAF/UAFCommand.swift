@@ -118,7 +118,8 @@ struct UAFCommand: ParsableCommand {
         private func facets() throws -> Set<FacetID>? {
             guard !self.facet.isEmpty else { return nil }
             do { return Set(try self.facet.map { try FacetID($0) }) } catch {
-                throw CommandFailure(.usage, "--facet takes 1 to 512 characters")
+                throw CommandFailure(
+                    .usage, "--facet takes a text that can name an app, such as linux:program:countersign-phone")
             }
         }
 

@@ -9,8 +9,8 @@ import Synchronization
 public final class PrometheusMetrics: MetricsFactory {
     /// So many sets of labels can a name have.
     public static let seriesPerName = Limits.Fixed.seriesPerName
-    /// The upper bounds of a histogram's buckets: from a page out of memory to a step that waited for a slow disk.
-    static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+    /// The upper bounds of a histogram's buckets.
+    static let bounds = Limits.Fixed.histogramBounds
 
     private struct Family {
         let kind: Series.Kind

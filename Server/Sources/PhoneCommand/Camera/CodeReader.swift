@@ -6,7 +6,7 @@ extension Picture {
     /// Throws ``PictureError`` where there is none, or where there are several with different texts.
     func qrCodeText() throws -> String {
         var texts = self.qrCodeTexts()
-        if texts.isEmpty, self.points.count <= 8_000_000 { texts = self.doubled.qrCodeTexts() }
+        if texts.isEmpty, self.points.count <= PhoneLimits.doubledPoints { texts = self.doubled.qrCodeTexts() }
         guard let first = texts.first else { throw PictureError.noCode }
         guard texts.count == 1 else { throw PictureError.severalCodes }
         return first

@@ -18,15 +18,12 @@ struct Picture {
     let height: Int
     let points: [UInt8]
 
-    private static let maximumBytes = 64 * 1024 * 1024
-    private static let maximumPoints = 100_000_000
-
     /// Reads a PNG file; transparent points count as white.
     init(pngFile path: String) throws {
         guard let file = FileHandle(forReadingAtPath: path) else { throw PictureError.unreadable(path) }
         defer { try? file.close() }
-        let data = try file.read(upToCount: Self.maximumBytes + 1) ?? Data()
-        guard data.count <= Self.maximumBytes else { throw PictureError.tooLarge }
+        let data = try file.read(upToCount: PhoneLimits.pictureBytes + 1) ?? Data()
+        guard data.count <= PhoneLimits.pictureBytes else { throw PictureError.tooLarge }
         try self.init(png: Array(data))
     }
 
@@ -41,7 +38,7 @@ struct Picture {
                 throw PictureError.notPNG
             }
             let count = Int(image.width) * Int(image.height)
-            guard count <= Self.maximumPoints else { throw PictureError.tooLarge }
+            guard count <= PhoneLimits.picturePoints else { throw PictureError.tooLarge }
             // One byte of grey for each point (PNG_FORMAT_GRAY).
             image.format = 0
             var white = png_color(red: 255, green: 255, blue: 255)

@@ -47,7 +47,7 @@ struct ActivityCommand: AsyncParsableCommand {
             Self.heading("Notices", isEmpty: activity.notices.isEmpty, report)
             for notice in activity.notices { Self.show(notice, report) }
             report.say([
-                "event": .string("finished"), "outcome": .string("listed"), "account": .string(self.username),
+                "event": .string("finished"), "outcome": .outcome(.listed), "account": .string(self.username),
             ]) { terminal in
                 guard !activity.sessions.isEmpty else { return }
                 terminal.print()
@@ -141,7 +141,7 @@ struct RevokeCommand: AsyncParsableCommand {
             try await client.operations.sessionRevocation.sessionId(self.session).authorizationProvider(provider)
                 .execute()
             report.say([
-                "event": .string("finished"), "outcome": .string("revoked"), "account": .string(account),
+                "event": .string("finished"), "outcome": .outcome(.revoked), "account": .string(account),
                 "session": .string(self.session),
             ]) { $0.success("The browser is signed out.") }
         }

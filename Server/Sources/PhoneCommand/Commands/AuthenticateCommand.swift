@@ -21,7 +21,7 @@ struct AuthenticateCommand: AsyncParsableCommand {
             let (client, result) = try await person.authenticate(on: device, report)
             let server = ServerAddress(client.configuration.baseUrl)?.text ?? ""
             report.say([
-                "event": .string("finished"), "outcome": .string("authenticated"),
+                "event": .string("finished"), "outcome": .outcome(.authenticated),
                 "account": .string(result.account.username),
                 // The token itself is a secret that opens further enrolments: it is not printed.
                 "hasToken": .bool(result.authorizationProvider != nil),

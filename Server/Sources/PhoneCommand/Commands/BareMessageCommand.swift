@@ -78,8 +78,8 @@ struct UAFAnswerCommand: AsyncParsableCommand {
                 }
             }
             var members: JSONObject = [
-                "event": .string("finished"), "outcome": .string("answered"), "operation": .string(answer.operation),
-                "testKeys": .bool(true),
+                "event": .string("finished"), "outcome": .outcome(.answered),
+                "operation": .string(answer.operation.rawValue), "testKeys": .bool(true),
                 "keys": .array(
                     answer.keys.map {
                         .object(["aaid": .string($0.aaid.text), "keyID": .string($0.keyID.base64URL)])
@@ -92,7 +92,9 @@ struct UAFAnswerCommand: AsyncParsableCommand {
 
     private func answer() async throws -> TestKeyAnswer {
         let facet: FacetID
-        do { facet = try FacetID(self.facet) } catch { throw Refusal.usage("--facet takes 1 to 512 characters.") }
+        do { facet = try FacetID(self.facet) } catch {
+            throw Refusal.usage("--facet takes a text that can name an app.")
+        }
         let message = try self.message()
         let person = TestPerson(lines: self.pinStdin ? Array(AnyIterator { readLine(strippingNewline: true) }) : [])
         let list = try self.facets.map { try Self.contents(of: $0) }
@@ -113,22 +115,22 @@ struct UAFAnswerCommand: AsyncParsableCommand {
     private func message() throws -> [UInt8] {
         let bytes =
             self.request == "-"
-            ? Array(try FileHandle.standardInput.read(upToCount: Self.limit + 1) ?? Data())
+            ? Array(try FileHandle.standardInput.read(upToCount: PhoneLimits.messageBytes + 1) ?? Data())
             : try Self.contents(of: self.request)
-        guard bytes.count <= Self.limit else { throw Refusal.failed("too-large", "The request is too large.") }
+        guard bytes.count <= PhoneLimits.messageBytes else {
+            throw Refusal.failed("too-large", "The request is too large.")
+        }
         guard let text = try? ReturnUAFRequest(parsing: bytes).uafRequest else { return bytes }
         return Array(text.utf8)
     }
-
-    private static let limit = 262_144
 
     private static func contents(of path: String) throws -> [UInt8] {
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw Refusal.notFound("no-such-file", "There is no readable file \(path).")
         }
         defer { try? file.close() }
-        let data = try file.read(upToCount: Self.limit + 1) ?? Data()
-        guard data.count <= Self.limit else { throw Refusal.failed("too-large", "\(path) is too large.") }
+        let data = try file.read(upToCount: PhoneLimits.messageBytes + 1) ?? Data()
+        guard data.count <= PhoneLimits.messageBytes else { throw Refusal.failed("too-large", "\(path) is too large.") }
         return Array(data)
     }
 }

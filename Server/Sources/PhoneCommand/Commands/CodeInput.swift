@@ -62,7 +62,7 @@ struct CodeInput: Equatable {
         }
         if let server, server != address {
             throw Refusal(
-                .refused, "refused", "host-not-allowed", "The code leads to \(address.text), not to \(server.text).")
+                .refused, .refused, "host-not-allowed", "The code leads to \(address.text), not to \(server.text).")
         }
         return (payload, address)
     }

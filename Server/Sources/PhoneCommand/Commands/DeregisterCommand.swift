@@ -39,7 +39,7 @@ struct DeregisterCommand: AsyncParsableCommand {
                 .authorizationProvider(provider).execute()
             let isGone = await !client.localData.accounts.contains { $0.username == self.username }
             report.say([
-                "event": .string("finished"), "outcome": .string("deregistered"),
+                "event": .string("finished"), "outcome": .outcome(.deregistered),
                 "account": .string(self.username), "isGone": .bool(isGone),
             ]) { terminal in
                 let name = DisplayText.line(self.username)
@@ -75,7 +75,7 @@ struct ForgetCommand: AsyncParsableCommand {
                 throw Refusal.failed("storage", "The account could not be deleted (\(error)).")
             }
             report.say([
-                "event": .string("finished"), "outcome": .string("forgotten"), "account": .string(self.username),
+                "event": .string("finished"), "outcome": .outcome(.forgotten), "account": .string(self.username),
             ]) { $0.success("This phone has forgotten \(DisplayText.line(self.username)). The server was not told.") }
         }
     }

@@ -80,7 +80,7 @@ struct OutOfBandRun {
         try self.answers.checkArguments(for: server)
         if !self.isEnrolment, self.phone.server == nil, try await !device.knownServers().contains(server) {
             throw Refusal(
-                .refused, "refused", "unknown-server",
+                .refused, .refused, "unknown-server",
                 "This phone is not enrolled at \(server.text). Nothing was sent.")
         }
         let client = try await device.client(server)
@@ -116,7 +116,7 @@ struct OutOfBandRun {
     private static func show(_ result: DeregistrationResult, _ report: Report) {
         let names = result.accounts.map(\.username)
         report.say([
-            "event": .string("finished"), "outcome": .string("deregistered"),
+            "event": .string("finished"), "outcome": .outcome(.deregistered),
             "accounts": .array(names.map { .string($0) }),
         ]) { terminal in
             guard !names.isEmpty else {
@@ -151,7 +151,7 @@ struct OutOfBandRun {
             }
         }
         report.say([
-            "event": .string("finished"), "outcome": .string("enrolled"), "account": .string(result.account.username),
+            "event": .string("finished"), "outcome": .outcome(.enrolled), "account": .string(result.account.username),
             "server": .string(result.account.server.baseUrl.absoluteString),
             "isPending": .bool(result.confirmation != nil), "developmentStore": .bool(result.isDevelopmentStore),
         ]) { $0.success("This phone is enrolled for \(account).") }
@@ -164,7 +164,7 @@ struct OutOfBandRun {
         let result: AuthenticationResult = try await authentication.accountSelector(interaction)
             .answered(by: interaction).execute()
         var members: JSONObject = [
-            "event": .string("finished"), "outcome": .string("approved"), "account": .string(result.account.username),
+            "event": .string("finished"), "outcome": .outcome(.approved), "account": .string(result.account.username),
         ]
         members.set("continuation", result.location?.absoluteString)
         let isSignIn = await !person.hasSeenTransaction

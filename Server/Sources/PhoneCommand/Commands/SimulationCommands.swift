@@ -64,8 +64,8 @@ struct ClockCommand: AsyncParsableCommand {
     @OptionGroup var phone: PhoneOptions
 
     func validate() throws {
-        guard (-SimulatedClock.maximumSkew...SimulatedClock.maximumSkew).contains(self.skew ?? 0) else {
-            throw ValidationError("--skew takes at most \(SimulatedClock.maximumSkew) seconds.")
+        guard (-PhoneLimits.clockSkew...PhoneLimits.clockSkew).contains(self.skew ?? 0) else {
+            throw ValidationError("--skew takes at most \(PhoneLimits.clockSkew) seconds.")
         }
     }
 
@@ -98,7 +98,7 @@ struct WipeCommand: AsyncParsableCommand {
             if !self.approve {
                 guard report.terminal.isInteractive else { throw Refusal.usage("Without a terminal, say --approve.") }
                 guard try await report.terminal.confirm("Forget every account and key of this phone?") else {
-                    throw Refusal(.refused, "denied", "denied", "Nothing was forgotten.")
+                    throw Refusal(.refused, .denied, "denied", "Nothing was forgotten.")
                 }
             }
             let device = try PhoneDevice(self.phone)
@@ -107,7 +107,7 @@ struct WipeCommand: AsyncParsableCommand {
                 let path = "\(device.home)/\(name)"
                 if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
             }
-            report.say(["event": .string("finished"), "outcome": .string("wiped")]) {
+            report.say(["event": .string("finished"), "outcome": .outcome(.wiped)]) {
                 $0.success("The phone is empty.")
             }
         }

@@ -24,7 +24,8 @@ struct HTTPTransport: Transport {
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         let shown = ShownCertificate()
         var configuration = HTTPClient.Configuration(
-            tlsConfiguration: self.tls, redirectConfiguration: .disallow, timeout: .init(connect: .seconds(10)))
+            tlsConfiguration: self.tls, redirectConfiguration: .disallow,
+            timeout: .init(connect: PhoneLimits.connectTime))
         // A server that is not there, or not trusted, is told at once, and is not tried again until the time is over.
         configuration.connectionPool.retryConnectionEstablishment = false
         if request.url.scheme?.asciiLowercased == "https" {

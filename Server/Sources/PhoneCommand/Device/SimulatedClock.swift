@@ -5,9 +5,6 @@ import _Primitives
 /// The machine's clocks, moved by what a file in the phone's folder says: both the wall clock and the time since the
 /// device was started, as though that time had gone by. For trying things out.
 struct SimulatedClock: DeviceClock {
-    /// More would move the wall clock out of certificates' and messages' time altogether.
-    static let maximumSkew = 86_400
-
     private let machine: LinuxDeviceClock
     private let skew: Duration
 
@@ -22,7 +19,7 @@ struct SimulatedClock: DeviceClock {
     static func skew(home: String) -> Int {
         guard let state = SimulatedState.read(self.path(home)),
             let seconds = try? state.integer("skewSeconds", as: Int.self),
-            (-self.maximumSkew...self.maximumSkew).contains(seconds)
+            (-PhoneLimits.clockSkew...PhoneLimits.clockSkew).contains(seconds)
         else { return 0 }
         return seconds
     }

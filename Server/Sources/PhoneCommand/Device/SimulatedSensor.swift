@@ -27,8 +27,6 @@ struct SimulatedSensor: BiometricSensor {
         var misses = 0
     }
 
-    private static let missesUntilLockout = 5
-
     private let part: Part
     private let path: String
 
@@ -80,9 +78,9 @@ struct SimulatedSensor: BiometricSensor {
         case .lockout, nil: return .lockedOut
         case .noMatch:
             state.misses += 1
-            if state.misses >= Self.missesUntilLockout { state.feeling = Feeling.lockout.rawValue }
+            if state.misses >= PhoneLimits.missesUntilLockout { state.feeling = Feeling.lockout.rawValue }
             try self.write(state)
-            return state.misses >= Self.missesUntilLockout
+            return state.misses >= PhoneLimits.missesUntilLockout
                 ? .lockedOut : .noMatch(hint: "The simulated sensor was told to see another \(self.part.rawValue).")
         }
     }

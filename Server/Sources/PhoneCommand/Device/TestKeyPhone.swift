@@ -7,7 +7,7 @@ import _Primitives
 
 /// What came of a request: the message for the server, where there is one.
 struct TestKeyAnswer {
-    let operation: String
+    let operation: UAF.Operation
     let keys: [KeyName]
     var transaction: String?
     var response: [UInt8]?
@@ -47,10 +47,10 @@ struct TestKeyPhone {
         let found = (try? files.contentsOfDirectory(atPath: home)) ?? []
         guard !found.contains("store") else {
             throw Refusal(
-                .refused, "refused", "real-phone", "\(home) is a phone: test keys have a folder of their own.")
+                .refused, .refused, "real-phone", "\(home) is a phone: test keys have a folder of their own.")
         }
         guard found.isEmpty || found.contains(self.label) else {
-            throw Refusal(.refused, "refused", "not-test-keys", "\(home) holds something else than test keys.")
+            throw Refusal(.refused, .refused, "not-test-keys", "\(home) holds something else than test keys.")
         }
         try files.createDirectory(
             atPath: home, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -66,7 +66,7 @@ struct TestKeyPhone {
             case .deregistration(let prepared):
                 let keys = await prepared.keys
                 try await prepared.execute()
-                return TestKeyAnswer(operation: "Dereg", keys: keys)
+                return TestKeyAnswer(operation: .deregistration, keys: keys)
             }
         } catch let failure as OperationFailure {
             throw Refusal(failure)
@@ -87,7 +87,7 @@ struct TestKeyPhone {
         let answer = try await prepared.register(models, verification: person)
         // Nobody tells a program that has ended what the server made of it.
         for key in answer.keys { try await self.client.module.notify(key, .ok) }
-        return TestKeyAnswer(operation: "Reg", keys: answer.keys, response: answer.message)
+        return TestKeyAnswer(operation: .registration, keys: answer.keys, response: answer.message)
     }
 
     private func authenticate(_ prepared: PreparedAuthentication, _ person: TestPerson) async throws -> TestKeyAnswer {
@@ -98,7 +98,7 @@ struct TestKeyPhone {
         guard let selection else { throw OperationFailure(.noSuitableAuthenticator, "no key meets the policy") }
         let answer = try await prepared.authenticate(selection, verification: person)
         return TestKeyAnswer(
-            operation: "Auth", keys: answer.keys,
+            operation: .authentication, keys: answer.keys,
             transaction: prepared.transaction.map { String(decoding: $0.content, as: UTF8.self) },
             response: answer.message)
     }
@@ -142,10 +142,10 @@ extension Refusal {
     /// The client's code for scripts, as the SDK's error has it.
     init(_ failure: OperationFailure) {
         switch failure.code {
-        case .userLockout: self.init(.lockedOut, "locked-out", "locked-out", "Too many wrong tries: locked.")
+        case .userLockout: self.init(.lockedOut, .lockedOut, "locked-out", "Too many wrong tries: locked.")
         case .noSuitableAuthenticator:
-            self.init(.refused, "refused", "no-suitable-authenticator", "Nothing here can answer that.")
-        default: self.init(.refused, "refused", "fido-\(failure.code.rawValue)", "Not answered: \(failure.reason).")
+            self.init(.refused, .refused, "no-suitable-authenticator", "Nothing here can answer that.")
+        default: self.init(.refused, .refused, "fido-\(failure.code.rawValue)", "Not answered: \(failure.reason).")
         }
     }
 }
@@ -156,7 +156,7 @@ extension HTTPTransport {
         let response = try await self.send(
             TransportRequest(
                 method: "GET", url: url, headers: [("Accept", "application/fido.trusted-apps+json")], body: [],
-                timeout: .seconds(10)))
+                timeout: PhoneLimits.facetListTime))
         func header(_ name: String) -> String? {
             response.headers.first { $0.name.asciiLowercased == name }?.value
         }

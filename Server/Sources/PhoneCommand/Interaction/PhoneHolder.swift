@@ -26,14 +26,17 @@ actor PhoneHolder {
 
     // MARK: - Who asks, and for what
 
+    /// What is asked for, as it is said to scripts.
+    private enum Asked: String { case registration, authentication }
+
     /// Shows the request, once, before anything is answered.
     private func show(
         _ requester: Countersign.Requester?, account: Account?, transaction: Data?, payment: PaymentDetails?,
-        picture: ShownPicture? = nil, operation: String
+        picture: ShownPicture? = nil, operation: Asked
     ) {
         let text = transaction.map { String(decoding: $0, as: UTF8.self) }
         self.hasSeenTransaction = text != nil || picture != nil
-        var members: JSONObject = ["event": .string("request"), "operation": .string(operation)]
+        var members: JSONObject = ["event": .string("request"), "operation": .string(operation.rawValue)]
         members.set("account", account?.username)
         members.set("service", requester?.service)
         members.set("origin", requester?.origin)
@@ -47,7 +50,7 @@ actor PhoneHolder {
         self.report.say(members) { terminal in
             terminal.print()
             let what =
-                operation == "registration"
+                operation == .registration
                 ? "wants to enrol this phone"
                 : text == nil && picture == nil
                     ? "asks you to sign in" : payment == nil ? "asks you to confirm" : "asks you to confirm a payment"
@@ -123,7 +126,7 @@ actor PhoneHolder {
             guard self.isMeant(context.account, orGiveUp: handler.cancel) else { return }
             self.show(
                 context.requester, account: context.account, transaction: nil, payment: nil,
-                operation: isRegistration ? "registration" : "authentication")
+                operation: isRegistration ? .registration : .authentication)
             guard await self.decide(isRegistration ? "Enrol this phone?" : "Approve?") else { return handler.cancel() }
         }
         let usable = context.authenticators.filter { authenticator in
@@ -159,13 +162,13 @@ actor PhoneHolder {
         case .textPlain:
             self.show(
                 context.requester, account: context.account, transaction: context.transactionConfirmationData,
-                payment: context.payment, operation: "authentication")
+                payment: context.payment, operation: .authentication)
         case .imagePNG:
             let bytes = Array(context.transactionConfirmationData)
             guard let picture = try? ShownPicture(png: bytes) else { fallthrough }
             self.show(
                 context.requester, account: context.account, transaction: nil, payment: nil, picture: picture,
-                operation: "authentication")
+                operation: .authentication)
         default:
             return self.giveUp(.failed("picture", "A terminal cannot show what is to be confirmed."), handler.cancel)
         }
@@ -196,7 +199,7 @@ actor PhoneHolder {
         guard self.terminal.isInteractive else {
             return self.giveUp(
                 Refusal(
-                    .refused, "denied", "new-browser",
+                    .refused, .denied, "new-browser",
                     "The account has not used this browser before. Where it is yours, say --new-browser."),
                 handler.cancel)
         }

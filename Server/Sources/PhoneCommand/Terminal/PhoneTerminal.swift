@@ -24,14 +24,11 @@ struct PhoneTerminal: Sendable {
     /// Where words go: the standard error stream while the standard output carries JSON.
     private let output: FileHandle
 
-    /// The most characters of a line; an address of a continuation has the most.
-    private static let longestLine = 4096
-
     /// A terminal that nobody sits at, which writes to a file.
     init(writingTo output: FileHandle, isColoured: Bool = false) {
         self.isInteractive = false
         self.isColoured = isColoured
-        self.width = 72
+        self.width = PhoneLimits.usualColumns
         self.output = output
     }
 
@@ -43,14 +40,15 @@ struct PhoneTerminal: Sendable {
         self.output = machineReadable ? .standardError : .standardOutput
         var size = winsize()
         let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
-        self.width = min(max(isKnown ? Int(size.ws_col) : 72, 40), 84)
+        let columns = isKnown ? Int(size.ws_col) : PhoneLimits.usualColumns
+        self.width = min(max(columns, PhoneLimits.columns.lowerBound), PhoneLimits.columns.upperBound)
     }
 
     /// A line fit to be shown, in a look.
     private func styled(_ text: String, _ styles: Style...) -> String { self.styled(text, styles) }
 
     private func styled(_ text: String, _ styles: [Style]) -> String {
-        let shown = DisplayText.line(text, maximumLength: Self.longestLine)
+        let shown = DisplayText.line(text, maximumLength: PhoneLimits.lineCharacters)
         guard self.isColoured, !styles.isEmpty else { return shown }
         return "\u{1B}[\(styles.map(\.rawValue).joined(separator: ";"))m\(shown)\u{1B}[0m"
     }
@@ -94,7 +92,7 @@ struct PhoneTerminal: Sendable {
 
     /// A text of several lines, each fit to be shown: before it is laid out, so that it has the width that it shows.
     private static func safe(_ text: String) -> String {
-        DisplayText.lines(text, maximumLength: self.longestLine).joined(separator: "\n")
+        DisplayText.lines(text, maximumLength: PhoneLimits.lineCharacters).joined(separator: "\n")
     }
 
     /// Counts seconds down on one line. Throws `CancellationError`.
@@ -102,7 +100,7 @@ struct PhoneTerminal: Sendable {
         guard seconds > 0 else { return }
         for left in stride(from: seconds, to: 0, by: -1) {
             self.write("\r\(self.styled(words)) \(left) s ")
-            try await Task.sleep(for: .seconds(1))
+            try await Task.sleep(for: PhoneLimits.countDownStep)
         }
         self.write("\r\(String(repeating: " ", count: words.count + 12))\r")
     }
@@ -157,7 +155,7 @@ struct PhoneTerminal: Sendable {
                 typed.removeLast()
                 self.write("\u{8} \u{8}")
             case 0x20...0x7E:
-                guard typed.count < 64 else { continue }
+                guard typed.count < PhoneLimits.secretLetters else { continue }
                 typed.unicodeScalars.append(Unicode.Scalar(byte))
                 self.write("•")
             default: continue
@@ -169,7 +167,7 @@ struct PhoneTerminal: Sendable {
         var bytes: [UInt8] = []
         while let byte = try await Self.readByte() {
             if byte == 0x0A { return String(decoding: bytes, as: UTF8.self) }
-            if bytes.count < 1024 { bytes.append(byte) }
+            if bytes.count < PhoneLimits.answerBytes { bytes.append(byte) }
         }
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
@@ -180,7 +178,7 @@ struct PhoneTerminal: Sendable {
             try Task.checkCancellation()
             var descriptor = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
             guard poll(&descriptor, 1, 0) == 0 else { break }
-            try await Task.sleep(for: .milliseconds(20))
+            try await Task.sleep(for: PhoneLimits.keyboardPause)
         }
         var byte: UInt8 = 0
         return read(0, &byte, 1) == 1 ? byte : nil

@@ -2,6 +2,7 @@ import Ceremony
 import Countersign
 import Foundation
 import UAFClient
+import _Primitives
 
 /// How the program ends.
 enum Ending: Int32 {
@@ -11,6 +12,19 @@ enum Ending: Int32 {
     case notFound = 3
     case lockedOut = 4
     case unreachable = 5
+}
+
+/// What came of a command, in one word for scripts.
+enum Outcome: String {
+    case answered, approved, authenticated, deregistered, enrolled, forgotten, listed, revoked, wiped
+    case denied, refused, failed, unreachable, usage
+    case lockedOut = "locked-out"
+    case notFound = "not-found"
+}
+
+extension JSON {
+    /// The word of an outcome.
+    static func outcome(_ outcome: Outcome) -> JSON { .string(outcome.rawValue) }
 }
 
 /// The end of the program, once everything has been said.
@@ -26,24 +40,24 @@ struct Ended: Error {
 /// Why a command did not do what it was asked to: a word for scripts, a sentence for people, and how to end.
 struct Refusal: Error, Equatable {
     let status: Ending
-    /// What came of it in one word: `denied`, `refused`, `failed`, `locked-out`, `unreachable`, `not-found`, `usage`.
-    let outcome: String
+    /// What came of it: none of the first row.
+    let outcome: Outcome
     /// The cause in kebab-case, for scripts.
     let reason: String
     let sentence: String
 
-    init(_ status: Ending, _ outcome: String, _ reason: String, _ sentence: String) {
+    init(_ status: Ending, _ outcome: Outcome, _ reason: String, _ sentence: String) {
         self.status = status
         self.outcome = outcome
         self.reason = reason
         self.sentence = sentence
     }
 
-    static func usage(_ sentence: String) -> Self { Self(.usage, "usage", "usage", sentence) }
+    static func usage(_ sentence: String) -> Self { Self(.usage, .usage, "usage", sentence) }
     static func notFound(_ reason: String, _ sentence: String) -> Self {
-        Self(.notFound, "not-found", reason, sentence)
+        Self(.notFound, .notFound, reason, sentence)
     }
-    static func failed(_ reason: String, _ sentence: String) -> Self { Self(.refused, "failed", reason, sentence) }
+    static func failed(_ reason: String, _ sentence: String) -> Self { Self(.refused, .failed, reason, sentence) }
 
     /// The one place where the errors of the layers below become this program's.
     init(_ error: any Error) {
@@ -92,30 +106,30 @@ struct Refusal: Error, Equatable {
         self.init(status, outcome, reason, sentence)
     }
 
-    private static func ending(of error: OperationError) -> (Ending, String, String) {
+    private static func ending(of error: OperationError) -> (Ending, Outcome, String) {
         let reason = Self.kebab(error.code)
         switch error.code {
         case .fidoError: break
-        case .networkError: return (.unreachable, "unreachable", "unreachable")
-        case .tokenUnknown, .sessionUnknown: return (.notFound, "not-found", reason)
+        case .networkError: return (.unreachable, .unreachable, "unreachable")
+        case .tokenUnknown, .sessionUnknown: return (.notFound, .notFound, reason)
         case .userNotRegisteredInServer, .notAuthorized, .tokenExpired, .tokenAlreadyRedeemed, .codeCameByLink,
             .hostNotAllowed, .accountLocked:
-            return (.refused, "refused", reason)
-        default: return (.refused, "failed", reason)
+            return (.refused, .refused, reason)
+        default: return (.refused, .failed, reason)
         }
         switch error.fidoErrorCode ?? .unknown {
-        case .userCanceled: return (.refused, "denied", "denied")
-        case .userLockout: return (.lockedOut, "locked-out", "locked-out")
-        case .userNotResponsive: return (.refused, "failed", "no-answer")
-        case .noSuitableAuthenticator: return (.refused, "refused", "no-suitable-authenticator")
-        case .keyDisappearedPermanently: return (.refused, "failed", "key-disappeared")
-        case .invalidTransactionContent: return (.refused, "refused", "invalid-transaction")
-        case .untrustedFacetId: return (.refused, "refused", "untrusted-app")
-        case .insecureTransport: return (.refused, "refused", "insecure-transport")
-        case .protocolError where error.serverStatusCode == 1403: return (.refused, "refused", "not-allowed")
-        case .protocolError where error.serverStatusCode != nil: return (.refused, "refused", "refused-by-server")
-        case .protocolError: return (.refused, "failed", "protocol-error")
-        case let fido: return (.refused, "failed", "fido-\(fido.rawValue)")
+        case .userCanceled: return (.refused, .denied, "denied")
+        case .userLockout: return (.lockedOut, .lockedOut, "locked-out")
+        case .userNotResponsive: return (.refused, .failed, "no-answer")
+        case .noSuitableAuthenticator: return (.refused, .refused, "no-suitable-authenticator")
+        case .keyDisappearedPermanently: return (.refused, .failed, "key-disappeared")
+        case .invalidTransactionContent: return (.refused, .refused, "invalid-transaction")
+        case .untrustedFacetId: return (.refused, .refused, "untrusted-app")
+        case .insecureTransport: return (.refused, .refused, "insecure-transport")
+        case .protocolError where error.serverStatusCode == 1403: return (.refused, .refused, "not-allowed")
+        case .protocolError where error.serverStatusCode != nil: return (.refused, .refused, "refused-by-server")
+        case .protocolError: return (.refused, .failed, "protocol-error")
+        case let fido: return (.refused, .failed, "fido-\(fido.rawValue)")
         }
     }
 

@@ -34,7 +34,7 @@ struct Report: Sendable {
         } catch {
             let refusal = Refusal(error)
             let members: JSONObject = [
-                "event": .string("finished"), "outcome": .string(refusal.outcome), "reason": .string(refusal.reason),
+                "event": .string("finished"), "outcome": .outcome(refusal.outcome), "reason": .string(refusal.reason),
                 "message": .string(refusal.sentence),
             ]
             self.say(members) { $0.failure(refusal.sentence) }

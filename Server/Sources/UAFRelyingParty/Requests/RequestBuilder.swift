@@ -71,7 +71,9 @@ public struct RequestBuilder: Sendable {
         challenge: Challenge, username: String, policy general: Policy, existing: [RegisteredCredential] = [],
         serverData: String?
     ) throws(RequestError) -> RegistrationRequest {
-        guard (1...128).contains(username.unicodeScalars.count) else { throw RequestError(code: .outOfRange) }
+        guard (1...VerificationLimits.usernameCharacters).contains(username.unicodeScalars.count) else {
+            throw RequestError(code: .outOfRange)
+        }
         var policy = general
         policy.disallowed += self.disallowed(existing) + self.disallowedModels
         try self.check(policy)
@@ -221,7 +223,9 @@ public struct RequestBuilder: Sendable {
         }
         guard !self.lenientReadings.section14AnyText else { return }
         for text in transaction where text.contentType == .textPlain {
-            guard (1...200).contains(text.content.count), text.content.allSatisfy({ $0 < 0x80 }) else {
+            guard (1...VerificationLimits.transactionCharacters).contains(text.content.count),
+                text.content.allSatisfy({ $0 < 0x80 })
+            else {
                 throw RequestError(code: .transactionText)
             }
         }
@@ -310,7 +314,7 @@ public struct RequestBuilder: Sendable {
     }
 
     private func header(_ operation: UAF.Operation, _ serverData: String?) throws(RequestError) -> OperationHeader {
-        guard self.appID.unicodeScalars.count <= 512,
+        guard self.appID.unicodeScalars.count <= VerificationLimits.appIDCharacters,
             serverData.map({ (1...VerificationLimits.serverDataCharacters).contains($0.unicodeScalars.count) }) ?? true
         else { throw RequestError(code: .outOfRange) }
         return OperationHeader(operation: operation, appID: self.appID, serverData: serverData)

@@ -29,7 +29,7 @@ struct LedgerTests {
         await ledger.abandon("ada")
         #expect(await ledger.takePlace(for: "ada", now: Self.start))
         await ledger.abandon("ada")
-        let late = Self.start.addingTimeInterval(Transfer.patience)
+        let late = Self.start.addingTimeInterval(BankLimits.patience)
         for _ in 0..<2 { #expect(await ledger.takePlace(for: "ada", now: late)) }
     }
 

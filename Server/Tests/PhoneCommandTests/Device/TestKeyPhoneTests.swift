@@ -47,7 +47,7 @@ struct TestKeyPhoneTests {
         let response = try RegistrationResponse(parsing: try #require(made.response))
         #expect(response.header.serverData == "state" && response.header.appID == Self.facet)
         let key = try RegistrationAssertion(parsing: response.assertions[0].bytes).keyRegistrationData
-        #expect(made.operation == "Reg" && made.keys.map(\.keyID) == [key.keyID] && key.aaid == Self.pin)
+        #expect(made.operation == .registration && made.keys.map(\.keyID) == [key.keyID] && key.aaid == Self.pin)
 
         // Each time the folder is opened anew.
         let signed = try await self.phone().answer(
@@ -66,9 +66,9 @@ struct TestKeyPhoneTests {
         let deregistration = DeregistrationRequest(
             header: OperationHeader(operation: .deregistration), authenticators: [.key(Self.pin, key.keyID)])
         let gone = try await self.phone().answer(deregistration.serialized, person: TestPerson(lines: []))
-        #expect(gone.operation == "Dereg" && gone.response == nil && gone.keys.map(\.keyID) == [key.keyID])
+        #expect(gone.operation == .deregistration && gone.response == nil && gone.keys.map(\.keyID) == [key.keyID])
         await #expect(
-            throws: Refusal(.refused, "refused", "no-suitable-authenticator", "Nothing here can answer that.")
+            throws: Refusal(.refused, .refused, "no-suitable-authenticator", "Nothing here can answer that.")
         ) {
             try await self.phone().answer(self.authentication(Self.pin), person: TestPerson(lines: ["123456"]))
         }
