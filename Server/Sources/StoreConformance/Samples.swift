@@ -45,7 +45,8 @@ func sampleCeremony(
         createdAt: .start, expiresAt: expiresAt,
         detail: CeremonyDetail(
             service: "Bank", origin: "https://bank.example", address: "192.0.2.1", browser: "A browser",
-            browserID: "b", contentType: "text/plain", content: Array("Pay 1 EUR".utf8)))
+            browserID: "b", contentType: "text/plain", content: Array("Pay 1 EUR".utf8), policy: "hardware",
+            client: "client"))
 }
 
 func sampleToken(_ byte: UInt8 = 1, channel: CeremonyRecord.Channel = .qrCode) -> DispatchTokenRecord {

@@ -199,7 +199,9 @@ struct AnswerTests {
         let messages = try (0..<64).map { try phone.authenticate(request, counter: UInt32(2 + $0)) }
         let codes = try await Self.all(messages, server)
         #expect(codes == [1200: 1, 1491: 63])
-        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) != nil)
+        #expect(
+            try await server.engine.signIns.consume(reference: "request", browser: server.browser, client: "demo-bank")
+                != nil)
         let trail = try await server.database.auditEntries(after: 0, limit: 999)
         #expect(trail.count { $0.event.kind.rawValue == "authenticated" } == 1)
         #expect(try await server.database.credentials(accountID: account.id).first?.counter ?? 0 >= 2)

@@ -31,7 +31,9 @@ struct AssuranceTests {
     private static let aaid = "FFFF#A702"
 
     /// Another maker's model that claims hardware for key and matcher: attested by certificates or by itself.
-    private static func statement(_ certificates: TestCertificates?) throws -> MetadataStatement {
+    private static func statement(_ certificates: TestCertificates?, verifies method: Int = 16) throws
+        -> MetadataStatement
+    {
         let root = certificates.map { "\"\(Data($0.root).base64EncodedString())\"" } ?? ""
         return try MetadataStatement(
             parsing: Array(
@@ -39,7 +41,7 @@ struct AssuranceTests {
                 {"aaid":"\(Self.aaid)","description":"Another maker's","authenticatorVersion":1,
                 "upv":[{"major":1,"minor":1}],"assertionScheme":"UAFV1TLV","authenticationAlgorithm":1,
                 "publicKeyAlgAndEncoding":256,"attestationTypes":[\(certificates == nil ? 15880 : 15879)],
-                "userVerificationDetails":[[{"userVerification":16}]],"keyProtection":6,"matcherProtection":2,
+                "userVerificationDetails":[[{"userVerification":\(method)}]],"keyProtection":6,"matcherProtection":2,
                 "attachmentHint":1,"isSecondFactorOnly":false,"tcDisplay":1,"tcDisplayContentType":"text/plain",
                 "attestationRootCertificates":[\(root)]}
                 """.utf8))
@@ -85,6 +87,33 @@ struct AssuranceTests {
         return try await server.engine.sessions.status(
             sessionID: try #require(dispatched.sessionID), clientID: server.bank.id
         ).confirmation
+    }
+
+    /// What somebody has, how it proves itself, and what is told then.
+    struct Level: Sendable, CustomTestStringConvertible {
+        /// A face, or presence alone (FIDO Registry of Predefined Values, section 3.1).
+        let method: Int
+        let isAttested: Bool
+        let level: AssuranceLevel
+
+        var testDescription: String { self.level.rawValue }
+
+        static let all = [
+            Level(method: 16, isAttested: true, level: .twoFactorInHardware),
+            Level(method: 16, isAttested: false, level: .twoFactor),
+            Level(method: 1, isAttested: true, level: .oneFactorInHardware),
+            Level(method: 1, isAttested: false, level: .oneFactor),
+        ]
+    }
+
+    @Test("Each level that discovery names is one that a person can reach", arguments: Level.all)
+    func everyLevel(_ expected: Level) async throws {
+        #expect(Set(Level.all.map(\.level)) == Set(AssuranceLevel.allCases), "these are all")
+        let aaid = try AAID(Self.aaid)
+        let certificates = expected.isAttested ? try TestCertificates(rsa: false, aaid: aaid, random: .system) : nil
+        let server = try Self.server(try Self.statement(certificates, verifies: expected.method))
+        let phone = try TestPhone(aaid: aaid, attestedBy: certificates)
+        #expect(try await Self.confirm(server, phone)?.acr == expected.level.rawValue)
     }
 
     @Test("Another maker's hardware counts as such when its certificates vouched for the key at the registration")
@@ -146,7 +175,8 @@ struct AssuranceTests {
                 try pin.authenticate(request, counter: 2), try device.authenticate(request, counter: 2),
                 .authentication))
         #expect(both.response.statusCode == .ok)
-        let outcome = try await server.engine.signIns.consume(reference: "request", browser: server.browser)
+        let outcome = try await server.engine.signIns.consume(
+            reference: "request", browser: server.browser, client: "demo-bank")
         #expect(outcome?.amr == ["pin", "swk", "mfa"] && outcome?.acr == "urn:countersign:acr:two-factor")
         let advanced = try await server.database.credentials(accountID: account.id)
         #expect(advanced.allSatisfy { $0.counter == 2 })

@@ -227,7 +227,8 @@ struct EnrolmentTests {
         let signIn = try await server.engine.authenticationAnswers.judge(
             try second.authenticate(try await server.claimSignIn(), counter: 2))
         #expect(signIn.response.statusCode == .ok)
-        let outcome = try await server.engine.signIns.consume(reference: "request", browser: server.browser)
+        let outcome = try await server.engine.signIns.consume(
+            reference: "request", browser: server.browser, client: "demo-bank")
         #expect(outcome?.amr == ["fpt", "swk", "mfa"])
         let notices = try await server.database.notices(accountID: account.id, limit: 9)
         #expect(notices.contains { $0.kind == .authenticatorAdded && $0.subject == "Alice's phone" })

@@ -21,7 +21,9 @@ struct SignInTests {
         #expect(request.requester?.address == "192.0.2.1")
         #expect(request.lifetimeMilliseconds == 180_000)
         #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .claimed)
-        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) == nil)
+        #expect(
+            try await server.engine.signIns.consume(reference: "request", browser: server.browser, client: "demo-bank")
+                == nil)
 
         let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .ok)
@@ -42,7 +44,9 @@ struct SignInTests {
         #expect(outcome?.authTime == server.clock.now - .seconds(10))
         // Whoever could make no session of it comes again, however late.
         server.clock.advance(server.engine.configuration.limits.outcomeLifetime)
-        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) == outcome)
+        #expect(
+            try await server.engine.signIns.consume(reference: "request", browser: server.browser, client: "demo-bank")
+                == outcome)
         #expect(try await server.beginSignIn().state == .completed)
         let notices = try await server.database.notices(accountID: account.id, limit: 9)
         #expect(notices.map(\.kind) == [.signedIn, .deviceAdded])
@@ -78,7 +82,9 @@ struct SignInTests {
         let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         #expect(answer.response.statusCode == .ok)
         #expect(answer.response.location == nil)
-        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) != nil)
+        #expect(
+            try await server.engine.signIns.consume(reference: "request", browser: server.browser, client: "demo-bank")
+                != nil)
     }
 
     @Test func aLinkSignsInOnlyThroughTheContinuationInTheStartingBrowser() async throws {
@@ -95,10 +101,12 @@ struct SignInTests {
         #expect(location.hasPrefix("http://localhost:8080/sign-in/continue?code="))
         #expect(
             try await server.engine.signIns.state(reference: "request", browser: server.browser) == .approvedOnDevice)
-        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) == nil)
+        #expect(
+            try await server.engine.signIns.consume(reference: "request", browser: server.browser, client: "demo-bank")
+                == nil)
 
         let code = String(location.split(separator: "=")[1])
-        #expect(try await server.engine.signIns.resume(code: code, browser: server.browser) == "request")
+        #expect(try await server.engine.signIns.resume(code: code, browser: server.browser).reference == "request")
         await #expect(throws: CeremonyError(.notFound)) {
             try await server.engine.signIns.resume(code: code, browser: server.browser)
         }
@@ -106,7 +114,9 @@ struct SignInTests {
         #expect(
             try await server.engine.signIns.state(reference: "request", browser: server.browser) == .approvedOnDevice)
         #expect(try await server.engine.signIns.completedService(reference: "request", browser: server.browser) == nil)
-        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) != nil)
+        #expect(
+            try await server.engine.signIns.consume(reference: "request", browser: server.browser, client: "demo-bank")
+                != nil)
         #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .completed)
         #expect(
             try await server.engine.signIns.completedService(reference: "request", browser: server.browser)
@@ -128,7 +138,9 @@ struct SignInTests {
         #expect(try await events.next() == .approvedOnDevice)
         let code = String(try #require(answer.response.location).split(separator: "=")[1])
         _ = try await server.engine.signIns.resume(code: code, browser: server.browser)
-        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) != nil)
+        #expect(
+            try await server.engine.signIns.consume(reference: "request", browser: server.browser, client: "demo-bank")
+                != nil)
         #expect(try await events.next() == .completed)
         #expect(try await events.next() == nil)
     }
@@ -140,7 +152,7 @@ struct SignInTests {
         let request = try await server.engine.redemptions.redeem(
             token: try TestPhone.token(view.codes?.qrContent ?? ""), operation: .authentication)
         _ = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
-        _ = try await server.engine.signIns.consume(reference: "request", browser: server.browser)
+        _ = try await server.engine.signIns.consume(reference: "request", browser: server.browser, client: "demo-bank")
         let told = try await server.directory.notices(accountID: account.id)
         #expect(told.map(\.kind).contains(.signedIn))
         server.clock.advance(server.engine.configuration.limits.noticeRetention)
@@ -160,14 +172,17 @@ struct SignInTests {
             token: try TestPhone.token(view.codes?.link ?? ""), operation: .authentication)
         let answer = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         let code = String(try #require(answer.response.location).split(separator: "=")[1])
-        await #expect(throws: CeremonyError(.wrongBrowser)) {
+        let refusal = await #expect(throws: CeremonyError(.wrongBrowser)) {
             try await server.engine.signIns.resume(code: code, browser: browser)
         }
+        #expect(refusal?.service == "demo-bank", "the way back")
         #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .failed)
         await #expect(throws: CeremonyError(.notFound)) {
             try await server.engine.signIns.resume(code: code, browser: server.browser)
         }
-        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) == nil)
+        #expect(
+            try await server.engine.signIns.consume(reference: "request", browser: server.browser, client: "demo-bank")
+                == nil)
     }
 
     @Test func aContinuationComesTooLate() async throws {
@@ -202,12 +217,13 @@ struct SignInTests {
             _ = try await engine.signIns.events(reference: "request", browser: other)
         }
         await #expect(throws: CeremonyError(.wrongBrowser)) {
-            try await engine.signIns.consume(reference: "request", browser: other)
+            try await engine.signIns.consume(reference: "request", browser: other, client: "demo-bank")
         }
         await #expect(throws: CeremonyError(.wrongBrowser)) {
             try await engine.signIns.cancel(reference: "request", browser: other)
         }
-        #expect(try await engine.signIns.consume(reference: "request", browser: server.browser) != nil)
+        #expect(
+            try await engine.signIns.consume(reference: "request", browser: server.browser, client: "demo-bank") != nil)
     }
 
     @Test func anUnknownSignInIsNotFound() async throws {
@@ -218,7 +234,9 @@ struct SignInTests {
         await #expect(throws: CeremonyError(.notFound)) {
             try await server.engine.signIns.state(reference: "none", browser: server.browser)
         }
-        #expect(try await server.engine.signIns.consume(reference: "none", browser: server.browser) == nil)
+        #expect(
+            try await server.engine.signIns.consume(reference: "none", browser: server.browser, client: "demo-bank")
+                == nil)
         await #expect(throws: CeremonyError(.notFound)) {
             try await server.engine.signIns.resume(code: "none", browser: server.browser)
         }
@@ -400,7 +418,9 @@ struct SignInTests {
         _ = try await server.engine.authenticationAnswers.judge(try phone.authenticate(request, counter: 2))
         server.clock.advance(server.engine.configuration.limits.outcomeLifetime)
         #expect(try await server.engine.signIns.state(reference: "request", browser: server.browser) == .expired)
-        #expect(try await server.engine.signIns.consume(reference: "request", browser: server.browser) == nil)
+        #expect(
+            try await server.engine.signIns.consume(reference: "request", browser: server.browser, client: "demo-bank")
+                == nil)
     }
 
     @Test func aCancelledSignInIsOver() async throws {

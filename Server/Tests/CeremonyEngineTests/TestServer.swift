@@ -96,7 +96,8 @@ final class TestServer: Sendable {
     }
 
     let requester = SignInRequester(
-        service: "Demo Bank", origin: "http://127.0.0.1:8081", address: "192.0.2.1", browser: "Chrome on Linux")
+        client: "demo-bank", service: "Demo Bank", origin: "http://127.0.0.1:8081", address: "192.0.2.1",
+        browser: "Chrome on Linux")
 
     /// Begins a sign-in in the test's browser.
     func beginSignIn(_ reference: String = "request", browser: String? = nil, source: String = "a") async throws

@@ -47,12 +47,19 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
     /// For ``Code/pictureNotShown``: the pictures that the person's authenticators show.
     public let displays: [DisplayPNGCharacteristics]
 
+    /// For ``Code/wrongBrowser`` where a continuation was shown: the relying party that the sign-in was to. Whoever has the
+    /// continuation has approved that sign-in, or was told of it by somebody who has.
+    public let service: String?
+
     /// For ``Code/tooManyRequests``: after how many seconds a request can succeed.
     public var retryAfterSeconds: Int? { self.shortage?.retryAfterSeconds }
 
     /// Makes an error. `reason` must hold no secret and no value that was sent.
-    public init(_ code: Code, _ reason: String = "", displays: [DisplayPNGCharacteristics] = []) {
+    public init(
+        _ code: Code, _ reason: String = "", displays: [DisplayPNGCharacteristics] = [], service: String? = nil
+    ) {
         self.displays = displays
+        self.service = service
         self.code = code
         self.reason = reason
         self.shortage = nil
@@ -61,6 +68,7 @@ public struct CeremonyError: Error, Hashable, Sendable, CustomStringConvertible 
     /// The refusal of whoever has run out of a budget.
     init(_ shortage: Shortage) {
         self.displays = []
+        self.service = nil
         self.code = .tooManyRequests
         self.reason = "\(shortage.setting) is used up"
         self.shortage = shortage

@@ -6,6 +6,8 @@ public import _Primitives
 
 /// Which browser wants to sign in, as the phone shows it.
 public struct SignInRequester: Sendable, Equatable {
+    /// The relying party's identifier. No phone shows it: by it the way back is found.
+    public var client: String
     /// The relying party's name.
     public var service: String
     /// The relying party's web origin.
@@ -16,12 +18,21 @@ public struct SignInRequester: Sendable, Equatable {
     public var browser: String?
 
     /// Describes a browser.
-    public init(service: String, origin: String?, address: String?, browser: String?) {
+    public init(client: String, service: String, origin: String?, address: String?, browser: String?) {
+        self.client = client
         self.service = service
         self.origin = origin
         self.address = address
         self.browser = browser
     }
+}
+
+/// A sign-in that its browser takes up again.
+public struct ResumedSignIn: Sendable, Equatable {
+    /// What is signed in to.
+    public let reference: String
+    /// The relying party's identifier; `nil` where the sign-in was begun by an earlier version.
+    public let client: String?
 }
 
 /// What the waiting page says. The raw values are the words of its channel.
@@ -148,7 +159,7 @@ public struct SignIns: CeremonyPart {
             expiresAt: now + self.limits.ceremonyLifetime,
             detail: CeremonyDetail(
                 service: requester.service, origin: requester.origin, address: requester.address,
-                browser: requester.browser, browserID: Base64URL.encode(identifier)))
+                browser: requester.browser, browserID: Base64URL.encode(identifier), client: requester.client))
         do {
             try await self.store.createCeremony(
                 ceremony, tokens: codes.records(Self.signInChannels, sealing: self.sealing),
@@ -223,11 +234,11 @@ public struct SignIns: CeremonyPart {
         }
     }
 
-    /// Takes the continuation that the phone opened after an approval by link, and returns the reference to complete.
+    /// Takes the continuation that the phone opened after an approval by link, and returns what is to be completed.
     ///
     /// Works once, and only in the browser that began; in any other the sign-in ends, because its link was carried
-    /// elsewhere. Throws `notFound` and `wrongBrowser`.
-    public func resume(code: String, browser: String?) async throws -> String {
+    /// elsewhere. Throws `notFound`, and `wrongBrowser` with the service.
+    public func resume(code: String, browser: String?) async throws -> ResumedSignIn {
         let now = self.time.now()
         let digest = browser.map { Sealing.digest(ofSecret: $0) }
         let record: CeremonyRecord?
@@ -249,8 +260,10 @@ public struct SignIns: CeremonyPart {
         }
         guard let record else { throw CeremonyError(.notFound) }
         self.hub.wake(record.id)
-        guard record.outcome == .succeeded, let reference = record.reference else { throw CeremonyError(.wrongBrowser) }
-        return reference
+        guard record.outcome == .succeeded, let reference = record.reference else {
+            throw CeremonyError(.wrongBrowser, service: record.detail.client)
+        }
+        return ResumedSignIn(reference: reference, client: record.detail.client)
     }
 
     /// Takes up the outcome of a sign-in in the browser that began it; `nil` where there is none (any more).
@@ -259,9 +272,7 @@ public struct SignIns: CeremonyPart {
     /// long as the record is kept: where no session could be made of it, the browser can come back. That only one
     /// session comes of it is for the caller to see to, who makes sessions. `client` is the service's identifier, for
     /// the audit trail. Throws `wrongBrowser`.
-    public func consume(reference: String, browser: String, client: String? = nil) async throws
-        -> SignInOutcome?
-    {
+    public func consume(reference: String, browser: String, client: String) async throws -> SignInOutcome? {
         let now = self.time.now()
         let digest = Sealing.digest(ofSecret: browser)
         let noticeID = self.newIdentifier()

@@ -40,7 +40,8 @@ struct SignInRoutes: Sendable {
         }
         context.notes.note(client: pending.client)
         let requester = SignInRequester(
-            service: pending.clientName, origin: pending.clientOrigin, address: context.clientAddress,
+            client: pending.client, service: pending.clientName, origin: pending.clientOrigin,
+            address: context.clientAddress,
             browser: BrowserWords.describe(userAgent: request.headers[.userAgent]))
         let view = try await self.signIns.begin(
             reference: id, browser: browser.cookieValue, requester: requester, source: context.source)
@@ -126,9 +127,14 @@ struct SignInRoutes: Sendable {
     @Sendable private func continueOnDevice(_ request: Request, _ context: ServerContext) async throws -> Response {
         let code = try SignInAddress.parameter("code", of: request.uri.query ?? "")
         let browser = self.cookies.browser(of: request)?.cookieValue
-        let id = try await self.signIns.resume(code: code, browser: browser)
-        self.trace?.record(.continuationOpened, in: TraceContext(ofSignIn: id))
-        return .seeOther(SignInAddress(request: id, service: nil).path("/sign-in/complete"))
+        let resumed: ResumedSignIn
+        do { resumed = try await self.signIns.resume(code: code, browser: browser) } catch let error as CeremonyError {
+            context.notes.note(service: error.service)
+            throw error
+        }
+        self.trace?.record(.continuationOpened, in: TraceContext(ofSignIn: resumed.reference))
+        return .seeOther(
+            SignInAddress(request: resumed.reference, service: resumed.client).path("/sign-in/complete"))
     }
 
     @Sendable private func cancel(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -149,7 +155,7 @@ struct SignInRoutes: Sendable {
     // MARK: -
 
     private static let unknown = Problem(
-        .notFound, CeremonyError.Code.notFound.name, "There is no such sign-in in this browser.")
+        .notFound, Problem.Name.notFound, "There is no such sign-in in this browser.")
 
     /// Said by nothing but the browser's own cookies.
     private static let unknownBrowser = Problem(

@@ -179,6 +179,7 @@ extension CeremonyDetail {
         object["content"] = self.content.map { .string(Base64URL.encode($0)) }
         object["deregistration"] = self.deregistration.map { .string($0) }
         object["policy"] = self.policy.map { .string($0) }
+        object["client"] = self.client.map { .string($0) }
         return JSON.object(object).serialized
     }
 
@@ -191,7 +192,8 @@ extension CeremonyDetail {
             address: try object.string("address"), browser: try object.string("browser"),
             browserID: try object.string("browserId"), contentType: try object.string("contentType"),
             content: try object.string("content").flatMap { Base64URL.decode($0) },
-            deregistration: try object.string("deregistration"), policy: try object.string("policy"))
+            deregistration: try object.string("deregistration"), policy: try object.string("policy"),
+            client: try object.string("client"))
     }
 }
 
@@ -232,23 +234,25 @@ extension Database {
         try Row.fetchOne(
             self.cachedStatement(
                 sql: """
-                    SELECT \(CeremonyColumn.selection), dispatch_token.channel, dispatch_token.expires_at
+                    SELECT \(CeremonyColumn.selection), dispatch_token.channel AS token_channel,
+                        dispatch_token.expires_at AS token_expires_at
                     FROM dispatch_token JOIN ceremony ON ceremony.id = ceremony_id WHERE digest = ?
                     """), arguments: [digest.blob]
         ).map { row in
-            let (channelIndex, expiryIndex) = (CeremonyColumn.allCases.count, CeremonyColumn.allCases.count + 1)
-            guard let channel = CeremonyRecord.Channel(rawValue: try row.integer(channelIndex)) else {
+            guard let channel = CeremonyRecord.Channel(rawValue: try row.integer("token_channel")) else {
                 throw StoreError(.corrupt, "a token of an unknown channel")
             }
             return (
                 try CeremonyRecord(row, sealing, detail: detail),
-                DispatchTokenRecord(digest: digest, channel: channel, expiresAt: try row.moment(expiryIndex))
+                DispatchTokenRecord(
+                    digest: digest, channel: channel, expiresAt: try row.moment("token_expires_at"))
             )
         }
     }
 
     func insert(_ tokens: [DispatchTokenRecord], ceremonyID: String) throws {
-        let statement = try self.cachedStatement(sql: "INSERT INTO dispatch_token VALUES (?, ?, ?, ?)")
+        let statement = try self.cachedStatement(
+            sql: "INSERT INTO dispatch_token (digest, ceremony_id, channel, expires_at) VALUES (?, ?, ?, ?)")
         for token in tokens {
             try statement.execute(arguments: [
                 token.digest.blob, ceremonyID, token.channel.rawValue, token.expiresAt.milliseconds,

@@ -143,12 +143,14 @@ public struct CeremonyDetail: Sendable, Equatable {
     public var deregistration: String?
     /// The policy that the answer must meet, by its name; `nil` for the default one.
     public var policy: String?
+    /// The relying party that a browser signs in to, by its identifier: no phone shows it.
+    public var client: String?
 
     /// Describes what a phone shows.
     public init(
         service: String? = nil, origin: String? = nil, address: String? = nil, browser: String? = nil,
         browserID: String? = nil, contentType: String? = nil, content: [UInt8]? = nil, deregistration: String? = nil,
-        policy: String? = nil
+        policy: String? = nil, client: String? = nil
     ) {
         self.service = service
         self.origin = origin
@@ -159,6 +161,7 @@ public struct CeremonyDetail: Sendable, Equatable {
         self.content = content
         self.deregistration = deregistration
         self.policy = policy
+        self.client = client
     }
 }
 

@@ -40,6 +40,9 @@ struct EndingPagesTests {
         #expect(page.text.contains("data-testid=\"error\""))
         #expect(page.text.firstMatch(of: #/<code>[0-9A-Z]{4}-[0-9A-Z]{4}</code>/#) != nil)
         for words in words { #expect(page.text.contains(words), "\(words)") }
+        // One apostrophe, in the pages' own words and in the reasons that they show.
+        let shown = page.text.replacing(#/<(style|script)\b[\s\S]*?<\/\1>|<[^>]*>/#, with: " ")
+        #expect(!shown.contains("'") && !shown.contains("&#39;") && !shown.contains("&apos;"), "\(shown)")
     }
 
     /// An address of another page of the sign-in that a page belongs to.
@@ -220,13 +223,18 @@ struct EndingPagesTests {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
             let phone = try await server.enrolledPhone(client)
-            let (_, page) = try await server.signInPage(TestBrowser(client), try await server.relyingParty())
+            let (_, page) = try await server.signInPage(
+                TestBrowser(client), try await server.relyingParty(home: Self.home))
             let link = try page.attribute("href", of: "same-device-link")
             let result = try await phone.authenticate(try OutOfBandPayload(link: link))
             let continuation = try #require(result.location?.absoluteString)
+            let ended = try await TestBrowser(client).get(continuation)
             try self.expect(
-                try await TestBrowser(client).get(continuation), .forbidden, "This is not the browser that started",
-                "go back to the service and start again in this browser.")
+                ended, .forbidden, "This is not the browser that started",
+                "If somebody sent you this link, do not follow it.",
+                "go back to Demo Bank and start again in this browser.", ">Go to Demo Bank<")
+            #expect(try ended.attribute("href", of: "link") == Self.home)
+            // It worked once. Of what nobody was given, or what has been used, nothing is known, and nobody is named.
             try self.expect(
                 try await TestBrowser(client).get(continuation), .notFound, "This sign-in has run out",
                 "Go back to the service and start again.")

@@ -70,7 +70,10 @@ struct SignInFlowTests {
             let waiting = try await browser.get("/sign-in/wait?request=\(request)")
             #expect(try waiting.attribute("data-state", of: "state") == "approved-on-device")
             let continued = try await browser.get(location)
-            #expect(continued.headers[.location] == "/sign-in/complete?request=\(request)")
+            // The service goes along, as in the addresses of the other pages.
+            let here = try page.attribute("href", of: "new-code")
+            #expect(here.hasPrefix("/sign-in/wait?request=\(request)&client="))
+            #expect(continued.headers[.location] == "/sign-in/complete" + here.dropFirst("/sign-in/wait".count))
             let completed = try await browser.get(try #require(continued.headers[.location]))
             #expect(completed.redirectParameters["code"] != nil)
         }
