@@ -105,7 +105,7 @@ public actor VirtualServer: Transport {
     public func registration(for username: Username, policy: Policy, channel: String? = nil) throws -> OutOfBandPayload
     {
         try self.issue(
-            .registration, self.registrationMessage(username, policy), "registration", channel: channel)
+            .registration, self.registrationMessage(username, policy), .registration, channel: channel)
     }
 
     /// A payload for an authentication. Without a policy, every key of this product meets it; with a username, the
@@ -115,20 +115,20 @@ public actor VirtualServer: Transport {
         requester: ReturnUAFRequest.Requester? = nil, channel: String? = nil
     ) throws -> OutOfBandPayload {
         let message = self.authenticationMessage(policy, username, transaction)
-        return try self.issue(.authentication, message, "authentication", requester: requester, channel: channel)
+        return try self.issue(.authentication, message, .authentication, requester: requester, channel: channel)
     }
 
     /// A payload that deletes a person's keys when its token is redeemed, and says which these were to whoever shows it
     /// again.
     public func deregistration(of username: Username) throws -> OutOfBandPayload {
-        let payload = try self.issue(.deregistration, [], "deregistration")
+        let payload = try self.issue(.deregistration, [], .deregistration)
         self.ceremonies[payload.redeemData.token]?.deregistered = username
         return payload
     }
 
     /// A payload for whatever message.
     public func payload(for operation: UAF.Operation, message: String) throws -> OutOfBandPayload {
-        try self.issue(operation, Array(message.utf8), "authentication")
+        try self.issue(operation, Array(message.utf8), .authentication)
     }
 
     /// A payload's token is too old from now on.
@@ -148,9 +148,8 @@ public actor VirtualServer: Transport {
             if let response = try await override(request) { return response }
         }
         let path = request.url.path().split(separator: "/").joined(separator: "/")
+        if RedeemPath(rawValue: path) != nil { return self.redeem(request) }
         switch path {
-        case "token/redeem/authentication", "token/redeem/registration", "token/redeem/deregistration":
-            return self.redeem(request)
         case "uaf/1.1/request/authentication":
             let context = try GetUAFRequest(parsing: request.body).context
             let username = try context?.string("username")
@@ -188,8 +187,16 @@ public actor VirtualServer: Transport {
 // MARK: - Making requests
 
 extension VirtualServer {
+    /// Where tokens are redeemed.
+    private enum RedeemPath: String {
+        case registration = "token/redeem/registration"
+        case authentication = "token/redeem/authentication"
+        case deregistration = "token/redeem/deregistration"
+    }
+
     private func issue(
-        _ operation: UAF.Operation, _ message: [UInt8], _ path: String, requester: ReturnUAFRequest.Requester? = nil,
+        _ operation: UAF.Operation, _ message: [UInt8], _ path: RedeemPath,
+        requester: ReturnUAFRequest.Requester? = nil,
         channel: String? = nil
     ) throws -> OutOfBandPayload {
         self.number += 1
@@ -200,7 +207,7 @@ extension VirtualServer {
                 lifetimeMilliseconds: 180_000, requester: requester, dispatchChannel: channel))
         return try OutOfBandPayload(
             redeemData: OutOfBandPayload.RedeemData(
-                token: token, redeemUrl: self.baseUrl.appending(path: "token/redeem/\(path)")))
+                token: token, redeemUrl: self.baseUrl.appending(path: path.rawValue)))
     }
 
     private func registrationMessage(_ username: Username, _ policy: Policy) -> [UInt8] {

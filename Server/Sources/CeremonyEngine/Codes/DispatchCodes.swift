@@ -1,7 +1,7 @@
 import Ceremony
 import Foundation
 import Store
-import UAF
+public import UAF
 import _Primitives
 
 /// The three forms of an invitation to one ceremony, with the secrets in clear. They are shown once and kept as
@@ -72,13 +72,29 @@ struct DispatchCodes: Sendable {
     }
 }
 
-extension CeremonyRecord.Kind {
-    /// The operation whose redeem address takes the ceremony's tokens.
-    var redeemPath: String {
+/// Where phones redeem tokens: a path for each operation.
+public enum RedeemPath: String, CaseIterable, Sendable {
+    case registration = "/token/redeem/registration"
+    case authentication = "/token/redeem/authentication"
+    case deregistration = "/token/redeem/deregistration"
+
+    /// What the request behind the token asks for.
+    public var operation: UAF.Operation {
         switch self {
-        case .registration: "/token/redeem/registration"
-        case .authentication, .transaction: "/token/redeem/authentication"
-        case .deregistration: "/token/redeem/deregistration"
+        case .registration: .registration
+        case .authentication: .authentication
+        case .deregistration: .deregistration
+        }
+    }
+}
+
+extension CeremonyRecord.Kind {
+    /// Where the ceremony's tokens are redeemed.
+    var redeemPath: RedeemPath {
+        switch self {
+        case .registration: .registration
+        case .authentication, .transaction: .authentication
+        case .deregistration: .deregistration
         }
     }
 
@@ -95,7 +111,7 @@ extension CeremonyRecord.Kind {
 extension CeremonyConfiguration {
     /// The link that carries a token to a phone.
     func payload(token: String, kind: CeremonyRecord.Kind) throws -> OutOfBandPayload {
-        guard let address = URL(string: self.issuer + kind.redeemPath),
+        guard let address = URL(string: self.issuer + kind.redeemPath.rawValue),
             let data = try? OutOfBandPayload.RedeemData(token: token, redeemUrl: address),
             let payload = try? OutOfBandPayload(redeemData: data)
         else { throw CeremonyError(.invalidRequest, "the configured issuer makes no address for tokens") }

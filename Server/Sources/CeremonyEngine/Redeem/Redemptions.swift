@@ -20,17 +20,19 @@ public struct Redemptions: CeremonyPart {
     ///
     /// Readers look a token or a code up, and only what can be redeemed reaches the writer (decision 17). `source` has
     /// a budget of those that are worth nothing: past it `tooManyRequests` is thrown in the place of `tokenUnknown`. A
-    /// right one is taken past the budget. Without a source nothing is counted.
-    public func redeem(token: String, operation: UAF.Operation, source: String? = nil) async throws
-        -> ReturnUAFRequest
-    {
+    /// right one is taken past the budget. Without a source nothing is counted. `refused` is told why there is no
+    /// request behind a right token: what it was dispatched for is gone.
+    public func redeem(
+        token: String, operation: UAF.Operation, source: String? = nil, refused: (_ reason: String) -> Void = { _ in }
+    ) async throws -> ReturnUAFRequest {
         let now = self.time.now()
         // Counted before it is judged, and given back where it was right.
         let shortage = source.flatMap { self.budgets.guesses.spend($0, at: now) }
         do {
-            let (request, isFirst) = try await self.redeem(
+            let redeemed = try await self.redeem(
                 DispatchCodes.digest(token, sealing: self.sealing, limits: self.limits), operation, at: now)
-            if let source, shortage == nil, isFirst { self.budgets.guesses.refund(source) }
+            let request = try self.request(for: redeemed, at: now, refused)
+            if let source, shortage == nil, !redeemed.isAgain { self.budgets.guesses.refund(source) }
             return request
         } catch let error as CeremonyError where error.code == .tokenUnknown {
             try CeremonyError.throwShortage(shortage)
@@ -38,10 +40,10 @@ public struct Redemptions: CeremonyPart {
         }
     }
 
-    /// The request, and whether this call has redeemed the token.
-    private func redeem(_ digest: [UInt8], _ operation: UAF.Operation, at now: Timestamp) async throws -> (
-        ReturnUAFRequest, isFirst: Bool
-    ) {
+    /// What the token stands for. Takes it, where it was not taken before.
+    private func redeem(_ digest: [UInt8], _ operation: UAF.Operation, at now: Timestamp) async throws
+        -> RedeemedCeremony
+    {
         let redeemed: RedeemedCeremony?
         do {
             redeemed = try await self.store.redeem(
@@ -67,7 +69,7 @@ public struct Redemptions: CeremonyPart {
         }
         guard let redeemed else { throw CeremonyError(.tokenUnknown) }
         if !redeemed.isAgain { self.hub.wake(redeemed.ceremony.id) }
-        return (try self.request(for: redeemed, at: now), !redeemed.isAgain)
+        return redeemed
     }
 
     /// Throws `tokenUnknown`, `tokenExpired` and `tokenAlreadyRedeemed`.
@@ -105,7 +107,9 @@ public struct Redemptions: CeremonyPart {
         return message
     }
 
-    private func request(for redeemed: RedeemedCeremony, at now: Timestamp) throws -> ReturnUAFRequest {
+    private func request(
+        for redeemed: RedeemedCeremony, at now: Timestamp, _ refused: (_ reason: String) -> Void
+    ) throws -> ReturnUAFRequest {
         let ceremony = redeemed.ceremony
         if ceremony.kind == .deregistration {
             return try self.deregistrationRequest(of: ceremony, naming: redeemed.deregistered)
@@ -137,10 +141,10 @@ public struct Redemptions: CeremonyPart {
                 lifetimeMilliseconds: (ceremony.expiresAt - now).milliseconds, requester: ceremony.requester,
                 dispatchChannel: ceremony.channel?.wireName)
         } catch let error as CeremonyError where error.code == .invalidRequest {
-            // The policy went between dispatch and redeem.
+            refused("the policy went between dispatch and redeem: \(error.reason)")
             return ReturnUAFRequest(statusCode: .unacceptableAuthenticator, operation: operation)
-        } catch is RequestError {
-            // The account's last key, or a model that the policy needs, went between dispatch and redeem.
+        } catch let error as RequestError {
+            refused("the account's last key, or a model, went between dispatch and redeem: \(error)")
             return ReturnUAFRequest(statusCode: .unacceptableAuthenticator, operation: operation)
         }
     }

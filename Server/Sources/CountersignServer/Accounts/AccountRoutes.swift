@@ -46,7 +46,7 @@ struct AccountRoutes: Sendable {
     @Sendable private func endSession(_ request: Request, _ context: ServerContext) async throws -> Response {
         let account = try await self.authorization.account(of: request)
         guard try await self.provider.endSession(try context.pathParameter("id"), ofAccount: account.id) else {
-            throw Problem(.notFound, "not-found", "The account has no such session.")
+            throw Problem(.notFound, Problem.Name.notFound, "The account has no such session.")
         }
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }

@@ -59,7 +59,7 @@ struct AdminRoutes: Sendable {
         do { answer = try await operation.handler(call) } catch let error where Self.isNotFound(error) {
             // The operation knows what it looked for.
             guard let meaning = operation.refusals.first(where: { $0.status == 404 })?.meaning else { throw error }
-            throw Problem(.notFound, "not-found", meaning)
+            throw Problem(.notFound, Problem.Name.notFound, meaning)
         }
         guard operation.status != .noContent else { return Response(status: .noContent) }
         return .json(answer, status: operation.status)

@@ -182,7 +182,7 @@ struct ClientOperations: Sendable {
         }
     }
 
-    private static var noClient: Problem { Problem(.notFound, "not-found", "There is no such client.") }
+    private static var noClient: Problem { Problem(.notFound, Problem.Name.notFound, "There is no such client.") }
 
     @Sendable private func delete(_ call: AdminOperation.Call) async throws -> JSONObject {
         guard try await self.provider.deleteClient(call.parameters["id"] ?? "", by: call.actor) else {

@@ -60,9 +60,9 @@ struct ErrorMiddleware: RouterMiddleware {
         case let error as StoreError where error.code == .conflict:
             return Problem(.conflict, "conflict", "Something else stands in the way of this, or was quicker.")
         case let error as StoreError where error.code == .notFound:
-            return Problem(.notFound, "not-found", "There is no such thing.")
+            return Problem(.notFound, Problem.Name.notFound, "There is no such thing.")
         case let error as HTTPError where error.status == .notFound:
-            return Problem(.notFound, "not-found", "There is nothing at this address.")
+            return Problem(.notFound, Problem.Name.notFound, "There is nothing at this address.")
         case let error as HTTPError:
             return Problem(error.status, "request-refused")
         default:

@@ -1,3 +1,4 @@
+import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -16,8 +17,10 @@ struct Problem: Error, HTTPResponseError {
     /// Further members of the document.
     let members: JSONObject
 
-    /// The names that a page is chosen by, and that no error of the engine has.
+    /// Names that several answers have, or that a page is chosen by.
     enum Name {
+        /// What the engine and the accounts call it, too.
+        static let notFound = CeremonyError.Code.notFound.name
         static let browserUnknown = "browser-unknown"
         static let storeUnavailable = "store-unavailable"
         static let `internal` = "internal"

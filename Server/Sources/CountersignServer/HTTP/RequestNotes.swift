@@ -2,6 +2,7 @@ import Ceremony
 import Hummingbird
 import OAuthProvider
 import Synchronization
+import UAF
 import _Primitives
 
 /// Why a request was refused, for the operator: the request's line in the log has it.
@@ -50,6 +51,13 @@ final class RequestNotes: Sendable {
     /// The request is refused. The first reason stays: it is the one that knows most.
     func note(_ refusal: RequestRefusal) {
         self.state.withLock { state in if state.refusal == nil { state.refusal = refusal } }
+    }
+
+    /// The request is answered by a UAF message. One that refuses is 200 to HTTP all the same, and only its code says so:
+    /// the log has that code, and the reason that nobody else is told.
+    func note(_ statusCode: UAFStatusCode, _ reason: String?) {
+        guard statusCode.rawValue >= UAFStatusCode.badRequest.rawValue else { return }
+        self.note(RequestRefusal(code: String(statusCode.rawValue), reason: reason))
     }
 
     /// An event of a run was recorded for the request.

@@ -34,7 +34,7 @@ public struct ServerContext: RequestContext, RemoteAddressRequestContext {
     /// Throws a 404 ``Problem`` where it is not UTF-8: nothing has such a name.
     func pathParameter(_ name: String) throws -> String {
         guard let text = self.parameters.get(name)?.removingPercentEncoding, !text.isEmpty else {
-            throw Problem(.notFound, "not-found", "There is nothing at this address.")
+            throw Problem(.notFound, Problem.Name.notFound, "There is nothing at this address.")
         }
         return text
     }

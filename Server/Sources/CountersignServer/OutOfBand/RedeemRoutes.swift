@@ -14,11 +14,9 @@ struct RedeemRoutes: Sendable {
     let trace: TraceRecorder?
 
     func mount(on router: ServerRouter) {
-        for (name, operation) in [
-            ("authentication", UAF.Operation.authentication), ("registration", .registration),
-            ("deregistration", .deregistration),
-        ] {
-            router.endpoint("/token/redeem/\(name)", [.post: { try await self.redeem(operation, $0, $1) }])
+        for path in RedeemPath.allCases {
+            router.endpoint(
+                RouterPath(path.rawValue), [.post: { try await self.redeem(path.operation, $0, $1) }])
         }
     }
 
@@ -26,8 +24,11 @@ struct RedeemRoutes: Sendable {
         -> Response
     {
         let body = try await request.jsonObject(limit: self.limits.bodyBytes)
+        var reason: String?
         let answer = try await self.redemptions.redeem(
-            token: try body.requiredString("token"), operation: operation, source: context.source)
+            token: try body.requiredString("token"), operation: operation, source: context.source
+        ) { reason = $0 }
+        context.notes.note(answer.statusCode, reason)
         self.trace?.record(.requestAnswered, in: request.trace, context)
         return Response(
             status: .ok,

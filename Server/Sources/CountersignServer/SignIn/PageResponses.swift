@@ -52,7 +52,7 @@ struct PageAnswers: Sendable {
             explanation =
                 "A sign-in can only be finished in the browser in which it began. If somebody sent you this link, do not "
                 + "follow it. If you began it yourself, \(back) in this browser."
-        case CeremonyError.Code.notFound.name:
+        case Problem.Name.notFound:
             headline = "This sign-in has run out"
             explanation = "Its time is over, or it was started in another browser. \(sentence)"
         case Problem.Name.browserUnknown:

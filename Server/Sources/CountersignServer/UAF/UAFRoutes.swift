@@ -196,14 +196,11 @@ struct UAFRoutes: Sendable {
         self.answer(response.serialized, response.statusCode, reason, context)
     }
 
-    /// Every answer to a UAF message is made here. One that refuses is 200 to HTTP all the same, and only its code says
-    /// so: the log has that code, and the reason that nobody else is told.
+    /// Every answer to a UAF message is made here.
     private func answer(
         _ bytes: [UInt8], _ statusCode: UAFStatusCode, _ reason: String?, _ context: ServerContext
     ) -> Response {
-        if statusCode.rawValue >= UAFStatusCode.badRequest.rawValue {
-            context.notes.note(RequestRefusal(code: String(statusCode.rawValue), reason: reason))
-        }
+        context.notes.note(statusCode, reason)
         return Response(
             status: .ok,
             headers: [.contentType: MediaType.uaf.headerValue, .cacheControl: "no-store"],

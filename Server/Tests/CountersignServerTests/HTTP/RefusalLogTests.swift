@@ -1,3 +1,4 @@
+import Accounts
 import Countersign
 import CountersignServer
 import CountersignTestKit
@@ -8,6 +9,7 @@ import HummingbirdTesting
 import Logging
 import NIOCore
 import OAuthProvider
+import SQLiteStore
 import Store
 import Synchronization
 import Testing
@@ -186,6 +188,36 @@ struct RefusalLogTests {
         let refused = lines.filter { $0["error"] == "1498" }
         #expect(refused.count == 1)
         #expect(refused.first?["reason"]?.description.hasPrefix("signature: ") == true)
+    }
+
+    @Test("a right token behind which there is no request any more: the code that the phone gets, and what has gone")
+    func redeemedForNothing() async throws {
+        let server = try await ServerFixture()
+        let party = try await server.relyingParty()
+        let (body, line) = try await self.refusal(server) { client in
+            // A service dispatches to those whom it knows.
+            try await server.signInTwice(TestBrowser(client), party, try await server.enrolledPhone(client))
+            let account = try await server.assembly.directory.account(username: "alice").id
+            let subject = server.assembly.provider.subject(ofAccount: account, client: party.id)
+            let dispatched = try await client.send(
+                .post, "/token/dispatch/authentication",
+                [
+                    "dispatcher": .string("png-qr-code"),
+                    "getUafRequest": .object([
+                        "op": .string("Auth"), "context": .string(#"{"subject":"\#(subject)"}"#),
+                    ]),
+                ], headers: [.authorization: party.authorization])
+            let device = try #require(try await server.database.devices(accountID: account).first)
+            _ = try await server.database.deleteDevice(
+                id: device.id, audit: AuditEvent(.init(rawValue: "device-revoked"), at: server.clock.now()))
+            return try await client.send(
+                .post, "/token/redeem/authentication",
+                ["token": .string(try dispatched.object.requiredString("token"))]
+            ).response
+        }
+        let code = String(UAFStatusCode.unacceptableAuthenticator.rawValue)
+        #expect(body.contains(code) && line["error"]?.description == code && line["status"] == "200")
+        #expect(line["reason"]?.description.contains("last key") == true && line["reference"] != nil)
     }
 
     @Test("a dispatch to nobody: the client, and that it knows no such person")
