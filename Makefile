@@ -33,8 +33,9 @@ build: packages ## leave optimised programs in bin/
 	@if command -v strip >/dev/null; then strip $(PROGRAMS:%=bin/%); fi
 	@ls -l bin
 
-package: build ## a Debian package of the server in bin/
+package: build ## a Debian package of the server in bin/, whose program was installed, upgraded and run by its test
 	@scripts/install-packages package
+	@cd Tests/Operator && COUNTERSIGN_BINARIES=$(CURDIR)/bin python3 -m unittest -q test_package
 	@scripts/package bin/countersign bin
 
 parity: ## check docs/parity/*.md against the last test run

@@ -1,10 +1,12 @@
 """What an operator's commands say and how they end, as scripts see them: through pipes, and by exit codes."""
 
+import datetime
 import json
 import select
 import socket
 import subprocess
 import threading
+import urllib.request
 
 import pytest
 
@@ -98,6 +100,64 @@ def test_tokens_keys_and_the_trail(tmp_path):
         assert code == 1 and "administrator's token" in err
     finally:
         server.stop()
+
+
+def test_a_token_lives_as_long_as_the_operator_says(tmp_path):
+    server = Server(tmp_path / "server").start()
+    try:
+        link = server.folder / "data" / "administrator-link"
+        server.process.wait_until(lambda: link.exists() and link.read_text().endswith("\n"))
+        # What is refused costs no link.
+        for lifetime, code in (("forever", 2), ("0h", 1), ("366d", 1)):
+            refused = run("countersign", "admin", "login", "--lifetime", lifetime, "--json", stdin=link.read_text())
+            assert refused[0] == code and refused[1] == "", refused
+        code, out, _ = run("countersign", "admin", "login", "--lifetime", "12h", "--json", stdin=link.read_text())
+        assert code == 0
+        far = {"COUNTERSIGN_ADMIN_URL": server.issuer, "COUNTERSIGN_ADMIN_TOKEN": json.loads(out)["token"]}
+
+        def admin(*arguments):
+            return run("countersign", "admin", "token", *arguments, "--json", environment=far)
+
+        def lifetime():
+            """The identifier of the one token there is, and for how many hours it was made."""
+            (token,) = json.loads(admin("list")[1])["tokens"]
+            end, start = (datetime.datetime.fromisoformat(token[name]) for name in ("expiresAt", "createdAt"))
+            return token["id"], (end - start).total_seconds() / 3600
+
+        token, hours = lifetime()
+        assert hours == 12
+        for asked, code in (("forever", 2), ("0h", 1), ("366d", 1)):
+            assert admin("rotate", token, "--lifetime", asked)[0] == code
+        # With none it lives as long as the one before.
+        for options, hours in ((["--lifetime", "90d"], 90 * 24), ([], 90 * 24), (["--lifetime", "30m"], 0.5)):
+            far["COUNTERSIGN_ADMIN_TOKEN"] = json.loads(admin("rotate", token, *options)[1])["token"]
+            assert lifetime() == (token, hours)
+    finally:
+        server.stop()
+
+
+def numbers(server):
+    """What the operations listener says, by name and labels."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.operations_port}/metrics", timeout=5) as answer:
+        lines = answer.read().decode().splitlines()
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))}
+
+
+def test_the_numbers_of_a_running_server(deployment):
+    phone, before = deployment.person(), numbers(deployment.server)
+    run = phone(
+        "authenticate", phone.username, "--server", deployment.server.issuer, "--pin-stdin", "--approve",
+        stdin=PIN + "\n",
+    )
+    run.expect(0)
+    after = numbers(deployment.server)
+    way = 'countersign_sign_ins_total{by="app"}'
+    assert after[way] == before.get(way, 0) + 1
+    # The answer is a step, and what the request is made of is read.
+    for work in ("step", "read"):
+        count, total = f'countersign_store_seconds_count{{work="{work}"}}', f'countersign_store_seconds_sum{{work="{work}"}}'
+        assert after[count] > before[count] and after[total] > before[total]
+        assert f'countersign_store_waiting{{work="{work}"}}' in after
 
 
 def test_a_misspelt_setting_is_named(tmp_path):

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from programs import PIN, Bank, Phone, Server
+from programs import PIN, Bank, Phone, Server, run
 
 Identity = collections.namedtuple("Identity", "certificate key")
 
@@ -92,6 +92,21 @@ def test_phone_refuses_a_server_of_an_unknown_authority(secure, tmp_path):
     stranger = Phone(tmp_path / "stranger")
     activation = server.admin("activation", "create", "alice")
     stranger("enroll", activation["link"], "--pin-stdin", stdin=f"{PIN}\n").expect(5)
+
+
+def test_login_at_a_server_of_an_unknown_authority(secure):
+    server, _, authority, _ = secure
+    link = server.folder / "data" / "administrator-link"
+    server.process.wait_until(lambda: link.exists() and link.read_text().endswith("\n"))
+    code, out, err = run("countersign", "admin", "login", "--json", stdin=link.read_text())
+    assert code == 5 and "not one that this machine trusts" in err and out == ""
+    named = ("--ca-file", authority.certificate)
+    code, out, err = run("countersign", "admin", "login", "--json", *named, stdin=link.read_text())
+    assert code == 0, err
+    far = {"COUNTERSIGN_ADMIN_URL": server.issuer, "COUNTERSIGN_ADMIN_TOKEN": json.loads(out)["token"]}
+    code, out, _ = run("countersign", "admin", "account", "list", "--json", *named, environment=far)
+    assert code == 0 and [account["username"] for account in json.loads(out)["accounts"]] == ["alice"]
+    assert run("countersign", "admin", "account", "list", "--json", environment=far)[0] == 5
 
 
 def test_answer_over_another_trusted_certificate_is_refused(tmp_path):

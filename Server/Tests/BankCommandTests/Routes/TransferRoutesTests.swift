@@ -27,6 +27,30 @@ struct TransferRoutesTests {
         }
     }
 
+    @Test("The accounts' page has its IBAN in groups of four, and days as people write them, with the machine's beside")
+    func accountsForPeople() async throws {
+        try await BankFixture.run { bank in
+            try await bank.signIn()
+            let page = try await bank.get("/accounts").text
+            let iban = try #require(page.firstMatch(of: /class="muted number">([^<]+)</)).1
+            let groups = iban.split(separator: " ", omittingEmptySubsequences: false)
+            #expect(groups.dropLast().allSatisfy { $0.count == 4 } && (1...4).contains(groups.last?.count ?? 0))
+            #expect(groups.joined() == "DE12500105170648489890")
+            let days = page.matches(of: /<td class="date"><time datetime="(\d{4})-(\d\d)-(\d\d)">([^<]+)<\/time><\/td>/)
+            let rows = page.matches(of: /<tr><td/).count
+            #expect(rows == 7 && days.count == rows, "every movement has its day")
+            let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sept", "Oct", "Nov", "Dec"]
+            for day in days {
+                let month = months[try #require(Int(day.2)) - 1]
+                #expect(day.4 == "\(try #require(Int(day.3))) \(month) \(day.1)")
+            }
+            // What is typed may be in groups or not; the receipt groups it as the accounts do.
+            let begun = try await bank.transfer(["iban": "de89370400440532013000"])
+            let shown = try await bank.get(try #require(begun.location)).text
+            #expect(shown.contains("DE89 3704 0044 0532 0130 00"))
+        }
+    }
+
     @Test("One transfer more than may be open is refused with a page, and no phone is asked")
     func refusesTooMany() async throws {
         try await BankFixture.run { bank in

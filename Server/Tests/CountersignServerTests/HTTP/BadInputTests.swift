@@ -22,6 +22,12 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { self.path }
 
+    /// The path as it is mounted.
+    var pattern: String {
+        self.path.replacing("/status/unknown/", with: "/status/{session}/")
+            .replacing("/sessions/unknown", with: "/sessions/{id}")
+    }
+
     static let all: [MountedAddress] = [
         .init(path: "/open", allow: "GET, HEAD"), .init(path: "/admin/setup", allow: "GET, HEAD"),
         .init(path: "/sign-in", allow: "GET, HEAD"), .init(path: "/sign-in/wait", allow: "GET, HEAD"),

@@ -1,3 +1,4 @@
+import Accounts
 import CountersignServer
 import CountersignTestKit
 import HTTPTypes
@@ -7,6 +8,64 @@ import NIOCore
 import Store
 import Testing
 import _Primitives
+
+/// A call of the admin API, as its document describes it.
+private struct AdminCall {
+    let method: HTTPRequest.Method
+    /// Below the API's own, with the names of parameters in braces.
+    let path: String
+    let members: JSONObject
+
+    var hasBody: Bool { !self.members.members.isEmpty }
+
+    /// The calls that the document has.
+    static func all(_ client: any TestClientProtocol) async throws -> [AdminCall] {
+        let document = try await client.send(.get, "/admin/v1/openapi.json").object
+        var calls: [AdminCall] = []
+        for path in try document.requiredObject("paths").members {
+            guard case .object(let methods) = path.value else { continue }
+            for method in methods.members {
+                guard case .object(let operation) = method.value else { continue }
+                let schema = try operation.object("requestBody")?.object("content")?.object("application/json")?
+                    .object("schema")
+                calls.append(
+                    AdminCall(
+                        method: try #require(HTTPRequest.Method(rawValue: method.name.uppercased())),
+                        path: String(path.name.dropFirst()), members: try schema?.object("properties") ?? [:]))
+            }
+        }
+        return calls
+    }
+
+    /// The path with something in the place of its parameters.
+    func address(_ value: String) -> String { self.path.replacing(#/\{\w+\}/#, with: value) }
+
+    /// A body with all or most of its members, each of its kind, and mostly what could stand there.
+    func body(_ random: RandomSource) -> String {
+        let others = ["alice", "", "\u{202E}x", "https://a.example/#", "a@b"]
+        var object: JSONObject = [:]
+        for member in self.members.members where random.number(below: 8) != 0 {
+            guard case .object(let schema) = member.value else { continue }
+            let usual =
+                switch member.name {
+                case "email": "a@b.example"
+                case "clientUri", "redirectUris", "postLogoutRedirectUris": "https://a.example/in"
+                case "idTokenSignedResponseAlg": "ES256"
+                case "pkce": "nonce"
+                default: "person-\(random.number(below: 1000))"
+                }
+            let text = random.number(below: 8) == 0 ? others[Int(random.number(below: UInt64(others.count)))] : usual
+            object[member.name] =
+                switch try? schema.string("type") {
+                case "integer": .integer(Int64(bitPattern: random.number(below: .max)) >> 40)
+                case "boolean": .bool(random.number(below: 2) == 0)
+                case "array": .array([.string(text)])
+                default: .string(text)
+                }
+        }
+        return JSON.object(object).text
+    }
+}
 
 @Suite("Sign-in parity F134: whatever comes, no request fails the server")
 struct RandomInputTests {
@@ -51,6 +110,76 @@ struct RandomInputTests {
     /// What can stand in a request's first line.
     private static func query(_ bytes: [UInt8]) -> String {
         String(decoding: bytes.filter { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }, as: UTF8.self)
+    }
+
+    /// Where the admin API is mounted.
+    private static let administration = "/admin/v1/"
+
+    @Test("Every address that is mounted, with every method of it, is among those that the damaged requests go to")
+    func everyAddressIsDamaged() async throws {
+        let server = try await ServerFixture()
+        let router = server.assembly.publicRouter()
+        var mounted: [String: Set<String>] = [:]
+        // Files read nothing of a request, and HEAD is what the router makes of GET.
+        for route in router.routes where route.method != .head {
+            let path = route.path.description
+            guard !path.hasPrefix(Self.administration), !path.hasPrefix("/assets/") else { continue }
+            mounted[path, default: []].insert(route.method.rawValue)
+        }
+        var damaged: [String: Set<String>] = [:]
+        for address in MountedAddress.all where !address.path.hasPrefix(Self.administration) {
+            damaged[address.pattern] = Set(address.allow.split(separator: ", ").map(String.init)).subtracting(["HEAD"])
+        }
+        #expect(mounted == damaged)
+        // The admin API's go by its own document, which is made of what is mounted, and of nothing else.
+        let operations = try await server.withSocketClient { try await AdminCall.all($0) }
+        let named = Set(operations.map { "\($0.method.rawValue) \($0.path)" } + ["GET openapi.json"])
+        let routes = router.routes.filter {
+            $0.path.description.hasPrefix(Self.administration) && $0.method != .head
+        }
+        #expect(
+            named
+                == Set(
+                    routes.map { "\($0.method.rawValue) \($0.path.description.dropFirst(Self.administration.count))" }))
+    }
+
+    @Test("Damaged requests of an administrator: none fails, and each refusal is a problem document")
+    func damagedAdministration() async throws {
+        let server = try await ServerFixture()
+        let secret = try #require(try await server.assembly.administrators.makeLinkIfNone())
+        let token = try await server.assembly.administrators.redeem(secret: secret, source: "here")
+        let operations = try await server.withSocketClient { try await AdminCall.all($0) }
+        #expect(operations.count > 25)
+        try await server.withPublicClient { client in
+            _ = try await client.send(
+                .post, "/admin/v1/accounts", ["username": .string("alice")],
+                headers: [.authorization: "Bearer \(token)"])
+            var answered: Set<Int> = []
+            for operation in operations {
+                // There is little to damage where there is no body.
+                for seed in 0..<(operation.hasBody ? 80 : 8) {
+                    let random = RandomSource.repeatable("\(operation.method) \(operation.path) \(seed)")
+                    let body = operation.body(random)
+                    // Every fourth is whole: it reaches what stands behind the reading.
+                    let isDamaged = random.number(below: 4) != 0
+                    let bytes = isDamaged ? Self.damaged(body, random) : Array(body.utf8)
+                    let path = operation.address(Self.one(of: ["alice", "unknown", "%00", "%2F", "a%CC%81"], random))
+                    let query =
+                        random.number(below: 3) == 0 ? "?" + Self.query(Self.damaged("after=1&limit=2", random)) : ""
+                    let answer = try await client.execute(
+                        uri: Self.administration + path + query, method: operation.method,
+                        headers: [.authorization: "Bearer \(token)", .contentType: "application/json"],
+                        body: operation.hasBody ? ByteBuffer(bytes: bytes) : nil)
+                    let shown = "\(seed): \(operation.method) \(path)\(query) \(String(decoding: bytes, as: UTF8.self))"
+                    answered.insert(Int(answer.status.code))
+                    #expect(answer.status.code < 500 && answer.status.code != 401, "\(shown)")
+                    if answer.status.code >= 400 {
+                        #expect(answer.headers[.contentType] == "application/problem+json", "\(shown)")
+                    }
+                }
+            }
+            #expect(answered.isSuperset(of: [200, 201, 204, 400, 404]), "the requests get no further than a check")
+        }
     }
 
     @Test(

@@ -38,7 +38,7 @@ struct SecretLengthTests {
         try await server.withPublicClient { client in
             var secrets: [String: String] = [:]
             let phone = try await server.enrolledPhone(client)
-            let party = try await server.relyingParty()
+            let party = try await server.relyingParty(mayDeregister: true)
             secrets["client secret"] = party.secret
             secrets["rotated secret"] = try await server.assembly.provider.rotateSecret(ofClient: party.id)?.secret
 
@@ -51,24 +51,39 @@ struct SecretLengthTests {
             let continuation = try #require(result.location?.absoluteString)
             secrets["continuation"] = String(try #require(continuation.split(separator: "=").last))
             let completed = try await browser.get(continuation)
-            #expect(completed.headers[.location] == "/sign-in/complete?request=\(request)")
+            #expect(completed.headers[.location] == "/sign-in/complete?request=\(request)&client=\(party.id)")
             let signedIn = try await browser.get(try #require(completed.headers[.location]))
             secrets["authorization code"] = signedIn.redirectParameters["code"]
             secrets["session's cookie"] = browser.cookies["countersign_session"]
 
-            let dispatched = try await client.send(
-                .post, "/token/dispatch/authentication",
-                ["dispatcher": .string("png-qr-code"), "getUafRequest": .object(["op": .string("Auth")])],
-                headers: [
-                    .authorization: RelyingParty(id: party.id, secret: secrets["rotated secret"] ?? "").authorization
-                ])
-            secrets["token of a QR code"] = try dispatched.object.requiredString("token")
+            // Whatever a service dispatches, and however the token travels.
+            let service = RelyingParty(id: party.id, secret: secrets["rotated secret"] ?? "")
+            let account = try await server.assembly.directory.account(username: "alice").id
+            let subject = JSON.string(server.assembly.provider.subject(ofAccount: account, client: party.id)).text
+            for (operation, name, context) in [
+                ("authentication", "Auth", nil), ("authentication", "Auth", "{\"subject\":\(subject)}"),
+                ("deregistration", "Dereg", "{\"subject\":\(subject),\"mode\":\"username\"}"),
+            ] {
+                for dispatcher in ["png-qr-code", "link", "link-png-qr-code"] {
+                    var asked: JSONObject = ["op": .string(name)]
+                    asked["context"] = context.map { .string($0) }
+                    let dispatched = try await client.send(
+                        .post, "/token/dispatch/\(operation)",
+                        ["dispatcher": .string(dispatcher), "getUafRequest": .object(asked)],
+                        headers: [.authorization: service.authorization])
+                    secrets["\(operation) by \(dispatcher), \(context ?? "for anybody")"] =
+                        try dispatched.object.requiredString("token")
+                }
+            }
+            let enrolments = server.assembly.ceremonies.enrolments
+            let activation = try await enrolments.createActivation(username: "alice", by: "test")
+            secrets["token of an activation link"] = try OutOfBandPayload(link: activation.link).redeemData.token
             let administrators = server.assembly.administrators
             let secret = try #require(try await administrators.makeLinkIfNone())
             secrets["administrator's link"] = secret
             secrets["administrator's token"] = try await administrators.redeem(secret: secret, source: "here")
 
-            #expect(secrets.count == 10)
+            #expect(secrets.count == 19)
             for (name, secret) in secrets {
                 let bytes = try #require(Base64URL.decode(secret), "\(name) is \(secret)")
                 #expect(bytes.count >= 16, "\(name)")
