@@ -116,7 +116,8 @@ struct DatabaseCommandTests {
         let many = (0..<Limits.Commands.shownChanges).map { "person-\($0)" }
         for name in many {
             try await opened.database.createAccount(
-                AccountRecord(id: name, username: name, displayName: nil, createdAt: now),
+                AccountRecord(
+                    id: name, username: AccountName(stored: name), displayName: nil, createdAt: now),
                 audit: event("account-created"))
         }
         await opened.database.close()

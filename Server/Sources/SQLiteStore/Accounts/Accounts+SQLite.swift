@@ -84,9 +84,9 @@ extension Migration {
     /// User names were found by their one spelling, and kept as they had been written.
     static let composedNames = Migration(name: "user names in their one spelling") { db, sealing in
         for row in try Row.fetchAll(db, sql: "SELECT id, username FROM account") {
-            let id = try row.text(0)
+            let id = try row.text("id")
             // A name that somebody has spoilt must not be what keeps the server from starting.
-            guard let written = try? sealing.openText(try row.bytes(1), purpose: .username, row: id) else { continue }
+            guard let written = try? sealing.openText(try row.bytes("username"), purpose: .username, row: id) else { continue }
             let name = written.precomposedStringWithCanonicalMapping
             guard !name.hasSameBytes(as: written) else { continue }
             try db.execute(
