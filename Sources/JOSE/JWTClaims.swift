@@ -21,10 +21,21 @@ public struct JWTClaims: Hashable, Sendable {
     ///
     /// Throws ``JOSEError`` `malformed` where the payload is not a JSON object or a registered claim has another type.
     public init(_ token: VerifiedJWS) throws(JOSEError) {
+        let document: JSON
         do {
-            guard case .object(let members) = try JSON(parsing: token.payload) else {
-                throw JOSEError(.malformed, "the claims are not an object")
-            }
+            document = try JSON(parsing: token.payload)
+        } catch {
+            throw JOSEError(.malformed, "claims: \(error.reason)")
+        }
+        guard case .object(let members) = document else { throw JOSEError(.malformed, "the claims are not an object") }
+        try self.init(members: members)
+    }
+
+    /// Takes claims that were read already, from a payload whose signature was verified.
+    ///
+    /// Throws ``JOSEError`` `malformed` where a registered claim has another type.
+    public init(members: JSONObject) throws(JOSEError) {
+        do {
             self.members = members
             self.issuer = try members.string("iss")
             self.subject = try members.string("sub")

@@ -77,11 +77,7 @@ public struct AuthorizationDetails: Hashable, Sendable, CustomStringConvertible 
     public var json: JSON { .array(self.objects.map(JSON.object)) }
 
     /// The list as JSON for a record, members in the order of their names' bytes: the same details are the same text.
-    public var text: String {
-        var bytes: [UInt8] = []
-        Self.append(self.json, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
+    public var text: String { self.json.orderedText }
 
     /// Whether all of these are among the others, member for member: what a later request may ask for once those were
     /// granted (section 6).
@@ -116,29 +112,6 @@ public struct AuthorizationDetails: Hashable, Sendable, CustomStringConvertible 
             _ = try object.string("identifier")
         } catch {
             throw Self.refusal("have a common member of another kind", detail: error.reason)
-        }
-    }
-
-    private static func append(_ value: JSON, to bytes: inout [UInt8]) {
-        switch value {
-        case .object(let object):
-            let members = object.members.map { (name: ExactText($0.name), value: $0.value) }
-            bytes.append(UInt8(ascii: "{"))
-            for (index, member) in members.sorted(by: { $0.name < $1.name }).enumerated() {
-                if index > 0 { bytes.append(UInt8(ascii: ",")) }
-                bytes.append(contentsOf: JSON.string(member.name.text).serialized)
-                bytes.append(UInt8(ascii: ":"))
-                Self.append(member.value, to: &bytes)
-            }
-            bytes.append(UInt8(ascii: "}"))
-        case .array(let values):
-            bytes.append(UInt8(ascii: "["))
-            for (index, value) in values.enumerated() {
-                if index > 0 { bytes.append(UInt8(ascii: ",")) }
-                Self.append(value, to: &bytes)
-            }
-            bytes.append(UInt8(ascii: "]"))
-        default: bytes.append(contentsOf: value.serialized)
         }
     }
 

@@ -16,7 +16,8 @@ public struct UnverifiedRequestObject: Sendable, CustomStringConvertible {
     /// `request` counts for nothing.
     ///
     /// Texts are taken as they are, whole numbers in digits, objects and lists as JSON; of `resource`, whose value may be a
-    /// list, each (RFC 8707, section 2). The claims of the JWT itself are no parameters.
+    /// list, each (RFC 8707, section 2). In `claims` a null is written as an empty object,
+    /// which asks for the same. The claims of the JWT itself are no parameters.
     ///
     /// Cost: one signature.
     ///
@@ -34,7 +35,7 @@ public struct UnverifiedRequestObject: Sendable, CustomStringConvertible {
         requiringNotBefore: Bool = false, within window: ValidityWindow
     ) throws(OAuthError) -> VerifiedRequestObject {
         let token = try ClientToken(
-            self.token, by: keys, allowing: algorithms, within: window, refusal: Self.refusal)
+            self.token, by: keys, allowing: algorithms, within: window, nullsIn: "claims", refusal: Self.refusal)
         let claims = token.claims
         guard let own = claims.issuer, own.hasSameBytes(as: clientID) else { throw Self.refusal("iss") }
         guard claims.audience.containsBytes(of: issuer) else { throw Self.refusal("aud") }

@@ -83,15 +83,23 @@ struct ClientToken {
     /// come where they are there.
     ///
     /// The key is the one that `kid` names. Without a name it is the only one that fits the algorithm.
+    ///
+    /// - Parameter name: The claim in which a null is an empty object; no other claim has nulls.
     init(
         _ token: UnverifiedJWS, by keys: JWKSet, allowing algorithms: Set<JWSAlgorithm>, within window: ValidityWindow,
-        refusal: Refusal
+        nullsIn name: String? = nil, refusal: Refusal
     ) throws(OAuthError) {
         do throws(JOSEError) {
             guard let algorithm = JWSAlgorithm(exactly: token.header.algorithm), algorithms.contains(algorithm),
                 algorithm != .hs256
             else { throw JOSEError(.algorithmNotAllowed, "alg") }
-            self.claims = try JWTClaims(token.verified(by: keys.fitting(algorithm), allowing: [algorithm]))
+            let verified = try token.verified(by: keys.fitting(algorithm), allowing: [algorithm])
+            self.claims =
+                if let name {
+                    try JWTClaims(members: Self.members(verified.payload, nullsIn: name))
+                } else {
+                    try JWTClaims(verified)
+                }
         } catch {
             throw refusal(error.reason)
         }
@@ -102,6 +110,14 @@ struct ClientToken {
         if let notBefore = self.claims.notBefore, !window.hasBegun(notBefore) { throw refusal("nbf lies ahead") }
         if let issuedAt = self.claims.issuedAt, !window.hasBegun(issuedAt) { throw refusal("iat lies ahead") }
         self.expiration = expiration
+    }
+
+    private static func members(_ payload: [UInt8], nullsIn name: String) throws(JOSEError) -> JSONObject {
+        do {
+            return try NullableJSON.object(payload, nullsIn: name)
+        } catch {
+            throw JOSEError(.malformed, "claims: \(error.reason)")
+        }
     }
 
     /// The token's name (`jti`): 1 to 256 bytes. `nil` where there is none.

@@ -62,6 +62,28 @@ struct RequestObjectTests {
         #expect(try Parameters(parsing: parameters.encoded) == parameters)
     }
 
+    @Test("knows nulls in the claims parameter alone (OpenID Connect Core 1.0, section 5.5.1)")
+    func nulls() throws {
+        func object(_ text: String) throws -> String {
+            try TestKey.of(.es256).sign(text: JSON.object(Self.claims).text.dropLast() + "," + text + "}")
+        }
+        let parameters = try Self.verify(
+            object(#""claims":{"id_token":{"null":null,"b":{"values":[null]}}},"nonce":"null \" null""#)
+        )
+        .parameters
+        #expect(parameters["claims"] == #"{"id_token":{"null":{},"b":{"values":[{}]}}}"#)
+        #expect(parameters["nonce"] == "null \" null")
+        #expect(try ClaimsRequest(#require(parameters["claims"])).idToken.map(\.name) == ["null", "b"])
+        for text in [
+            #""nonce":null"#, #""authorization_details":[{"type":"a","b":null}]"#, #""Claims":{"id_token":null}"#,
+            #""claims":{},"claims":null"#, #""claims":nul"#, #""claims":nulll"#, #""claims":{null:1}"#,
+            #""claims":{"a":null},"x":[null]"#,
+        ] {
+            let compact = try object(text)
+            #expect(throws: OAuthError(.invalidRequestObject)) { try Self.verify(compact) }
+        }
+    }
+
     @Test func aResourceMayBeAList() throws {
         let one = try Self.parameters([("resource", .string("https://a.example"))])
         #expect(one.values("resource") == ["https://a.example"])

@@ -43,6 +43,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case clientAssertion = "client-assertion"
     case requestObject = "request-object"
     case authorizationDetails = "authorization-details"
+    case claimsRequest = "claims-request"
     case addresses
     case clientKeys = "client-keys"
 
@@ -83,6 +84,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .clientAssertion: OAuthTargets.clientAssertion(bytes)
         case .requestObject: OAuthTargets.requestObject(bytes)
         case .authorizationDetails: OAuthTargets.authorizationDetails(bytes)
+        case .claimsRequest: OAuthTargets.claimsRequest(bytes)
         case .addresses: OAuthTargets.addresses(bytes)
         case .clientKeys: OAuthTargets.clientKeys(bytes)
         }

@@ -1,4 +1,3 @@
-import Crypto
 import JOSE
 import OAuth
 import _Primitives
@@ -86,6 +85,16 @@ enum OAuthTargets {
         guard let again = try? AuthorizationDetails(details.text, types: types, limits: limits) else { return false }
         return again == details && again.text == details.text && details.areContained(in: again)
             && details.types.allSatisfy(["payment", "a"].containsBytes)
+    }
+
+    /// Claims that are asked for are written in one spelling, which asks for the same.
+    static func claimsRequest(_ bytes: [UInt8]) -> Bool {
+        guard let request = try? ClaimsRequest(self.text(bytes)) else { return true }
+        // A text can grow by its escapes.
+        guard request.text.utf8.count <= 8192 else { return true }
+        guard let again = try? ClaimsRequest(request.text) else { return false }
+        return again.text == request.text && Set(again.idToken) == Set(request.idToken)
+            && Set(again.userinfo) == Set(request.userinfo)
     }
 
     /// Addresses: what is normalised stays as it is, what is taken is what it says.
