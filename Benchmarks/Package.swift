@@ -10,6 +10,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let testKit: Target.Dependency = .product(name: "CountersignTestKit", package: "countersign")
 let relyingParty: Target.Dependency = .product(name: "UAFRelyingParty", package: "countersign-server")
+let passwords: Target.Dependency = .product(name: "Passwords", package: "countersign-server")
 let secp256k1TestKeys: Target.Dependency = .product(name: "Secp256k1TestKeys", package: "countersign-server")
 
 let package = Package(
@@ -27,7 +28,7 @@ let package = Package(
             name: "VerificationCost", dependencies: [relyingParty, secp256k1TestKeys, protocols, crypto, cryptoExtras]),
         .executableTarget(name: "CrashTest", dependencies: ["ServerClients", protocols]),
         // The fuzz targets' code once more, for a counter of instructions.
-        .executableTarget(name: "CountWork", dependencies: [relyingParty, testKit, protocols, crypto]),
+        .executableTarget(name: "CountWork", dependencies: [relyingParty, passwords, testKit, protocols, crypto]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -51,8 +51,13 @@ let package = Package(
         .target(
             name: "UAFRelyingParty", dependencies: ["_Primitives", "UAF", crypto, cryptoExtras, x509, asn1],
             resources: [.embedInCode("Metadata")], swiftSettings: instrumented),
+        .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt", providers: [.apt(["libcrypt-dev"])]),
         .target(
-            name: "ServerFuzzTargets", dependencies: ["_Primitives", "UAF", "UAFRelyingParty", "CountersignTestKit"],
+            name: "Passwords", dependencies: ["_Primitives", crypto, "CArgon2", "CCrypt"], swiftSettings: instrumented),
+        .target(
+            name: "ServerFuzzTargets",
+            dependencies: ["_Primitives", "UAF", "UAFRelyingParty", "Passwords", "CountersignTestKit"],
             swiftSettings: instrumented),
         .executableTarget(
             name: "Fuzz", dependencies: ["FuzzTargets", "ServerFuzzTargets"],

@@ -39,6 +39,7 @@ let package = Package(
         .executable(name: "bank", targets: ["BankCommand"]),
         // For the benchmarks, which are a package of their own.
         .library(name: "UAFRelyingParty", targets: ["UAFRelyingParty"]),
+        .library(name: "Passwords", targets: ["Passwords"]),
         .library(name: "Secp256k1TestKeys", targets: ["Secp256k1TestKeys"]),
     ],
     dependencies: [
@@ -66,11 +67,14 @@ let package = Package(
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CZBar", pkgConfig: "zbar", providers: [.apt(["libzbar-dev"])]),
         .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
+        .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt", providers: [.apt(["libcrypt-dev"])]),
         // Floor 5
         .target(
             name: "UAFRelyingParty", dependencies: [protocols, crypto, cryptoExtras, x509, asn1, "CSecp256k1"],
             resources: [.embedInCode("Metadata")]),
         .target(name: "Store", dependencies: [protocols, crypto]),
+        .target(name: "Passwords", dependencies: [protocols, crypto, "CArgon2", "CCrypt"]),
         .target(name: "StoreConformance", dependencies: ["Store", protocols, crypto]),
         // Floor 6
         .target(name: "SQLiteStore", dependencies: ["Store", protocols, grdb, sqlite, crypto]),
@@ -118,6 +122,7 @@ let package = Package(
                 x509,
                 asn1,
             ]),
+        .testTarget(name: "PasswordsTests", dependencies: ["Passwords", protocols, crypto]),
         .testTarget(
             name: "SQLiteStoreTests",
             dependencies: ["SQLiteStore", "StoreConformance", "Store", protocols, crypto, grdb]),
@@ -157,7 +162,8 @@ let package = Package(
             ]),
         // The fuzz targets' code for what the server alone judges.
         .testTarget(
-            name: "ServerFuzzReplayTests", dependencies: ["UAFRelyingParty", protocols, sdk("CountersignTestKit")]),
+            name: "ServerFuzzReplayTests",
+            dependencies: ["UAFRelyingParty", "Passwords", protocols, sdk("CountersignTestKit")]),
     ],
     swiftLanguageModes: [.v6]
 )

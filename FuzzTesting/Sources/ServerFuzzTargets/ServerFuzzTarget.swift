@@ -12,6 +12,12 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
     case certificateChain = "certificate-chain"
     case registeredKey = "registered-key"
     case revocationList = "revocation-list"
+    case password
+    case passwordHash = "password-hash"
+    case breachedPasswordList = "breached-password-list"
+    case breachedPasswordText = "breached-password-text"
+    case recoveryCode = "recovery-code"
+    case timeBasedCode = "time-based-code"
 
     /// Judges `bytes`. `false`: they were accepted, and must not have been.
     public func holds(_ bytes: [UInt8]) -> Bool {
@@ -21,6 +27,12 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
         case .certificateChain: Self.chain(bytes)
         case .registeredKey: Self.registeredKey(bytes)
         case .revocationList: Self.revocationList(bytes)
+        case .password: PasswordFuzzing.password(bytes)
+        case .passwordHash: PasswordFuzzing.hash(bytes)
+        case .breachedPasswordList: PasswordFuzzing.list(bytes)
+        case .breachedPasswordText: PasswordFuzzing.listText(bytes)
+        case .recoveryCode: PasswordFuzzing.recoveryCode(bytes)
+        case .timeBasedCode: PasswordFuzzing.timeBasedCode(bytes)
         }
     }
 

@@ -1,0 +1,99 @@
+import CArgon2
+import CCrypt
+import Foundation
+import _Primitives
+
+/// Argon2 by its reference implementation (libargon2).
+///
+/// All lanes are filled by the calling thread: the library would start a thread for each, past the pool's bound.
+enum Argon2 {
+    static func tag(
+        of password: Password, salt: [UInt8], parameters: Argon2Parameters, type: Argon2_type, version: UInt32,
+        bytes: Int
+    ) throws -> [UInt8] {
+        guard parameters.arePossible else { throw HashingError(.failed, "parameters that Argon2 does not have") }
+        // The library takes pointers that it could write to, and writes to none of them.
+        var (salt, tag) = (salt, [UInt8](repeating: 0, count: bytes))
+        let status = password.withBytes { password in
+            salt.withUnsafeMutableBufferPointer { salt in
+                tag.withUnsafeMutableBufferPointer { tag in
+                    var context = Argon2_Context()
+                    context.out = tag.baseAddress
+                    context.outlen = UInt32(tag.count)
+                    context.pwd = UnsafeMutablePointer(
+                        mutating: password.assumingMemoryBound(to: UInt8.self).baseAddress)
+                    context.pwdlen = UInt32(password.count)
+                    context.salt = salt.baseAddress
+                    context.saltlen = UInt32(salt.count)
+                    context.t_cost = UInt32(parameters.passes)
+                    context.m_cost = UInt32(parameters.memoryKiB)
+                    context.lanes = UInt32(parameters.lanes)
+                    context.threads = 1
+                    context.version = version
+                    context.allocate_cbk = { Argon2.allocate($0, $1) }
+                    context.free_cbk = { if let memory = $0 { munmap(memory, $1) } }
+                    return argon2_ctx(&context, type)
+                }
+            }
+        }
+        guard status == ARGON2_OK.rawValue else { throw HashingError(.failed, "libargon2: \(status)") }
+        return tag
+    }
+
+    // Straight from the system and straight back: the allocator would keep a hash's memory for each of its arenas, and
+    // the bound of the pool would be none. In large pages, where the system has them for whoever asks, so that it need
+    // not be asked for each four KiB of a hash.
+    private static func allocate(_ memory: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?, _ count: Int) -> Int32 {
+        let area = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let area, area != MAP_FAILED else {
+            memory?.pointee = nil
+            return -1
+        }
+        madvise(area, count, MADV_HUGEPAGE)
+        memory?.pointee = area.assumingMemoryBound(to: UInt8.self)
+        return 0
+    }
+}
+
+/// bcrypt by the system's libcrypt.
+enum Bcrypt {
+    /// The whole text that a password makes with the cost and the salt of `setting`.
+    static func text(of password: Password, setting: String) throws -> [UInt8] {
+        // What is behind the 72nd byte changes nothing. No password has a zero byte, which would end it.
+        let phrase = password.withBytes { SecretBytes(Array($0.prefix(PasswordLimits.Fixed.bcryptBytes)) + [0]) }
+        var output = [CChar](repeating: 0, count: 128)
+        let status = phrase.withBytes {
+            countersign_crypt($0.assumingMemoryBound(to: CChar.self).baseAddress, setting, &output, output.count)
+        }
+        guard status == 0 else { throw HashingError(.failed, "libcrypt does not hash by bcrypt") }
+        return output.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    }
+}
+
+extension PasswordHash {
+    /// Memory that verifying takes.
+    var memoryKiB: Int {
+        switch self.scheme {
+        case .argon2id(let parameters), .argon2i(let parameters): parameters.memoryKiB
+        case .bcrypt: PasswordLimits.Fixed.bcryptMemoryKiB
+        }
+    }
+
+    /// Hashes a password as the scheme says and compares in constant time. It is the work itself: for a thread that may
+    /// wait.
+    func matches(_ password: Password) throws -> Bool {
+        let tag =
+            switch self.scheme {
+            case .argon2id(let parameters): try self.tag(of: password, parameters, Argon2_id)
+            case .argon2i(let parameters): try self.tag(of: password, parameters, Argon2_i)
+            case .bcrypt: try Bcrypt.text(of: password, setting: self.text)
+            }
+        return constantTimeEqual(tag, self.tag)
+    }
+
+    private func tag(of password: Password, _ parameters: Argon2Parameters, _ type: Argon2_type) throws -> [UInt8] {
+        try Argon2.tag(
+            of: password, salt: self.salt, parameters: parameters, type: type, version: self.version,
+            bytes: self.tag.count)
+    }
+}

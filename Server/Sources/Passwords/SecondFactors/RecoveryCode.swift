@@ -1,0 +1,69 @@
+public import _Primitives
+
+/// A code that a person has on paper and signs in with once, when phone and authenticator app are gone.
+///
+/// Twelve letters of Crockford's base 32 carry 60 bits. That is too few for a plain hash: whoever has the database
+/// would try them all. The caller stores an HMAC under a key that is not in the database, of the bytes that
+/// ``withBytes(_:)`` lends.
+public struct RecoveryCode: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+    private let letters: SecretBytes
+
+    /// A new code.
+    public init(random: RandomSource, limits: PasswordLimits = PasswordLimits()) {
+        self.letters = SecretBytes(random.bytes(limits.recoveryCodeLetters).map { Self.alphabet[Int($0 & 31)] })
+    }
+
+    /// New codes as many as a person is given, each another.
+    public static func set(random: RandomSource, limits: PasswordLimits = PasswordLimits()) -> [RecoveryCode] {
+        var codes: [RecoveryCode] = []
+        while codes.count < limits.recoveryCodes {
+            let code = RecoveryCode(random: random, limits: limits)
+            if !codes.contains(code) { codes.append(code) }
+        }
+        return codes
+    }
+
+    /// What somebody typed: case, dashes of any kind and spaces do not matter, and O, I and L are the digits that they
+    /// look like. `nil` where that is no code.
+    public init?(typed text: String, limits: PasswordLimits = PasswordLimits()) {
+        guard text.utf8.count <= PasswordLimits.Fixed.typedCodeBytes else { return nil }
+        var letters: [UInt8] = []
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "o", "O": letters.append(UInt8(ascii: "0"))
+            case "i", "I", "l", "L": letters.append(UInt8(ascii: "1"))
+            case "a"..."z": letters.append(UInt8(scalar.value) - 32)
+            case let scalar where [.dashPunctuation, .spaceSeparator].contains(scalar.properties.generalCategory):
+                continue
+            case let scalar where scalar.isASCII: letters.append(UInt8(scalar.value))
+            default: return nil
+            }
+        }
+        guard letters.count == limits.recoveryCodeLetters, letters.allSatisfy(Self.alphabet.contains) else {
+            return nil
+        }
+        self.letters = SecretBytes(letters)
+    }
+
+    /// The code as it is shown once, in groups of four: `7KQ2-M9XT-4HWB`.
+    public var shownOnce: String {
+        self.letters.withBytes { letters in
+            stride(from: 0, to: letters.count, by: 4)
+                .map { String(decoding: letters[$0..<min($0 + 4, letters.count)], as: UTF8.self) }.joined(
+                    separator: "-")
+        }
+    }
+
+    /// Lends the letters, in capitals and without dashes, for the time of `body`.
+    public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try self.letters.withBytes(body)
+    }
+
+    /// Whether both are the same code, in constant time.
+    public static func == (left: Self, right: Self) -> Bool { left.letters == right.letters }
+    /// The type alone.
+    public var description: String { "RecoveryCode" }
+    /// A mirror without children, so that `dump` shows nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
