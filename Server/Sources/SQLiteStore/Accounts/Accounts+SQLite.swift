@@ -86,7 +86,9 @@ extension Migration {
         for row in try Row.fetchAll(db, sql: "SELECT id, username FROM account") {
             let id = try row.text("id")
             // A name that somebody has spoilt must not be what keeps the server from starting.
-            guard let written = try? sealing.openText(try row.bytes("username"), purpose: .username, row: id) else { continue }
+            guard let written = try? sealing.openText(try row.bytes("username"), purpose: .username, row: id) else {
+                continue
+            }
             let name = written.precomposedStringWithCanonicalMapping
             guard !name.hasSameBytes(as: written) else { continue }
             try db.execute(
