@@ -189,22 +189,50 @@ struct ListingTests {
         #expect(await self.server.clientErrorCodes == [3])
     }
 
-    @Test("Choose an authenticator: the dialogs of the operating system sign no payment and no browser unseen")
-    func dialogs() async throws {
+    /// Types a password. The guides have no listing for that screen.
+    private struct TypedPassword: PasswordUserVerifier {
+        let asked: Screen
+
+        func verifyPassword(context: PasswordUserVerificationContext, handler: PasswordUserVerificationHandler) async {
+            _ = await self.asked.show("password", [])
+            handler.verifyPassword("lantern street 9")
+        }
+    }
+
+    @Test(
+        "Choose an authenticator: no listing signs a payment or a browser unseen, whatever verifies the person",
+        arguments: [AuthenticatorModel.Factor.face, .devicePasscode, .password])
+    func everyAuthenticator(factor: AuthenticatorModel.Factor) async throws {
         let dialogs = SystemDialogs(reason: "Show that it is you")
-        self.phone.camera.feel(.match)
-        let enrolment = try await self.server.registration(for: "alice", policy: self.policy(.face))
+        let asked = Screen()
+        let kinds: [AuthenticatorModel.Factor: AuthenticatorDescriptor.Kind] = [
+            .face: .face, .devicePasscode: .devicePasscode, .password: .password,
+        ]
+        let kind = try #require(kinds[factor])
+        func personIsThere() {
+            self.phone.camera.feel(.match)
+            self.phone.passcode.answer(.match)
+        }
+        func questions() async -> Int {
+            await self.phone.camera.prompts.count + self.phone.passcode.prompts.count + asked.shown.count
+        }
+        personIsThere()
+        let enrolment = try await self.server.registration(for: "alice", policy: self.policy(factor))
         guard case .registration(let registration) = try await self.phone.redeem(enrolment) else {
             throw OperationError(.unknown)
         }
         _ =
             try await registration.deviceInformation(DeviceInformation(name: "Phone"))
-            .authenticatorSelector(Preferred(kind: .face)).biometricUserVerifier(dialogs).execute()
+            .authenticatorSelector(Preferred(kind: kind)).biometricUserVerifier(dialogs)
+            .devicePasscodeUserVerifier(dialogs).passwordEnroller(NewPasswordScreen { _ in "lantern street 9" })
+            .execute()
         func operation(_ code: String) async throws -> OutOfBandAuthentication {
             guard case .authentication(let operation) = try await self.phone.redeem(OutOfBandPayload(scanned: code))
             else { throw OperationError(.unknown) }
-            return operation.authenticatorSelector(Preferred(kind: .face)).biometricUserVerifier(dialogs)
+            return operation.authenticatorSelector(Preferred(kind: kind)).biometricUserVerifier(dialogs)
+                .devicePasscodeUserVerifier(dialogs).passwordUserVerifier(TypedPassword(asked: asked))
         }
+        let before = await questions()
         for code in [
             try await self.payload(Self.payment), try await self.payload(from: Self.browser),
             try await self.payload(Self.payment, from: Self.browser),
@@ -215,7 +243,8 @@ struct ListingTests {
             }
         }
         #expect(await self.server.accepted.isEmpty)
-        self.phone.camera.feel(.match)
+        #expect(await questions() == before, "before anybody is asked who they are")
+        personIsThere()
         let ready = try await operation(try await self.payload(Self.payment, from: Self.browser))
         _ =
             try await ready.transactionConfirmer(self.confirmation).requesterVerifier(self.confirmation).execute()
