@@ -49,8 +49,10 @@ let package = Package(
             dependencies: ["_Primitives", "UAF", "Ceremony", "UAFClient", "Countersign", crypto, cryptoExtras],
             swiftSettings: instrumented),
         .target(
-            name: "UAFRelyingParty", dependencies: ["_Primitives", "UAF", crypto, cryptoExtras, x509, asn1],
+            name: "UAFRelyingParty",
+            dependencies: ["_Primitives", "UAF", crypto, cryptoExtras, x509, asn1, "CSecp256k1"],
             resources: [.embedInCode("Metadata")], swiftSettings: instrumented),
+        .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
         .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt", providers: [.apt(["libcrypt-dev"])]),
         .target(
