@@ -11,6 +11,8 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
     public static let profile = "profile"
     /// Asks for the person's e-mail address (section 5.4).
     public static let email = "email"
+    /// Asks for a refresh token, by which the client goes on when the person is away (section 11).
+    public static let offlineAccess = "offline_access"
 
     /// Reads names separated by one space. At most 16 names.
     ///
@@ -30,6 +32,9 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
 
     /// The names that are also in `known`. Others are left out, as RFC 6749 and OpenID Connect Core allow.
     public func limited(to known: [String]) -> Scope { Scope(names: self.names.filter(known.containsBytes)) }
+
+    /// Whether `other` has all of its names.
+    public func isPart(of other: Scope) -> Bool { self.names.allSatisfy(other.contains) }
 
     /// Whether the scope has that name.
     public func contains(_ name: String) -> Bool { self.names.containsBytes(of: name) }

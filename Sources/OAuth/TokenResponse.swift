@@ -10,9 +10,14 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
     public let scope: Scope
     /// The ID token (`id_token`), where `openid` was asked for.
     public let idToken: String?
+    /// The refresh token (`refresh_token`), where there is one: a secret.
+    public var refreshToken: String?
 
     /// An answer of these tokens; the token type is always `Bearer`.
-    public init(accessToken: String, expiresIn: Duration, scope: Scope, idToken: String?) {
+    public init(
+        accessToken: String, expiresIn: Duration, scope: Scope, idToken: String?, refreshToken: String? = nil
+    ) {
+        self.refreshToken = refreshToken
         self.accessToken = accessToken
         self.expiresIn = expiresIn
         self.scope = scope
@@ -26,6 +31,7 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
             "expires_in": .integer(self.expiresIn.components.seconds), "scope": .string(self.scope.description),
         ]
         json["id_token"] = self.idToken.map(JSON.string)
+        json["refresh_token"] = self.refreshToken.map(JSON.string)
         return json
     }
 
@@ -73,6 +79,10 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var userinfoEndpoint: String { self.issuer + "/oauth2/userinfo" }
     /// `jwks_uri`
     public var keySetAddress: String { self.issuer + "/oauth2/jwks" }
+    /// `revocation_endpoint` (RFC 7009)
+    public var revocationEndpoint: String { self.issuer + "/oauth2/revoke" }
+    /// `introspection_endpoint` (RFC 7662)
+    public var introspectionEndpoint: String { self.issuer + "/oauth2/introspect" }
     /// `end_session_endpoint`
     public var endSessionEndpoint: String { self.issuer + "/oauth2/logout" }
 
@@ -86,6 +96,8 @@ public struct ProviderMetadata: Hashable, Sendable {
             "userinfo_endpoint": .string(self.userinfoEndpoint),
             "jwks_uri": .string(self.keySetAddress),
             "end_session_endpoint": .string(self.endSessionEndpoint),
+            "revocation_endpoint": .string(self.revocationEndpoint),
+            "introspection_endpoint": .string(self.introspectionEndpoint),
             "scopes_supported": texts(self.scopes),
             "response_types_supported": texts(["code"]),
             "response_modes_supported": texts(["query"]),
@@ -93,6 +105,8 @@ public struct ProviderMetadata: Hashable, Sendable {
             "subject_types_supported": texts(["pairwise"]),
             "id_token_signing_alg_values_supported": texts(self.idTokenAlgorithms),
             "token_endpoint_auth_methods_supported": texts(self.clientAuthenticationMethods),
+            "revocation_endpoint_auth_methods_supported": texts(self.clientAuthenticationMethods),
+            "introspection_endpoint_auth_methods_supported": texts(self.clientAuthenticationMethods),
             "code_challenge_methods_supported": texts([CodeChallenge.method]),
             "acr_values_supported": texts(self.acrValues),
             "claims_supported": texts(self.claims),

@@ -4,7 +4,7 @@ public import Store
 public import _Primitives
 
 /// Everything that the provider keeps.
-public typealias OpenIDStore = AuthorizationStore & ClientStore & SessionStore & SigningKeyStore
+public typealias OpenIDStore = AuthorizationStore & ClientStore & RefreshStore & SessionStore & SigningKeyStore
 
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.
@@ -114,6 +114,11 @@ extension AuditEvent.Kind {
     static let signedInBySession = Self(rawValue: "signed-in-by-session")
     /// A code was shown a second time, and what it gave was revoked; the actor is the client that showed it.
     static let codeReplayed = Self(rawValue: "code-replayed")
+    /// A refresh token was shown that another had taken the place of, and its family ended; the actor is the client that
+    /// showed it.
+    static let refreshTokenReused = Self(rawValue: "refresh-token-reused")
+    /// A client gave up what it had been granted; the actor is the client.
+    static let grantRevoked = Self(rawValue: "grant-revoked")
     /// A browser was signed out.
     static let signedOut = Self(rawValue: "signed-out")
     /// There is the first signing key of an algorithm; the detail is its name.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The tokens of dispatch that this process has put into the database and that nobody has shown yet.
+/// The tokens of dispatch and refresh that this process has put into the database and that nobody has shown yet.
 ///
 /// A token that is in here was found without a look at the database, so it may go to the writer at once. It is no more
 /// than a shortcut: a token that is not in here (another process wrote it, or it was forgotten) is looked up by a reader,

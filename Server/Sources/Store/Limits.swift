@@ -222,7 +222,7 @@ public struct Limits: Sendable, Equatable {
     public var waitingSteps = 4096
     /// Steps that share one commit.
     public var stepsPerCommit = 256
-    /// Tokens of dispatch that a process remembers to have written, 16 bytes each or a little more; one that it remembers
+    /// Tokens of dispatch and refresh that a process remembers to have written, 16 bytes each or a little more; one that it remembers
     /// goes to the writer at once, and any other is looked up by a reader before.
     public var handedOutTokens = 32_768
     /// Threads, and connections, that read.

@@ -219,8 +219,29 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.takeCode(digest: digest, at: moment, replay: replay)
     }
 
-    func account(grant: String, at moment: Timestamp) async throws -> String? {
-        try await self.store.account(grant: grant, at: moment)
+    func beginFamily(ofGrant id: String, head: [UInt8], headEndsAt: Timestamp, until end: Timestamp) async throws
+        -> Bool
+    {
+        try await self.store.beginFamily(ofGrant: id, head: head, headEndsAt: headEndsAt, until: end)
+    }
+
+    func refresh(
+        _ exchange: RefreshExchange, at moment: Timestamp,
+        judge: @escaping @Sendable (StandingGrant) throws -> Void
+    ) async throws -> RefreshOutcome {
+        try await self.store.refresh(exchange, at: moment, judge: judge)
+    }
+
+    func grant(_ id: String, token: String?, at moment: Timestamp) async throws -> StandingGrant? {
+        try await self.store.grant(id, token: token, at: moment)
+    }
+
+    func deleteGrant(_ id: String, client: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.deleteGrant(id, client: client, audit: audit)
+    }
+
+    func revokeToken(_ id: String, ofGrant grant: String, client: String, until end: Timestamp) async throws {
+        try await self.store.revokeToken(id, ofGrant: grant, client: client, until: end)
     }
 
     func account(subject: String, client: String) async throws -> String? {

@@ -192,7 +192,7 @@ struct SigningTests {
             #expect(f.provider.discovery["issuer"] == .string(ProviderFixture.issuer))
             #expect(
                 f.provider.discovery["scopes_supported"]
-                    == .array([.string("openid"), .string("profile"), .string("email")]))
+                    == .array(["openid", "profile", "email", "offline_access"].map(JSON.string)))
         }
     }
 

@@ -233,8 +233,8 @@ struct BackupTests {
         await place.store.close()
         let past = [
             "ceremony", "dispatch_token", "oauth_request", "oauth_code", "oauth_grant", "oauth_session",
-            "oauth_session_authentication", "oauth_authentication", "administrator", "administrator_link",
-            "answered_challenge",
+            "oauth_session_authentication", "oauth_authentication", "oauth_refresh", "oauth_revoked_token",
+            "administrator", "administrator_link", "answered_challenge",
         ]
         // A link that nobody has opened, which the store itself makes only while there is no administrator.
         let before = try await place.changing { db in
@@ -258,7 +258,7 @@ struct BackupTests {
         #expect(try await restored.ceremony(.id("ceremony")) == nil)
         #expect(try await restored.request("request-2") == nil)
         #expect(try await restored.session(cookieDigest: BackupPlace.digest(3)) == nil)
-        #expect(try await restored.account(grant: "grant-1", at: BackupPlace.now) == nil)
+        #expect(try await restored.grant("grant-1", token: nil, at: BackupPlace.now)?.authentication.account == nil)
         #expect(try await restored.administrator(tokenDigest: BackupPlace.digest(5), at: BackupPlace.now) == nil)
         #expect(try await restored.devices(accountID: "pending").isEmpty)
         #expect(try await restored.devices(accountID: "alice").count == 1)
@@ -281,8 +281,8 @@ struct BackupTests {
         try raw.close()
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
-            "dispatch_token", "oauth_authentication", "oauth_code", "oauth_grant", "oauth_request", "oauth_session",
-            "oauth_session_authentication", "oauth_session_service",
+            "dispatch_token", "oauth_authentication", "oauth_code", "oauth_grant", "oauth_refresh", "oauth_request",
+            "oauth_revoked_token", "oauth_session", "oauth_session_authentication", "oauth_session_service",
             "replaced_credential",
         ]
         let kept = [
@@ -662,6 +662,10 @@ private final class BackupPlace: Sendable {
             ], audit: nil)
         let signIn = SampleSignIn("1", secret: Self.digest(3), account: "alice", client: "bank", at: Self.now)
         try await signIn.keep(in: self.store)
+        let end = Self.now + .seconds(60)
+        _ = try await self.store.beginFamily(
+            ofGrant: signIn.grant.id, head: Self.digest(7), headEndsAt: end, until: end)
+        try await self.store.revokeToken("token", ofGrant: signIn.grant.id, client: "bank", until: end)
         let waiting = SampleSignIn("2", secret: Self.digest(4), client: "bank", at: Self.now)
         try await self.store.addRequest(waiting.request)
         _ = try await self.store.createAdministratorLink(

@@ -55,4 +55,13 @@ struct ConformanceTests {
         try await check.run(store.database)
         withExtendedLifetime(store) {}
     }
+
+    @Test("refresh tokens", arguments: RefreshConformance.checks, memories)
+    func keepsTheRuleOfRefreshTokens(
+        check: ConformanceCheck<RefreshConformance.Subject>, handedOutTokens: Int
+    ) async throws {
+        let store = try TemporaryStore(limits: Limits(handedOutTokens: handedOutTokens))
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
 }

@@ -46,7 +46,8 @@ struct SQLiteDatabaseTests {
         try await raw.write { db in
             for (table, column) in [
                 ("oauth_client", "may_deregister INTEGER NOT NULL DEFAULT 0"), ("oauth_request", "state TEXT"),
-                ("oauth_authentication", "browser BLOB"), ("oauth_grant", "session TEXT"), ("oauth_code", "nonce TEXT"),
+                ("oauth_authentication", "browser BLOB"), ("oauth_grant", "scope TEXT NOT NULL DEFAULT ''"),
+                ("oauth_code", "nonce TEXT"),
                 ("oauth_key", "retired_at INTEGER"),
                 ("account", "display_name BLOB"), ("ceremony", "client_id TEXT"),
             ] {

@@ -70,10 +70,13 @@ struct SignedInUpgradeTests {
 
     @Test func itsTokensStandUntilTheyEnd() async throws {
         try await self.run { store async throws in
-            #expect(try await store.account(grant: Self.grant, at: Self.usedAt) == Self.account)
-            #expect(try await store.account(grant: Self.grant, at: Self.usedAt + .seconds(360)) == nil)
+            #expect(
+                try await store.grant(Self.grant, token: nil, at: Self.usedAt)?.authentication.account == Self.account)
+            #expect(
+                try await store.grant(Self.grant, token: nil, at: Self.usedAt + .seconds(360))?.authentication.account
+                    == nil)
             #expect(try await store.endSession(Self.session, audit: Self.event))
-            #expect(try await store.account(grant: Self.grant, at: Self.usedAt) == nil)
+            #expect(try await store.grant(Self.grant, token: nil, at: Self.usedAt)?.authentication.account == nil)
         }
     }
 
@@ -81,7 +84,7 @@ struct SignedInUpgradeTests {
         try await self.run { store async throws in
             #expect(try await store.deleteDevice(id: Self.device, audit: Self.event))
             #expect(try await self.sessions(store).isEmpty)
-            #expect(try await store.account(grant: Self.grant, at: Self.usedAt) == nil)
+            #expect(try await store.grant(Self.grant, token: nil, at: Self.usedAt)?.authentication.account == nil)
         }
     }
 

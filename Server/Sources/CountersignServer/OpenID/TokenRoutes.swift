@@ -17,6 +17,8 @@ struct TokenRoutes: Sendable {
 
     func mount(on router: ServerRouter) {
         router.endpoint("/oauth2/token", [.post: self.token])
+        router.endpoint("/oauth2/revoke", [.post: self.revoke])
+        router.endpoint("/oauth2/introspect", [.post: self.introspect])
         router.endpoint("/oauth2/userinfo", [.get: self.userinfo, .post: self.userinfo])
         // Keys and addresses change rarely; a rotation announces its key longer before than this.
         let seconds = self.limits.oauth.keySetLifetime.components.seconds
@@ -40,6 +42,20 @@ struct TokenRoutes: Sendable {
             let answer = try await self.provider.token(header: Self.authorization(of: request), body: form)
             if answer.status == 200 { self.trace?.record(.tokensIssued, in: request.trace, context) }
             return answer
+        }
+    }
+
+    @Sendable private func revoke(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.answer(context) {
+            let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+            return try await self.provider.revoke(header: Self.authorization(of: request), body: form)
+        }
+    }
+
+    @Sendable private func introspect(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.answer(context) {
+            let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+            return try await self.provider.introspect(header: Self.authorization(of: request), body: form)
         }
     }
 

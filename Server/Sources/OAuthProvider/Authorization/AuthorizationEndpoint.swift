@@ -47,7 +47,7 @@ extension OpenIDProvider {
         do {
             setting = self.noteMissingChallenge(parameters, client: client)
             let checked = try AuthorizationParameters(
-                parameters, codeBinding: client.settings.codeBinding, limits: self.limits)
+                parameters, settings: client.settings, limits: self.limits)
             let expected = try await self.expectedSubject(checked.idTokenHint, client: client)
             let fitting = try await self.fittingSession(session, for: checked, expected: expected, client: client)
             guard fitting != nil || !checked.isSilent else { throw Self.nobodySignedIn }
@@ -147,7 +147,7 @@ extension OpenIDProvider {
         reply: AuthorizationReply, address: String?, at now: Timestamp
     ) async throws -> String? {
         let issue = self.issue(
-            session, client: client.id, redirectURI: reply.redirectURI.text, scope: checked.scope.description,
+            session, client: client.id, redirectURI: reply.redirectURI.text, scope: checked.scope,
             nonce: checked.nonce, challenge: checked.challenge?.digest, at: now)
         do {
             let detail = AuditEvent.signInDetail(service: client.id, methods: session.authentication.amr)

@@ -23,7 +23,7 @@ struct AuthorizationParameters {
     let idTokenHint: String?
 
     /// Checks in the order of the standard. Throws `OAuthError`, for the client to be told.
-    init(_ parameters: Parameters, codeBinding: ClientSettings.CodeBinding, limits: Limits) throws(OAuthError) {
+    init(_ parameters: Parameters, settings: ClientSettings, limits: Limits) throws(OAuthError) {
         // What would change the meaning of everything else first.
         guard parameters["request"] == nil else { throw OAuthError(.requestNotSupported, "Do not use request.") }
         guard parameters["request_uri"] == nil else {
@@ -35,14 +35,17 @@ struct AuthorizationParameters {
         guard (parameters["response_mode"] ?? "query").hasSameBytes(as: "query") else {
             throw OAuthError(.invalidRequest, "The only response_mode is query.")
         }
-        let scope = try Scope(parameters["scope"] ?? "").limited(to: OpenIDProvider.scopes)
+        // Whoever may not renew tokens is not refused for asking: OpenID Connect Core 1.0, section 11, has it left out.
+        let mayRenew = settings.grantTypes.containsBytes(of: RefreshTokenGrant.type)
+        let scope = try Scope(parameters["scope"] ?? "")
+            .limited(to: OpenIDProvider.scopes.filter { mayRenew || !$0.hasSameBytes(as: Scope.offlineAccess) })
         guard scope.contains(Scope.openID) else { throw OAuthError(.invalidScope, "The scope openid is needed.") }
         self.scope = scope
         self.nonce = parameters["nonce"]
         guard (self.nonce?.utf8.count ?? 0) <= limits.oauth.nonceCharacters else {
             throw OAuthError(.invalidRequest, "The nonce is too long.")
         }
-        self.challenge = try Self.challenge(parameters, codeBinding: codeBinding)
+        self.challenge = try Self.challenge(parameters, codeBinding: settings.codeBinding)
         (self.isSilent, self.isFresh) = try Self.prompt(parameters["prompt"])
         self.maximumAge = try Self.maximumAge(parameters["max_age"])
         self.idTokenHint = parameters["id_token_hint"]

@@ -83,7 +83,7 @@ extension OpenIDProvider {
             id: self.random.identifier(), cookieDigest: secret.digest, authentications: [authentication], usedAt: now,
             expiresAt: now + self.limits.sessionLifetime)
         let issue = self.issue(
-            session, client: request.client, redirectURI: request.redirectURI, scope: request.scope,
+            session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
             nonce: request.nonce, challenge: request.codeChallenge, at: now)
         let completed = CompletedAuthorization(request: id, session: session, grant: issue.grant, code: issue.code)
         do {

@@ -9,9 +9,10 @@ import _Primitives
 /// made without a challenge takes no verifier, and one that was made with a challenge takes nothing else (RFC 9700, section
 /// 2.1.1).
 struct AuthorizationCodeGrant: TokenGrant {
-    let type = "authorization_code"
+    static let type = "authorization_code"
 
-    /// Cost: one store step, an ES256 signature and one of the client's algorithm, three hashes.
+    /// Cost: one store step, an ES256 signature and one of the client's algorithm, three hashes; with a refresh token one
+    /// store step, one HMAC and one hash more.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
         // A request that is not whole is refused before it can spend a code.
@@ -26,7 +27,24 @@ struct AuthorizationCodeGrant: TokenGrant {
             replay: AuditEvent(.codeReplayed, at: now, actor: client.id))
         let (code, standing) = try Self.checked(
             taking, client: client, redirectURI: redirectURI, verifier: verifier, at: now)
-        return try provider.tokens(for: standing, nonce: code.nonce, algorithm: algorithm, at: now)
+        var response = try provider.tokens(for: standing, nonce: code.nonce, algorithm: algorithm, at: now)
+        if standing.grant.isLasting {
+            response.refreshToken = try await Self.firstRefreshToken(of: standing.grant, from: provider, at: now)
+        }
+        return response
+    }
+
+    /// Begins the family of a grant: only now does the grant last, as its code may never have come to anything.
+    private static func firstRefreshToken(of grant: GrantRecord, from provider: OpenIDProvider, at now: Timestamp)
+        async throws -> String
+    {
+        let limits = provider.limits.oauth
+        let token = try RefreshToken(grant: grant.id, keys: provider.keys, random: provider.random)
+        let isThere = try await provider.store.beginFamily(
+            ofGrant: grant.id, head: token.digest, headEndsAt: now + limits.refreshTokenLifetime,
+            until: now + limits.lastingGrantLifetime)
+        guard isThere else { throw OAuthError(.invalidGrant, "The code is not valid.", detail: "revoked meanwhile") }
+        return token.text
     }
 
     /// The verifier; `nil` where there is none, and the client's codes may be bound to its nonce.

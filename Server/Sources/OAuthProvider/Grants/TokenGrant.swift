@@ -15,7 +15,7 @@ struct TokenRequest: Sendable {
 /// the answer or the refusal; the metadata names every type of the list.
 protocol TokenGrant: Sendable {
     /// The value of `grant_type`.
-    var type: String { get }
+    static var type: String { get }
 
     /// Gives the tokens. Throws `OAuthError`, for the client to be told.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse
@@ -23,5 +23,5 @@ protocol TokenGrant: Sendable {
 
 extension OpenIDProvider {
     /// The ways to tokens that there are.
-    static let tokenGrants: [any TokenGrant] = [AuthorizationCodeGrant()]
+    static let tokenGrants: [any TokenGrant] = [AuthorizationCodeGrant(), RefreshTokenGrant()]
 }

@@ -25,6 +25,8 @@ final class SigningKeys: Sendable {
     private let subjectSecret: SymmetricKey
     /// For tokens that nobody but this provider reads: derived, so that every node has it.
     private let ownTokenKey: (signing: SigningKey, verification: VerificationKey)
+    /// For refresh tokens: derived, so that every node has it.
+    private let refreshTokenKey: SymmetricKey
     private let retention: Duration
 
     /// `epoch` is the store's: tokens of our own that were made in another one are not ours any more.
@@ -38,6 +40,8 @@ final class SigningKeys: Sendable {
             inputKeyMaterial: secret, info: Array("countersign own tokens\(epoch)".utf8), outputByteCount: 32)
         let jwk = try JWK(.octets(own.withUnsafeBytes { Array($0) }), algorithm: JWSAlgorithm.hs256.rawValue)
         self.ownTokenKey = (try SigningKey(jwk, algorithm: .hs256), try VerificationKey(jwk, algorithm: .hs256))
+        self.refreshTokenKey = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: secret, info: Array("countersign refresh tokens\(epoch)".utf8), outputByteCount: 32)
         self.retention = retention
     }
 
@@ -144,6 +148,11 @@ final class SigningKeys: Sendable {
             compact: compact, limits: JOSELimits(compactLength: Limits.Fixed.signedTokenCharacters))
         guard token.header.hasType(type) else { throw JOSEError(.wrongType, "typ") }
         return try JWTClaims(token.verified(by: self.ownTokenKey.verification))
+    }
+
+    /// The seal of a refresh token's bytes: the first half of an HMAC-SHA256, 16 bytes.
+    func seal(ofRefreshToken bytes: [UInt8]) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: bytes, using: self.refreshTokenKey).prefix(16))
     }
 
     /// A name that cannot be traced back, or to another client's: HMAC-SHA256 over kind, client and value, as

@@ -18,6 +18,40 @@ enum TokenClaim {
     static let grant = "grant_id"
 }
 
+/// What an access token of ours says.
+struct OwnAccessToken {
+    /// All of it.
+    let claims: JSONObject
+    /// The token's own name (`jti`).
+    let id: String
+    /// The grant that it is a leaf of.
+    let grant: String
+    /// Whose it is.
+    let client: String
+    /// The person's name at the client.
+    let subject: String
+    let scope: Scope
+    let expiresAt: Timestamp
+
+    /// Throws `JOSEError` where a claim is missing: no token of ours lacks one.
+    fileprivate init(_ claims: JWTClaims) throws {
+        func text(_ name: String) throws -> String {
+            guard case .string(let text) = claims.members[name] else { throw JOSEError(.malformed, name) }
+            return text
+        }
+        guard let subject = claims.subject, let expiresAt = claims.expiration else {
+            throw JOSEError(.malformed, "sub or exp")
+        }
+        self.claims = claims.members
+        self.id = try text("jti")
+        self.grant = try text(TokenClaim.grant)
+        self.client = try text("client_id")
+        self.subject = subject
+        self.scope = try Scope(text("scope"))
+        self.expiresAt = expiresAt
+    }
+}
+
 /// Who has a device token.
 public struct DeviceTokenHolder: Sendable, Equatable {
     /// The account that the device authenticated.
@@ -37,7 +71,7 @@ extension OpenIDProvider {
     ///
     /// Cost: one HMAC, one hash.
     func issue(
-        _ session: SessionRecord, client: String, redirectURI: String, scope: String, nonce: String?,
+        _ session: SessionRecord, client: String, redirectURI: String, scope: Scope, nonce: String?,
         challenge: [UInt8]?, at now: Timestamp
     ) -> (grant: GrantRecord, code: CodeRecord, secret: String) {
         let secret = self.random.token(byteCount: 32)
@@ -47,7 +81,8 @@ extension OpenIDProvider {
         let grant = GrantRecord(
             id: self.random.identifier(), client: client,
             subject: self.subject(ofAccount: session.account, client: client),
-            authentication: session.authentication.id, session: session.id, scope: scope,
+            authentication: session.authentication.id, session: session.id,
+            isLasting: scope.contains(Scope.offlineAccess), scope: scope.description,
             expiresAt: code.expiresAt + self.limits.accessTokenLifetime)
         return (grant, code, secret)
     }
@@ -65,28 +100,39 @@ extension OpenIDProvider {
         -> TokenResponse
     {
         let (grant, authentication) = (standing.grant, standing.authentication)
-        let lifetime = self.limits.accessTokenLifetime
-        let expires = JSON.integer((now + lifetime).seconds)
-        let issued = JSON.integer(now.seconds)
-        let authenticated = JSON.integer(authentication.at.seconds)
-        let accessToken = try self.keys.sign(
-            [
-                "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(self.issuer),
-                "client_id": .string(grant.client), "scope": .string(grant.scope), "iat": issued, "exp": expires,
-                "jti": .string(self.random.identifier()), TokenClaim.grant: .string(grant.id),
-                "auth_time": authenticated, "acr": .string(authentication.acr),
-            ], type: TokenType.accessToken, algorithm: .es256, at: now)
+        let access = try self.accessToken(for: standing, scope: Scope(grant.scope), at: now)
+        let expires = JSON.integer((now + access.expiresIn).seconds)
         var claims: JSONObject = [
-            "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client), "iat": issued,
-            "exp": expires, "auth_time": authenticated, "acr": .string(authentication.acr),
+            "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client),
+            "iat": .integer(now.seconds), "exp": expires, "auth_time": .integer(authentication.at.seconds),
+            "acr": .string(authentication.acr),
             "amr": .array(authentication.amr.map(JSON.string)),
-            "at_hash": .string(Self.halfHash(accessToken, algorithm)),
+            "at_hash": .string(Self.halfHash(access.accessToken, algorithm)),
         ]
         claims["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }
         claims["nonce"] = nonce.map(JSON.string)
         let idToken = try self.keys.sign(claims, type: TokenType.idToken, algorithm: algorithm, at: now)
         return TokenResponse(
-            accessToken: accessToken, expiresIn: lifetime, scope: try Scope(grant.scope), idToken: idToken)
+            accessToken: access.accessToken, expiresIn: access.expiresIn, scope: access.scope, idToken: idToken)
+    }
+
+    /// An access token of a grant by itself (RFC 9068, section 2.2). It never outlives the grant.
+    ///
+    /// - Parameter scope: The grant's, or a part of it.
+    ///
+    /// Cost: one ES256 signature.
+    func accessToken(for standing: StandingGrant, scope: Scope, at now: Timestamp) throws -> TokenResponse {
+        let (grant, authentication) = (standing.grant, standing.authentication)
+        let lifetime = min(self.limits.accessTokenLifetime, grant.expiresAt - now)
+        let token = try self.keys.sign(
+            [
+                "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(self.issuer),
+                "client_id": .string(grant.client), "scope": .string(scope.description), "iat": .integer(now.seconds),
+                "exp": .integer((now + lifetime).seconds), "jti": .string(self.random.identifier()),
+                TokenClaim.grant: .string(grant.id), "auth_time": .integer(authentication.at.seconds),
+                "acr": .string(authentication.acr),
+            ], type: TokenType.accessToken, algorithm: .es256, at: now)
+        return TokenResponse(accessToken: token, expiresIn: lifetime, scope: scope, idToken: nil)
     }
 
     /// Sees to it that an ID token can be signed. A key that is not known here may be one that another node has just made for
@@ -179,13 +225,14 @@ extension OpenIDProvider {
         return DeviceTokenHolder(account: account, device: device)
     }
 
-    /// The claims of one of our own tokens, valid now and for us.
-    func bearer(_ header: String?, type: String) async throws -> JWTClaims {
-        let token = try BearerToken(header: header)
+    /// One of our own access tokens, valid now and for us. Whether its grant stands is for the caller to ask.
+    ///
+    /// Throws `OAuthError` `invalid_token`. Cost: one ES256 verification.
+    func ownAccessToken(_ text: String) async throws -> OwnAccessToken {
         do {
-            let claims = try await self.verified(token.text, type: type, at: self.time.now())
+            let claims = try await self.verified(text, type: TokenType.accessToken, at: self.time.now())
             try claims.check(issuer: self.issuer, audience: self.issuer, at: self.time)
-            return claims
+            return try OwnAccessToken(claims)
         } catch let error as JOSEError {
             throw OAuthError(.invalidToken, "The access token is not valid.", detail: "\(error)")
         }
@@ -267,7 +314,7 @@ extension OpenIDProvider {
     /// The discovery document (RFC 8414; OpenID Connect Discovery 1.0).
     public var discovery: JSONObject {
         ProviderMetadata(
-            issuer: self.issuer, scopes: Self.scopes, grantTypes: Self.tokenGrants.map(\.type),
+            issuer: self.issuer, scopes: Self.scopes, grantTypes: Self.tokenGrants.map { type(of: $0).type },
             clientAuthenticationMethods: Self.clientCredentials.flatMap { $0.methods },
             idTokenAlgorithms: SigningKeys.algorithms.map(\.rawValue),
             acrValues: self.configuration.acrValues,
@@ -279,5 +326,5 @@ extension OpenIDProvider {
     }
 
     /// The scopes that mean something here.
-    static let scopes = [Scope.openID, Scope.profile, Scope.email]
+    static let scopes = [Scope.openID, Scope.profile, Scope.email, Scope.offlineAccess]
 }

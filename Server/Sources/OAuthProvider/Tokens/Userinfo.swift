@@ -1,4 +1,3 @@
-import JOSE
 import OAuth
 import Store
 import _Primitives
@@ -12,19 +11,17 @@ extension OpenIDProvider {
     /// Cost: one ES256 verification, two queries.
     public func userinfo(header: String?) async throws -> ProviderAnswer {
         do {
-            let claims = try await self.bearer(header, type: TokenType.accessToken)
-            guard let subject = claims.subject, case .string(let grant) = claims.members[TokenClaim.grant],
-                case .string(let scope) = claims.members["scope"],
-                let account = try await self.store.account(grant: grant, at: self.time.now()),
-                let person = try await self.people.person(account: account)
+            let token = try await self.ownAccessToken(BearerToken(header: header).text)
+            guard let standing = try await self.store.grant(token.grant, token: token.id, at: self.time.now()),
+                let person = try await self.people.person(account: standing.authentication.account)
             else { throw OAuthError(.invalidToken, "The access token is not valid.", detail: "revoked") }
-            var body: JSONObject = ["sub": .string(subject)]
-            if try Scope(scope).contains(Scope.profile) {
+            var body: JSONObject = ["sub": .string(token.subject)]
+            if token.scope.contains(Scope.profile) {
                 body["preferred_username"] = .string(person.username)
                 body["name"] = person.displayName.map(JSON.string)
             }
             // OpenID Connect Core 1.0, section 5.4: these come from here, not in the ID token.
-            if try Scope(scope).contains(Scope.email), let email = person.email {
+            if token.scope.contains(Scope.email), let email = person.email {
                 body["email"] = .string(email.address)
                 body["email_verified"] = .bool(email.isVerified)
             }

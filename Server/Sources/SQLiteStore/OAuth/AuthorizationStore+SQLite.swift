@@ -99,18 +99,6 @@ extension SQLiteDatabase: AuthorizationStore {
         }
     }
 
-    public func account(grant: String, at moment: Timestamp) async throws -> String? {
-        try await self.read { db in
-            try String.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT account FROM oauth_grant
-                        JOIN oauth_authentication ON oauth_authentication.id = authentication
-                        WHERE oauth_grant.id = ?1 AND oauth_grant.expires_at > ?2 AND \(Database.isHeldBySession)
-                        """), arguments: [grant, moment.milliseconds])
-        }
-    }
-
     public func account(subject: String, client: String) async throws -> String? {
         try await self.read { db in
             try String.fetchOne(
@@ -122,7 +110,9 @@ extension SQLiteDatabase: AuthorizationStore {
     public func sweepAuthorizations(at moment: Timestamp, idleSince: Timestamp, limit: Int) async throws -> Int {
         try await self.step { db in
             var count = 0
-            for table in ["oauth_request", "oauth_grant", "oauth_session", "oauth_authentication"] {
+            for table in [
+                "oauth_request", "oauth_grant", "oauth_session", "oauth_authentication", "oauth_revoked_token",
+            ] {
                 let key = "id IN (SELECT id FROM \(table) WHERE expires_at <= ? LIMIT ?)"
                 try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(key)")
                     .execute(arguments: [moment.milliseconds, limit])

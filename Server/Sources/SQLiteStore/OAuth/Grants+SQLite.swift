@@ -7,7 +7,7 @@ private enum GrantColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case id, client, subject, authentication, session, scope, expiresAt
+    case id, client, subject, authentication, session, scope, expiresAt, isLasting
 }
 
 private enum CodeColumn: Int, TableColumn {
@@ -21,7 +21,7 @@ private enum CodeColumn: Int, TableColumn {
 extension Database {
     /// A condition on `oauth_grant`: at the moment `?2` the session that the grant ends with goes on, or it ends with none.
     static let isHeldBySession = """
-        (session IS NULL OR EXISTS (
+        (is_lasting = 1 OR session IS NULL OR EXISTS (
             SELECT 1 FROM oauth_session WHERE oauth_session.id = session AND oauth_session.expires_at > ?2))
         """
 
@@ -32,7 +32,7 @@ extension Database {
             [
                 GrantColumn.id: grant.id, .client: grant.client, .subject: grant.subject,
                 .authentication: grant.authentication, .session: grant.session, .scope: grant.scope,
-                .expiresAt: grant.expiresAt.milliseconds,
+                .expiresAt: grant.expiresAt.milliseconds, .isLasting: grant.isLasting,
             ], by: GrantColumn.insertion)
         try self.cachedStatement(
             sql: """
@@ -64,8 +64,8 @@ extension Database {
         let grant = GrantRecord(
             id: try row.text(GrantColumn.id), client: try row.text(GrantColumn.client),
             subject: try row.text(GrantColumn.subject), authentication: try row.text(GrantColumn.authentication),
-            session: try row.optionalText(GrantColumn.session), scope: try row.text(GrantColumn.scope),
-            expiresAt: try row.moment(GrantColumn.expiresAt))
+            session: try row.optionalText(GrantColumn.session), isLasting: try row.flag(GrantColumn.isLasting),
+            scope: try row.text(GrantColumn.scope), expiresAt: try row.moment(GrantColumn.expiresAt))
         guard let authentication = try self.authentication(grant.authentication, sealing) else {
             throw StoreError(.corrupt, "a grant without its authentication")
         }

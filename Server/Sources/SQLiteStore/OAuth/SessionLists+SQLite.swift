@@ -42,6 +42,8 @@ extension SQLiteDatabase {
             try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE id = ? AND account = ?")
                 .execute(arguments: [id, account])
             guard db.changesCount > 0 else { return false }
+            try db.cachedStatement(sql: "DELETE FROM oauth_grant WHERE session = ? AND is_lasting = 1")
+                .execute(arguments: [id])
             try db.appendAudit(audit, sealing)
             return true
         }

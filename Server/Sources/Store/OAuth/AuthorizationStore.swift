@@ -32,7 +32,7 @@ public enum CodeTaking: Sendable, Equatable {
 
 /// Keeps authorization requests, grants and codes.
 ///
-/// What hangs on what: a grant on its authentication and, where it names one, on its session; a code on its grant. Whatever
+/// What hangs on what: a grant on its authentication and, unless it lasts, on its session; a code on its grant. Whatever
 /// ends one ends what hangs on it, at once and on every node.
 public protocol AuthorizationStore: Sendable {
     /// Keeps a new request.
@@ -66,13 +66,10 @@ public protocol AuthorizationStore: Sendable {
     ///   kept once for a grant.
     func takeCode(digest: [UInt8], at moment: Timestamp, replay: AuditEvent) async throws -> CodeTaking
 
-    /// The account of a grant that stands at `moment`; `nil` where it is unknown or ended, or what it hangs on is.
-    func account(grant: String, at moment: Timestamp) async throws -> String?
-
     /// The account that a client knows by this subject.
     func account(subject: String, client: String) async throws -> String?
 
-    /// Deletes requests, grants, sessions and authentications that have ended by `moment`, at most `limit` of each kind, and
+    /// Deletes requests, grants, sessions, authentications and names of revoked tokens that have ended by `moment`, at most `limit` of each kind, and
     /// says how many. An authentication ends with the last of what was made of it.
     ///
     /// - Parameter idleSince: Sessions that were not used after this moment have ended too.

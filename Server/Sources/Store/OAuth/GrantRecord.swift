@@ -10,8 +10,10 @@ public struct GrantRecord: Sendable, Equatable {
     public let subject: String
     /// How the person proved who they are: by its identifier. Whatever deletes that deletes the grant.
     public let authentication: String
-    /// The session that the grant ends with; `nil` where it lasts without one.
+    /// The session that it was given in; `nil` where there was none.
     public let session: String?
+    /// Whether it goes on when its session ends (`offline_access`).
+    public let isLasting: Bool
     /// The granted scopes, separated by spaces.
     public let scope: String
     /// The end of every token that the grant can give.
@@ -19,14 +21,15 @@ public struct GrantRecord: Sendable, Equatable {
 
     /// A record of these values.
     public init(
-        id: String, client: String, subject: String, authentication: String, session: String?, scope: String,
-        expiresAt: Timestamp
+        id: String, client: String, subject: String, authentication: String, session: String?, isLasting: Bool = false,
+        scope: String, expiresAt: Timestamp
     ) {
         self.id = id
         self.client = client
         self.subject = subject
         self.authentication = authentication
         self.session = session
+        self.isLasting = isLasting
         self.scope = scope
         self.expiresAt = expiresAt
     }

@@ -4,6 +4,14 @@ extension Limits {
         /// How long a session that is not used for a sign-in stays signed in. Its absolute end is
         /// ``Limits/sessionLifetime``.
         public var sessionIdleLifetime: Duration = .seconds(60 * 60)
+        /// How long a refresh token is valid that is not used. Past it: `invalid_grant`.
+        public var refreshTokenLifetime: Duration = .seconds(30 * 24 * 60 * 60)
+        /// How long a client can renew its tokens after one sign-in, however often it does. Past it: `invalid_grant`, and
+        /// the person signs in again.
+        public var lastingGrantLifetime: Duration = .seconds(45 * 24 * 60 * 60)
+        /// How long a refresh token is still taken after it was used, of a client without a secret or a key: the answer
+        /// may have been lost. Whoever shows it later is not the one whom it was given to, and the family ends.
+        public var usedRefreshTokenLifetime: Duration = .seconds(60)
         /// How long clients may keep the key set and the discovery document.
         public var keySetLifetime: Duration = .seconds(5 * 60)
         /// How long a new signing key is in the key set before it signs: longer than anybody may keep a key set without

@@ -66,7 +66,7 @@ public protocol SessionStore: Sendable {
     /// The session of a cookie, expired or not; `nil` where no authentication of it is left.
     func session(cookieDigest: [UInt8]) async throws -> SessionRecord?
 
-    /// Ends a session, and with it the grants that name it, with the audit event. Says whether there was one; where there was none,
+    /// Ends a session, and with it the grants that do not last, with the audit event. Says whether there was one; where there was none,
     /// there is no event.
     func endSession(_ id: String, audit: AuditEvent) async throws -> Bool
 
@@ -77,7 +77,8 @@ public protocol SessionStore: Sendable {
     func sessions(account: String, at moment: Timestamp, idleSince: Timestamp, limit: Int, services: Int) async throws
         -> [SessionListing]
 
-    /// Ends a session of that account, and with it the grants that name it, together with the audit event. `false`, and no event,
+    /// Ends a session of that account because its person takes it back, and with it all grants that were given in it, the
+    /// lasting ones too, together with the audit event. `false`, and no event,
     /// where the account has no such session, whoever else may have it.
     func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool
 }

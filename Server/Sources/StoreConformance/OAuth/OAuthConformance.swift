@@ -6,7 +6,8 @@ import _Primitives
 /// ``SessionStore`` and ``SigningKeyStore``.
 public enum OAuthConformance {
     /// What the rules are about.
-    public typealias Subject = any AuditStore & AuthorizationStore & ClientStore & SessionStore & SigningKeyStore
+    public typealias Subject = any AuditStore & AuthorizationStore & ClientStore & RefreshStore & SessionStore
+        & SigningKeyStore
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] =
@@ -209,7 +210,8 @@ public enum OAuthConformance {
             try expect(takings.count { $0 == sample.taken } == 1, "one has the code, its grant and authentication")
             try expect(takings.count { $0 == .replayed } == 1, "one is told that it came too late")
             try expect(takings.count { $0 == .unknown } == 48, "for the others there is nothing")
-            try expect(try await store.account(grant: "grant-r", at: Self.start) == nil, "revoked")
+            try expect(
+                try await store.grant("grant-r", token: nil, at: Self.start)?.authentication.account == nil, "revoked")
             try expect(try await Self.take(10, store) == .unknown, "and it stays so")
             let trail = try await Self.trail(store)
             try expect(trail == ["a"], "the first replay alone is in the trail, not \(trail.count)")
@@ -229,9 +231,14 @@ public enum OAuthConformance {
         ConformanceCheck("a grant stands until its end") { store in
             try await Self.signIn(store, "r", cookie: 10)
             _ = try await Self.take(10, store)
-            try expect(try await store.account(grant: "grant-r", at: Self.start + .seconds(359)) == "a", "stands")
-            try expect(try await store.account(grant: "grant-r", at: Self.start + .seconds(360)) == nil, "ended")
-            try expect(try await store.account(grant: "other", at: Self.start) == nil, "unknown")
+            try expect(
+                try await store.grant("grant-r", token: nil, at: Self.start + .seconds(359))?.authentication.account
+                    == "a", "stands")
+            try expect(
+                try await store.grant("grant-r", token: nil, at: Self.start + .seconds(360))?.authentication.account
+                    == nil, "ended")
+            try expect(
+                try await store.grant("other", token: nil, at: Self.start)?.authentication.account == nil, "unknown")
         },
         ConformanceCheck("a code is not given once its session has ended") { store in
             try await Self.signIn(store, "r", cookie: 10)
@@ -296,10 +303,13 @@ public enum OAuthConformance {
         ConformanceCheck("the end of a session ends its grants") { store in
             try await Self.signIn(store, "one", cookie: 10)
             _ = try await Self.take(10, store)
-            try expect(try await store.account(grant: "grant-one", at: Self.start) == "a", "stands")
+            try expect(
+                try await store.grant("grant-one", token: nil, at: Self.start)?.authentication.account == "a", "stands")
             try expect(try await store.endSession("session-one", audit: Self.event), "ended")
             try expect(try await store.endSession("session-one", audit: Self.event) == false, "ended once")
-            try expect(try await store.account(grant: "grant-one", at: Self.start) == nil, "ended with it")
+            try expect(
+                try await store.grant("grant-one", token: nil, at: Self.start)?.authentication.account == nil,
+                "ended with it")
             try expect(try await Self.trail(store).count == 1, "one event")
         },
         ConformanceCheck("a grant can be added to a session that goes on, and to no other") { store in
@@ -331,12 +341,14 @@ public enum OAuthConformance {
                     request: request.id, session: sample.session, grant: grant, code: sample.code), replacing: nil)
             try expect(try await store.endSession(sample.session.id, audit: Self.event), "ended")
             let late = Self.start + .seconds(8999)
-            try expect(try await store.account(grant: "lasting", at: late) == "a", "stands")
+            try expect(try await store.grant("lasting", token: nil, at: late)?.authentication.account == "a", "stands")
             var count = 0
             repeat {
                 count = try await store.sweepAuthorizations(at: late, idleSince: late, limit: 10)
             } while count > 0
-            try expect(try await store.account(grant: "lasting", at: late) == "a", "and is not swept")
+            try expect(
+                try await store.grant("lasting", token: nil, at: late)?.authentication.account == "a",
+                "and is not swept")
             try expect(try await store.session(cookieDigest: session.cookieDigest) == nil, "as a session is")
         },
     ]

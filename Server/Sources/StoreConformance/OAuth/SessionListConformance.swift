@@ -4,7 +4,7 @@ import _Primitives
 /// What every store keeps for the lists that a person's phone shows of signed-in browsers: duties of ``SessionStore``.
 public enum SessionListConformance {
     /// The store's parts that take part.
-    public typealias Subject = any AuditStore & AuthorizationStore & ClientStore & SessionStore
+    public typealias Subject = any AuditStore & AuthorizationStore & ClientStore & RefreshStore & SessionStore
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] = Self.lists + Self.ends
@@ -121,12 +121,17 @@ public enum SessionListConformance {
             for code in [UInt8(1), 2] {
                 _ = try await store.takeCode(digest: Self.bytes(code), at: Self.start, replay: Self.event)
             }
-            try expect(try await store.account(grant: "grant-1", at: Self.start) == "a", "stands")
+            try expect(
+                try await store.grant("grant-1", token: nil, at: Self.start)?.authentication.account == "a", "stands")
             try expect(try await store.endSession("session-1", account: "a", audit: Self.event), "ended")
             try expect(try await store.endSession("session-1", account: "a", audit: Self.event) == false, "once")
             try expect(try await store.session(cookieDigest: Self.bytes(1)) == nil, "gone")
-            try expect(try await store.account(grant: "grant-1", at: Self.start) == nil, "ended with it")
-            try expect(try await store.account(grant: "grant-2", at: Self.start) == "a", "the other session's stands")
+            try expect(
+                try await store.grant("grant-1", token: nil, at: Self.start)?.authentication.account == nil,
+                "ended with it")
+            try expect(
+                try await store.grant("grant-2", token: nil, at: Self.start)?.authentication.account == "a",
+                "the other session's stands")
             try expect(try await store.auditEntries(after: 0, limit: 9).map(\.event) == [Self.event], "one event")
         },
         ConformanceCheck("another account's session does not end, and leaves no event") { store in

@@ -42,6 +42,8 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/oauth2/logout", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/oauth2/token", allow: "POST", body: .form, isForClients: true),
         .init(path: "/oauth2/userinfo", allow: "GET, HEAD, POST"),
+        .init(path: "/oauth2/revoke", allow: "POST", body: .form, isForClients: true),
+        .init(path: "/oauth2/introspect", allow: "POST", body: .form, isForClients: true),
         .init(path: "/uaf/1.1/facets", allow: "GET, HEAD"),
         .init(path: "/uaf/1.1/request/registration", allow: "POST", body: .uaf),
         .init(path: "/uaf/1.1/request/authentication", allow: "POST", body: .uaf),

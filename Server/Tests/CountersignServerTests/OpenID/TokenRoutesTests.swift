@@ -19,7 +19,7 @@ struct TokenRoutesTests {
                 #expect(response.headers[.contentType] == "application/json")
                 #expect(document["issuer"] == .string("http://localhost:8080"))
                 let members = document.members.filter { $0.name.hasSuffix("_endpoint") || $0.name == "jwks_uri" }
-                #expect(members.count == 5)
+                #expect(members.count == 7)
                 for member in members {
                     guard case .string(let address) = member.value else {
                         Issue.record("\(member.name) is no address")
@@ -62,6 +62,32 @@ struct TokenRoutesTests {
                     .get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(token)"])
                 #expect(claims.response.headers[.cacheControl] == "no-store")
             }
+        }
+    }
+
+    @Test func aTokenIsShownAndTakenBack() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let party = try await server.relyingParty()
+            let browser = try await server.signedInBrowser(client, party)
+            let code = try #require(try await browser.get(party.authorizeAddress()).redirectParameters["code"])
+            let access = try await party.exchange(code, client).object.requiredString("access_token")
+            func post(_ path: String) async throws -> TestResponse {
+                try await client.execute(
+                    uri: path, method: .post,
+                    headers: [
+                        .contentType: "application/x-www-form-urlencoded", .authorization: party.authorization,
+                    ], body: ByteBuffer(string: "token=\(access)"))
+            }
+            let shown = try await post("/oauth2/introspect")
+            #expect(shown.status == .ok && shown.headers[.cacheControl] == "no-store")
+            #expect(String(buffer: shown.body).contains("\"active\":true"))
+            let revoked = try await post("/oauth2/revoke")
+            #expect(revoked.status == .ok && revoked.body.readableBytes == 0)
+            let claims = try await client.send(
+                .get, "/oauth2/userinfo", headers: [.authorization: "Bearer \(access)"])
+            #expect(claims.response.status == .unauthorized)
+            #expect(String(buffer: try await post("/oauth2/introspect").body) == "{\"active\":false}")
         }
     }
 

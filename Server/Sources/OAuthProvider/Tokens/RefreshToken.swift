@@ -1,0 +1,51 @@
+import Store
+import _Primitives
+
+/// A refresh token: which family it is of, and a secret.
+///
+/// ```
+///  0              16                              48              64
+///  ├─ grant ───────┼─ secret ──────────────────────┼─ seal ────────┤   as base64url: 86 characters
+/// ```
+///
+/// The seal is this provider's. A family keeps the digests of its last two tokens; the seal shows of any other that it was
+/// once given, so that a past token ends its family and an invented one ends nothing, and costs no look at the store.
+struct RefreshToken {
+    private static let grantBytes = 16
+    private static let secretBytes = 32
+    private static let sealBytes = 16
+
+    /// The grant.
+    let grant: String
+    /// For the client. Not for a log.
+    let text: String
+    /// SHA-256 of the secret.
+    let digest: [UInt8]
+
+    /// A new token of a grant, whose identifier has 128 bits.
+    ///
+    /// Cost: one HMAC, one hash.
+    init(grant: String, keys: SigningKeys, random: RandomSource) throws {
+        guard let name = Base64URL.decode(grant), name.count == Self.grantBytes else {
+            throw StoreError(.corrupt, "a grant's identifier")
+        }
+        let secret = random.bytes(Self.secretBytes)
+        self.grant = grant
+        self.text = Base64URL.encode(name + secret + keys.seal(ofRefreshToken: name + secret))
+        self.digest = Sealing.digest(ofSecret: secret)
+    }
+
+    /// Reads a token; `nil` where this provider never made it.
+    ///
+    /// Cost: one HMAC, one hash.
+    init?(_ text: String, keys: SigningKeys) {
+        let (name, secret) = (Self.grantBytes, Self.secretBytes)
+        guard text.utf8.count == (name + secret + Self.sealBytes) * 4 / 3 + 1, let bytes = Base64URL.decode(text),
+            constantTimeEqual(
+                keys.seal(ofRefreshToken: Array(bytes.prefix(name + secret))), Array(bytes.dropFirst(name + secret)))
+        else { return nil }
+        self.grant = Base64URL.encode(Array(bytes.prefix(name)))
+        self.text = text
+        self.digest = Sealing.digest(ofSecret: Array(bytes.dropFirst(name).prefix(secret)))
+    }
+}

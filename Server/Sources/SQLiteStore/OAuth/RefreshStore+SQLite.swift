@@ -1,0 +1,175 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension Migration {
+    /// Grants that outlive their session, the refresh tokens by which they are renewed, and access tokens that were taken
+    /// back.
+    static let refreshTokens = Migration(name: "refresh tokens") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_grant ADD COLUMN is_lasting INTEGER NOT NULL DEFAULT 0;
+                CREATE INDEX oauth_grant_lasting ON oauth_grant (session) WHERE is_lasting = 1;
+                CREATE TABLE oauth_refresh (
+                    grant_id TEXT PRIMARY KEY REFERENCES oauth_grant (id) ON DELETE CASCADE, head BLOB NOT NULL,
+                    parent BLOB, parent_used_at INTEGER, expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE oauth_revoked_token (id TEXT PRIMARY KEY, expires_at INTEGER NOT NULL)
+                    STRICT, WITHOUT ROWID;
+                CREATE INDEX oauth_revoked_token_end ON oauth_revoked_token (expires_at);
+                """)
+    }
+}
+
+private enum RefreshColumn: Int, TableColumn {
+    static let table = "oauth_refresh"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case grantID, head, parent, parentUsedAt, expiresAt
+}
+
+extension SQLiteDatabase: RefreshStore {
+    public func beginFamily(ofGrant id: String, head: [UInt8], headEndsAt: Timestamp, until end: Timestamp) async throws
+        -> Bool
+    {
+        let isThere = try await self.step { db in
+            guard
+                let authentication = try String.fetchOne(
+                    db.cachedStatement(
+                        sql: "UPDATE oauth_grant SET expires_at = ? WHERE id = ? RETURNING authentication"),
+                    arguments: [end.milliseconds, id])
+            else { return false }
+            try db.keepAuthentication(authentication, until: end)
+            try db.insert(
+                [RefreshColumn.grantID: id, .head: head.blob, .expiresAt: headEndsAt.milliseconds],
+                by: RefreshColumn.insertion)
+            return true
+        }
+        self.handedOutTokens.insert([head])
+        return isThere
+    }
+
+    public func refresh(
+        _ exchange: RefreshExchange, at moment: Timestamp,
+        judge: @escaping @Sendable (StandingGrant) throws -> Void
+    ) async throws -> RefreshOutcome {
+        let outcome: RefreshOutcome
+        if self.handedOutTokens.remove(exchange.presented) {
+            outcome = try await self.step { [sealing] db in try db.refresh(exchange, at: moment, sealing, judge) }
+        } else {
+            // A client can show what ended long ago: readers look it up.
+            outcome = try await self.step(screenedBy: { [sealing] db -> Screening<Void, RefreshOutcome> in
+                guard let (_, standing) = try db.family(ofGrant: exchange.grant, at: moment, sealing) else {
+                    return .answered(.unknown)
+                }
+                try judge(standing)
+                return .step(())
+            }) { [sealing] db, _ in try db.refresh(exchange, at: moment, sealing, judge) }
+        }
+        if case .renewed = outcome { self.handedOutTokens.insert([exchange.successor]) }
+        return outcome
+    }
+
+    public func grant(_ id: String, token: String?, at moment: Timestamp) async throws -> StandingGrant? {
+        try await self.read { [sealing] db in
+            if let token, try db.isRevoked(token: token) { return nil }
+            guard let standing = try db.standingGrant(id, at: moment, sealing), moment < standing.grant.expiresAt else {
+                return nil
+            }
+            return standing
+        }
+    }
+
+    public func deleteGrant(_ id: String, client: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step(screenedBy: { db -> Screening<Void, Bool> in
+            try db.isGrant(id, ofClient: client) ? .step(()) : .answered(false)
+        }) { [sealing] db, _ in
+            guard try db.isGrant(id, ofClient: client) else { return false }
+            try db.deleteGrant(id)
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func revokeToken(_ id: String, ofGrant grant: String, client: String, until end: Timestamp) async throws {
+        try await self.step(screenedBy: { db -> Screening<Void, Void> in
+            try db.isGrant(grant, ofClient: client) && !db.isRevoked(token: id) ? .step(()) : .answered(())
+        }) { db, _ in
+            try db.cachedStatement(sql: "INSERT OR IGNORE INTO oauth_revoked_token (id, expires_at) VALUES (?, ?)")
+                .execute(arguments: [id, end.milliseconds])
+        }
+    }
+}
+
+/// What is kept of a family.
+private struct RefreshFamily {
+    let head: [UInt8]
+    let parent: [UInt8]?
+    let parentUsedAt: Timestamp?
+}
+
+extension Database {
+    /// The family of a grant that stands at `moment`, where its head has not ended.
+    fileprivate func family(ofGrant id: String, at moment: Timestamp, _ sealing: Sealing) throws
+        -> (RefreshFamily, StandingGrant)?
+    {
+        let row = try Row.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT \(RefreshColumn.selection) FROM oauth_refresh WHERE grant_id = ?1 AND expires_at > ?2"),
+            arguments: [id, moment.milliseconds])
+        guard let row, let standing = try self.standingGrant(id, at: moment, sealing),
+            moment < standing.grant.expiresAt
+        else { return nil }
+        let family = RefreshFamily(
+            head: try row.bytes(RefreshColumn.head), parent: try row.optionalBytes(RefreshColumn.parent),
+            parentUsedAt: try row.optionalMoment(RefreshColumn.parentUsedAt))
+        return (family, standing)
+    }
+
+    fileprivate func refresh(
+        _ exchange: RefreshExchange, at moment: Timestamp, _ sealing: Sealing, _ judge: (StandingGrant) throws -> Void
+    ) throws -> RefreshOutcome {
+        guard let (family, standing) = try self.family(ofGrant: exchange.grant, at: moment, sealing) else {
+            return .unknown
+        }
+        try judge(standing)
+        let usedAt: Timestamp
+        if constantTimeEqual(family.head, exchange.presented) {
+            usedAt = moment
+        } else if let parent = family.parent, let firstUsedAt = family.parentUsedAt,
+            constantTimeEqual(parent, exchange.presented),
+            exchange.isBound || moment < firstUsedAt + exchange.parentLifetime
+        {
+            // The time of whoever proves nothing runs from the first use: a thief cannot prolong it.
+            usedAt = firstUsedAt
+        } else {
+            try self.deleteGrant(exchange.grant)
+            var reuse = exchange.reuse
+            reuse.accountID = standing.authentication.account
+            try self.appendAudit(reuse, sealing)
+            return .reused
+        }
+        try self.cachedStatement(
+            sql: """
+                UPDATE oauth_refresh SET head = ?, parent = ?, parent_used_at = ?, expires_at = ? WHERE grant_id = ?
+                """
+        ).execute(arguments: [
+            exchange.successor.blob, exchange.presented.blob, usedAt.milliseconds,
+            exchange.successorEndsAt.milliseconds, exchange.grant,
+        ])
+        return .renewed(standing)
+    }
+
+    fileprivate func isRevoked(token: String) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_revoked_token WHERE id = ?)"),
+            arguments: [token]) ?? false
+    }
+
+    fileprivate func isGrant(_ id: String, ofClient client: String) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_grant WHERE id = ? AND client = ?)"),
+            arguments: [id, client]) ?? false
+    }
+}

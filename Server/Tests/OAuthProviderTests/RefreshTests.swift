@@ -1,0 +1,342 @@
+import JOSE
+import OAuth
+import OAuthProvider
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@Suite("RFC 6749, section 6, RFC 9700, section 4.14, RFC 7009 and RFC 7662: refresh, revocation, introspection")
+struct RefreshTests {
+    private static let day: Duration = .seconds(24 * 60 * 60)
+
+    /// A client that may renew its tokens, and the first that it is given.
+    private struct Renewing {
+        let f: ProviderFixture
+        let client: RegisteredClient
+        let session: SessionSecret
+        var access: String
+        var refresh: String
+
+        init(_ f: ProviderFixture, scope: String = "openid profile offline_access") async throws {
+            self.f = f
+            self.client = try await f.provider.registerClient(
+                name: "Mail", redirectURIs: [ProviderFixture.address],
+                settings: ClientSettings(
+                    idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"]))
+            let signedIn = try await f.signIn(["client_id": self.client.client.id, "scope": scope])
+            self.session = signedIn.session
+            let body = try #require(
+                try await f.provider.token(header: f.basic(self.client), body: f.form(signedIn.code)).body)
+            self.access = try body.requiredString("access_token")
+            self.refresh = try body.requiredString("refresh_token")
+        }
+
+        func show(
+            _ token: String, of client: RegisteredClient? = nil, scope: String? = nil
+        ) async throws -> ProviderAnswer {
+            var form: Parameters = ["grant_type": "refresh_token", "refresh_token": token]
+            if let scope { form.append("scope", scope) }
+            return try await self.f.provider.token(
+                header: self.f.basic(client ?? self.client), body: form.encoded)
+        }
+
+        /// Renews, and gives the new refresh token.
+        @discardableResult
+        mutating func renew() async throws -> ProviderAnswer {
+            let answer = try await self.show(self.refresh)
+            self.refresh = try (answer.body?.string("refresh_token")).flatMap { $0 } ?? self.refresh
+            self.access = try (answer.body?.string("access_token")).flatMap { $0 } ?? self.access
+            return answer
+        }
+
+        func userinfo(_ access: String? = nil) async throws -> Int {
+            try await self.f.provider.userinfo(header: "Bearer \(access ?? self.access)").status
+        }
+
+        func post(
+            _ call: (OpenIDProvider) -> (String?, String) async throws -> ProviderAnswer, _ token: String,
+            of client: RegisteredClient? = nil
+        ) async throws -> ProviderAnswer {
+            let form: Parameters = ["token": token, "token_type_hint": "access_token"]
+            return try await call(self.f.provider)(self.f.basic(client ?? self.client), form.encoded)
+        }
+
+        func revoke(_ token: String, of client: RegisteredClient? = nil) async throws -> ProviderAnswer {
+            try await self.post({ provider in { try await provider.revoke(header: $0, body: $1) } }, token, of: client)
+        }
+
+        func introspect(_ token: String, of client: RegisteredClient? = nil) async throws -> JSONObject? {
+            let answer = try await self.post(
+                { provider in { try await provider.introspect(header: $0, body: $1) } }, token, of: client)
+            #expect(answer.status == 200)
+            return answer.body
+        }
+    }
+
+    // MARK: Refresh
+
+    @Test func eachUseGivesAnAccessTokenAndTheNextRefreshToken() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            let first = try f.claims(client.access, type: "at+jwt")
+            var seen: Set = [client.refresh]
+            for _ in 0..<5 {
+                f.clock.advance(Self.day)
+                let answer = try await client.renew()
+                #expect(answer.status == 200 && answer.header("Cache-Control") == "no-store")
+                #expect(try answer.body?.string("token_type") == "Bearer")
+                #expect(try answer.body?.string("scope") == "openid profile offline_access")
+                // The person did not authenticate anew.
+                #expect(answer.body?["id_token"] == nil)
+                #expect(seen.insert(client.refresh).inserted && client.refresh.utf8.count == 86)
+                #expect(try await client.userinfo() == 200)
+                let claims = try f.claims(client.access, type: "at+jwt")
+                for name in ["sub", "client_id", "auth_time", "acr", "grant_id", "scope"] {
+                    #expect(claims.members[name] == first.members[name])
+                }
+                #expect(claims.members["jti"] != first.members["jti"])
+                #expect(claims.expiration == f.clock.source.now() + .seconds(300))
+            }
+        }
+    }
+
+    @Test func aClientThatMayNotRenewIsNotGivenTheScope() async throws {
+        try await ProviderFixture.run { f in
+            let code = try await f.signIn(["scope": "openid offline_access"]).code
+            let body = try #require(try await f.token(code).body)
+            #expect(body["refresh_token"] == nil)
+            #expect(try body.string("scope") == "openid")
+        }
+    }
+
+    @Test func withoutTheScopeThereIsNoRefreshToken() async throws {
+        try await ProviderFixture.run { f in
+            await #expect(throws: (any Error).self) { _ = try await Renewing(f, scope: "openid") }
+        }
+    }
+
+    @Test func anAnswerThatWasLostCostsNothingADayLater() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            #expect(try await client.show(client.refresh).status == 200)
+            f.clock.advance(Self.day)
+            #expect(try await client.renew().status == 200)
+            #expect(try await client.renew().status == 200)
+        }
+    }
+
+    @Test func aTokenThatIsPastEndsAllThatWasGiven() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            let stolen = client.refresh
+            try await client.renew()
+            try await client.renew()
+            let answer = try await client.show(stolen)
+            #expect(answer.status == 400 && answer.error == "invalid_grant")
+            #expect(answer.refusal?.reason?.hasSuffix("past: its family has ended") == true)
+            #expect(try await client.userinfo() == 401)
+            #expect(try await client.renew().error == "invalid_grant")
+            let trail = try await f.store.auditEntries(after: 0, limit: 99).map(\.event)
+            let reuse = trail.filter { $0.kind.rawValue == "refresh-token-reused" }
+            #expect(reuse.count == 1 && reuse.first?.accountID == "account-a")
+            #expect(reuse.first?.actor == client.client.client.id)
+        }
+    }
+
+    @Test func anotherClientsTokenIsRefusedAndStaysAsItIs() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            let other = try await Renewing(f)
+            let answer = try await client.show(client.refresh, of: other.client)
+            #expect(answer.status == 400 && answer.error == "invalid_grant")
+            #expect(try await client.renew().status == 200)
+        }
+    }
+
+    @Test("the scope may shrink for one access token, and never grow")
+    func scope() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            let wider = try await client.show(client.refresh, scope: "openid email")
+            #expect(wider.status == 400 && wider.error == "invalid_scope")
+            let narrow = try await client.show(client.refresh, scope: "openid")
+            #expect(try narrow.body?.string("scope") == "openid")
+            client.refresh = try #require(try narrow.body?.string("refresh_token"))
+            #expect(try await client.renew().body?.string("scope") == "openid profile offline_access")
+        }
+    }
+
+    @Test(
+        "what this provider never made is refused, and ends nothing",
+        arguments: ["", "x", String(repeating: "A", count: 86), String(repeating: "\u{20AC}", count: 86)])
+    func invented(token: String) async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            let answer = try await client.show(token)
+            #expect(answer.status == 400)
+            #expect(answer.error == (token.isEmpty ? "invalid_request" : "invalid_grant"))
+            #expect(try await client.renew().status == 200)
+        }
+    }
+
+    @Test func everyFlippedBitIsRefusedAndEndsNothing() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            let bytes = try #require(Base64URL.decode(client.refresh))
+            for index in bytes.indices {
+                var changed = bytes
+                changed[index] ^= 1 << UInt8(index % 8)
+                #expect(try await client.show(Base64URL.encode(changed)).error == "invalid_grant")
+            }
+            #expect(try await client.renew().status == 200)
+        }
+    }
+
+    @Test func aTokenThatIsNotUsedEndsAndSoDoesTheGrant() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            f.clock.advance(Self.day * 30 - .seconds(1))
+            #expect(try await client.renew().status == 200)
+            f.clock.advance(Self.day * 15)
+            // No access token outlives the grant, which ends a second from now.
+            let last = try await client.renew()
+            #expect(last.status == 200 && last.body?["expires_in"] == .integer(1))
+            f.clock.advance(.seconds(1))
+            #expect(try await client.renew().error == "invalid_grant")
+        }
+    }
+
+    @Test func aSignOutLeavesItAndALockDoesNot() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            _ = try await f.provider.logout("", session: client.session, confirmed: true)
+            #expect(try await f.provider.session(client.session) == nil)
+            #expect(try await client.renew().status == 200)
+            try await f.store.createAccount(
+                AccountRecord(
+                    id: "account-a", username: AccountName(stored: "alice"), displayName: nil, email: nil,
+                    createdAt: f.clock.source.now()),
+                audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: f.clock.source.now()))
+            _ = try await f.store.setAccountLocked(
+                true, id: "account-a", audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: f.clock.source.now()))
+            #expect(try await client.renew().error == "invalid_grant")
+        }
+    }
+
+    @Test func everyNodeTakesEveryToken() async throws {
+        try await ProviderFixture.run { f in
+            let client = try await Renewing(f)
+            let other = try await OpenIDProvider.open(
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
+                people: f.people, time: f.clock.source)
+            let form: Parameters = ["grant_type": "refresh_token", "refresh_token": client.refresh]
+            #expect(try await other.token(header: f.basic(client.client), body: form.encoded).status == 200)
+            // After a restore nothing of the past is taken.
+            let restored = try await OpenIDProvider.open(
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer, epoch: "another"), store: f.store,
+                methods: [f.outcomes], people: f.people, time: f.clock.source)
+            let refused = try await restored.token(header: f.basic(client.client), body: form.encoded)
+            #expect(refused.error == "invalid_grant")
+        }
+    }
+
+    // MARK: Revocation
+
+    @Test func revokingARefreshTokenEndsTheAccessTokensToo() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            let first = client.access
+            try await client.renew()
+            let answer = try await client.revoke(client.refresh)
+            #expect(answer.status == 200 && answer.body == nil)
+            #expect(try await client.userinfo() == 401)
+            #expect(try await client.userinfo(first) == 401)
+            #expect(try await client.introspect(first) == ["active": .bool(false)])
+            #expect(try await client.renew().error == "invalid_grant")
+            #expect(try await client.revoke(client.refresh).status == 200)
+        }
+    }
+
+    @Test func revokingAnAccessTokenEndsItAlone() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            let first = client.access
+            #expect(try await client.revoke(first).status == 200)
+            #expect(try await client.userinfo(first) == 401)
+            #expect(try await client.introspect(first) == ["active": .bool(false)])
+            #expect(try await client.renew().status == 200)
+            #expect(try await client.userinfo() == 200)
+        }
+    }
+
+    @Test func whatIsUnknownOrAnothersIsAnsweredAlikeAndStays() async throws {
+        try await ProviderFixture.run { f in
+            var client = try await Renewing(f)
+            let other = try await Renewing(f)
+            for token in ["never", client.access, client.refresh] {
+                let answer = try await client.revoke(token, of: other.client)
+                #expect(answer.status == 200 && answer.body == nil)
+            }
+            #expect(try await client.userinfo() == 200)
+            #expect(try await client.renew().status == 200)
+        }
+    }
+
+    // MARK: Introspection
+
+    @Test func aClientSeesWhatItsOwnTokenSays() async throws {
+        try await ProviderFixture.run { f in
+            let client = try await Renewing(f)
+            let body = try #require(try await client.introspect(client.access))
+            #expect(body["active"] == .bool(true) && body["token_type"] == .string("Bearer"))
+            let claims = try f.claims(client.access, type: "at+jwt").members
+            for name in ["iss", "sub", "aud", "client_id", "scope", "iat", "exp", "jti", "auth_time", "acr"] {
+                #expect(body[name] == claims[name] && body[name] != nil)
+            }
+            let session = try #require(body["sid"])
+            #expect(session == .string(try body.requiredString("sid")))
+        }
+    }
+
+    @Test("of everything else nothing is said but that it is not active")
+    func inactive() async throws {
+        try await ProviderFixture.run { f in
+            let client = try await Renewing(f)
+            let other = try await Renewing(f)
+            let inactive: JSONObject = ["active": .bool(false)]
+            #expect(try await client.introspect(client.access, of: other.client) == inactive)
+            let idToken = try await f.tokens().id
+            for token in ["never", client.refresh, idToken] {
+                #expect(try await client.introspect(token) == inactive)
+            }
+            f.clock.advance(.seconds(300 + 60))
+            #expect(try await client.introspect(client.access) == inactive)
+        }
+    }
+
+    @Test func whoeverDoesNotAuthenticateIsToldNothing() async throws {
+        try await ProviderFixture.run { f in
+            let client = try await Renewing(f)
+            let form: Parameters = ["token": client.access]
+            for header in [nil, f.basic(client.client, secret: "wrong")] {
+                for answer in [
+                    try await f.provider.introspect(header: header, body: form.encoded),
+                    try await f.provider.revoke(header: header, body: form.encoded),
+                ] {
+                    #expect(answer.status == 401 && answer.error == "invalid_client")
+                    #expect(answer.header("WWW-Authenticate") != nil)
+                }
+            }
+            for body in ["", "token=a&token=b", "%"] {
+                for answer in [
+                    try await f.provider.introspect(header: f.basic(client.client), body: body),
+                    try await f.provider.revoke(header: f.basic(client.client), body: body),
+                ] {
+                    #expect(answer.status == 400 && answer.error == "invalid_request")
+                }
+            }
+            #expect(try await client.userinfo() == 200)
+        }
+    }
+}
