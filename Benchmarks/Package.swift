@@ -11,6 +11,8 @@ let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "s
 let testKit: Target.Dependency = .product(name: "CountersignTestKit", package: "countersign")
 let relyingParty: Target.Dependency = .product(name: "UAFRelyingParty", package: "countersign-server")
 let passwords: Target.Dependency = .product(name: "Passwords", package: "countersign-server")
+let ceremonyEngine: Target.Dependency = .product(name: "CeremonyEngine", package: "countersign-server")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let secp256k1TestKeys: Target.Dependency = .product(name: "Secp256k1TestKeys", package: "countersign-server")
 
 let package = Package(
@@ -20,6 +22,7 @@ let package = Package(
         .package(name: "countersign", path: ".."),
         .package(name: "countersign-server", path: "../Server"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
         .target(name: "ServerClients", dependencies: [protocols, crypto]),
@@ -28,7 +31,9 @@ let package = Package(
             name: "VerificationCost", dependencies: [relyingParty, secp256k1TestKeys, protocols, crypto, cryptoExtras]),
         .executableTarget(name: "CrashTest", dependencies: ["ServerClients", protocols]),
         // The fuzz targets' code once more, for a counter of instructions.
-        .executableTarget(name: "CountWork", dependencies: [relyingParty, passwords, testKit, protocols, crypto]),
+        .executableTarget(
+            name: "CountWork",
+            dependencies: [relyingParty, ceremonyEngine, passwords, testKit, protocols, crypto, nioHTTP1]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -10,6 +10,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let instrumented: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -27,6 +28,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
         .target(name: "_Primitives", swiftSettings: instrumented),
@@ -48,19 +50,28 @@ let package = Package(
             name: "CountersignTestKit",
             dependencies: ["_Primitives", "UAF", "Ceremony", "UAFClient", "Countersign", crypto, cryptoExtras],
             swiftSettings: instrumented),
+        .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
         .target(
             name: "UAFRelyingParty",
             dependencies: ["_Primitives", "UAF", crypto, cryptoExtras, x509, asn1, "CSecp256k1"],
             resources: [.embedInCode("Metadata")], swiftSettings: instrumented),
-        .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
         .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt", providers: [.apt(["libcrypt-dev"])]),
         .target(
             name: "Passwords", dependencies: ["_Primitives", crypto, "CArgon2", "CCrypt"], swiftSettings: instrumented),
         .target(
-            name: "ServerFuzzTargets",
-            dependencies: ["_Primitives", "UAF", "UAFRelyingParty", "Passwords", "CountersignTestKit"],
+            name: "Store", dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "OAuth", crypto],
             swiftSettings: instrumented),
+        .target(
+            name: "CeremonyEngine",
+            dependencies: ["_Primitives", "JOSE", "UAF", "Ceremony", "Store", "UAFRelyingParty", crypto],
+            swiftSettings: instrumented),
+        .target(
+            name: "ServerFuzzTargets",
+            dependencies: [
+                "_Primitives", "UAF", "Ceremony", "UAFRelyingParty", "Store", "CeremonyEngine", "Passwords",
+                "CountersignTestKit", nioHTTP1,
+            ], swiftSettings: instrumented),
         .executableTarget(
             name: "Fuzz", dependencies: ["FuzzTargets", "ServerFuzzTargets"],
             linkerSettings: [

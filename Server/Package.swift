@@ -41,6 +41,7 @@ let package = Package(
         .library(name: "UAFRelyingParty", targets: ["UAFRelyingParty"]),
         .library(name: "Passwords", targets: ["Passwords"]),
         .library(name: "Secp256k1TestKeys", targets: ["Secp256k1TestKeys"]),
+        .library(name: "CeremonyEngine", targets: ["CeremonyEngine", "Store"]),
     ],
     dependencies: [
         .package(name: "countersign", path: ".."),
@@ -163,7 +164,10 @@ let package = Package(
         // The fuzz targets' code for what the server alone judges.
         .testTarget(
             name: "ServerFuzzReplayTests",
-            dependencies: ["UAFRelyingParty", "Passwords", protocols, sdk("CountersignTestKit")]),
+            dependencies: [
+                "UAFRelyingParty", "CeremonyEngine", "Store", "Passwords", protocols, sdk("CountersignTestKit"),
+                nioHTTP1,
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

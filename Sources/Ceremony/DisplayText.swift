@@ -1,3 +1,5 @@
+import _Primitives
+
 /// How text from elsewhere is brought onto a screen that belongs to the reader.
 public enum DisplayText {
     /// Whether a character may stand in no text that a person has to trust: it hides, reorders, or has no agreed
@@ -27,8 +29,8 @@ public enum DisplayText {
 
     /// As ``line(_:maximumLength:)``, for a text of several lines.
     public static func lines(_ text: String, maximumLength: Int = 200) -> [String] {
-        text.split(separator: "\n", omittingEmptySubsequences: false)
-            .map { Self.line(String($0), maximumLength: maximumLength) }
+        // At the byte: where a run of combining marks is one character, comparing it costs the square of its length.
+        text.splitBytes(at: "\n").map { Self.line(String($0), maximumLength: maximumLength) }
     }
 
     /// JSON that reads the same and is safe on a terminal: the forbidden characters of its strings as escapes.
@@ -57,8 +59,8 @@ public enum DisplayText {
     /// Of a host that is too long to be one, as a label has more than 63 characters or all together more than 253,
     /// nothing is shown but U+FFFD: a part of it could pass for a host.
     public static func origin(_ origin: String) -> String {
-        let parts = origin.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count >= 3, parts[0].hasSuffix(":"), parts[1].isEmpty else { return Self.line(origin) }
+        let parts = origin.splitBytes(at: "/", maxSplits: 3)
+        guard parts.count >= 3, parts[0].hasBytes(atEnd: ":"), parts[1].isEmpty else { return Self.line(origin) }
         let scheme = Self.line(String(parts[0]), maximumLength: Self.hostLimits.label)
         guard let host = Self.host(parts[2]) else { return "\(scheme)//\u{FFFD}" }
         return "\(scheme)//\(Self.line(host, maximumLength: Self.hostLimits.host + 6))"
@@ -73,7 +75,7 @@ public enum DisplayText {
         let name = isPort ? authority[..<ending] : authority
         guard name.utf8.count <= 4 * Self.hostLimits.host else { return nil }
         var labels: [String] = []
-        for label in name.split(separator: ".", omittingEmptySubsequences: false) {
+        for label in name.splitBytes(at: ".") {
             guard label.unicodeScalars.count <= Self.hostLimits.label else { return nil }
             let isASCII = label.utf8.allSatisfy { $0 < 0x80 }
             // A name is shown as people write it, in lower case; nothing is compared.

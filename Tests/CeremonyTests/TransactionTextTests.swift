@@ -96,6 +96,8 @@ struct DisplayTextTests {
     func replacesForbiddenCharacters() {
         #expect(DisplayText.line("a\u{202E}b\nc\u{200B}d") == "a\u{FFFD}b\u{FFFD}c\u{FFFD}d")
         #expect(DisplayText.lines("a\nb\rc") == ["a", "b\u{FFFD}c"])
+        // A line ends at the byte, whatever stands beside it.
+        #expect(DisplayText.lines("a\r\nb\n\u{301}c") == ["a\u{FFFD}", "b", "\u{301}c"])
     }
 
     @Test("ends a long line with an ellipsis")
@@ -121,6 +123,9 @@ struct DisplayTextTests {
             ("https://他们为什么不说中文.example", "https://xn--ihqwcrb4cv8a8dqg056pqjye.example"),
             ("https://bank.example", "https://bank.example"), ("http://127.0.0.1:8081", "http://127.0.0.1:8081"),
             ("not an origin\u{1B}[2J", "not an origin"),
+            // A slash and a dot are bytes, also where a combining mark makes other characters of them.
+            ("https://bank.example/\u{301}x/y", "https://bank.example"),
+            ("https://bank.\u{301}b.example", "https://bank.xn--b-wbb.example"),
         ])
     func showsOrigins(origin: String, shown: String) { #expect(DisplayText.origin(origin) == shown) }
 

@@ -33,11 +33,15 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case lenientResponse = "lenient-response"
     case keysAndSignatures = "keys-and-signatures"
     case outOfBandPayload = "out-of-band-payload"
+    case scannedPayload = "scanned-payload"
+    case displayText = "display-text"
+    case traceparent
     case transactionText = "transaction-text"
     case payment
     case jws
     case jwe
     case jwk
+    case jwtClaims = "jwt-claims"
     case parameters
     case dpopProof = "dpop-proof"
     case clientAssertion = "client-assertion"
@@ -74,11 +78,15 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .lenientResponse: Self.lenientResponse(bytes)
         case .keysAndSignatures: Self.keysAndSignatures(bytes)
         case .outOfBandPayload: Self.outOfBandPayload(bytes)
+        case .scannedPayload: Self.scannedPayload(bytes)
+        case .displayText: Self.displayText(bytes)
+        case .traceparent: Self.traceparent(bytes)
         case .transactionText: Self.transactionText(bytes)
         case .payment: Self.payment(bytes)
         case .jws: Self.jws(bytes)
         case .jwe: Self.jwe(bytes)
         case .jwk: Self.jwk(bytes)
+        case .jwtClaims: Self.jwtClaims(bytes)
         case .parameters: Self.parameters(bytes)
         case .dpopProof: OAuthTargets.dpopProof(bytes)
         case .clientAssertion: OAuthTargets.clientAssertion(bytes)
@@ -290,6 +298,34 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         return true
     }
 
+    /// What a QR code holds, in the short form or another one. The short form of what was read says the same.
+    private static func scannedPayload(_ bytes: [UInt8]) -> Bool {
+        guard let payload = try? OutOfBandPayload(scanned: self.text(bytes)), let compact = payload.compact else {
+            return true
+        }
+        return (try? OutOfBandPayload(scanned: compact))?.redeemData == payload.redeemData
+    }
+
+    /// Text from elsewhere on a screen: nothing of it can act there, and JSON reads as before.
+    private static func displayText(_ bytes: [UInt8]) -> Bool {
+        let text = self.text(bytes)
+        func isShown(_ line: String, _ length: Int) -> Bool {
+            line.unicodeScalars.count <= length + 1 && !line.unicodeScalars.contains(where: DisplayText.isForbidden)
+        }
+        guard isShown(DisplayText.line(text), 200), DisplayText.lines(text).allSatisfy({ isShown($0, 200) }),
+            isShown(DisplayText.origin(text), 1024)
+        else { return false }
+        guard let value = try? JSON(parsing: bytes) else { return true }
+        let shown = DisplayText.json(value.text)
+        let limits = JSONLimits(bytes: 1_000_000, depth: 64, values: 100_000)
+        return isShown(shown, 1_000_000) && (try? JSON(parsing: Array(shown.utf8), limits: limits)) == value
+    }
+
+    private static func traceparent(_ bytes: [UInt8]) -> Bool {
+        guard let context = TraceContext(header: self.text(bytes)) else { return true }
+        return TraceContext(header: context.header()) == context
+    }
+
     private static func transactionText(_ bytes: [UInt8]) -> Bool {
         if let received = try? TransactionText(received: bytes) {
             if received.bytes != bytes { return false }
@@ -331,6 +367,22 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     private static func jwk(_ bytes: [UInt8]) -> Bool {
         guard let set = try? JWKSet(parsing: bytes) else { return true }
         return set.keys.count <= 64
+    }
+
+    private static let claimKey = try? JWK(.octets([UInt8](repeating: 7, count: 32)))
+
+    /// The claims of a token that is signed: they are those of the signed bytes.
+    private static func jwtClaims(_ bytes: [UInt8]) -> Bool {
+        guard let claimKey, let key = try? SigningKey(claimKey, algorithm: .hs256),
+            let reader = try? VerificationKey(claimKey, algorithm: .hs256),
+            let compact = try? JWS.sign(bytes, with: key),
+            let token = try? UnverifiedJWS(compact: compact).verified(by: reader)
+        else { return bytes.count > 40_000 }
+        guard let claims = try? JWTClaims(token) else { return true }
+        // Nobody's issuer, and a time that only a token without an end or one of the far future outlives.
+        let later = TimeSource { Timestamp(seconds: 253_402_300_799) }
+        guard (try? claims.check(issuer: "\u{0}", audience: "fuzz", at: later)) == nil else { return false }
+        return (try? JSON(parsing: bytes)) == .object(claims.members)
     }
 
     private static func parameters(_ bytes: [UInt8]) -> Bool {

@@ -18,6 +18,12 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
     case breachedPasswordText = "breached-password-text"
     case recoveryCode = "recovery-code"
     case timeBasedCode = "time-based-code"
+    case paymentFields = "payment-fields"
+    case keyDistribution = "key-distribution"
+    case replacementClaim = "replacement-claim"
+    case cookies
+    case forwardedFor = "forwarded-for"
+    case requestHead = "request-head"
 
     /// Judges `bytes`. `false`: they were accepted, and must not have been.
     public func holds(_ bytes: [UInt8]) -> Bool {
@@ -33,6 +39,12 @@ public enum ServerFuzzTarget: String, CaseIterable, Sendable {
         case .breachedPasswordText: PasswordFuzzing.listText(bytes)
         case .recoveryCode: PasswordFuzzing.recoveryCode(bytes)
         case .timeBasedCode: PasswordFuzzing.timeBasedCode(bytes)
+        case .paymentFields: EngineTargets.paymentFields(bytes)
+        case .keyDistribution: EngineTargets.keyDistribution(bytes)
+        case .replacementClaim: EngineTargets.replacementClaim(bytes)
+        case .cookies: HeadTargets.cookies(bytes)
+        case .forwardedFor: HeadTargets.forwardedFor(bytes)
+        case .requestHead: HeadTargets.requestHead(bytes)
         }
     }
 

@@ -1,5 +1,5 @@
-import Ceremony
-import _Primitives
+public import Ceremony
+public import _Primitives
 
 extension Payment {
     private static let members: Set<ExactText> = [
@@ -11,7 +11,7 @@ extension Payment {
     ///
     /// Throws `JSONError` for missing and wrongly typed members, ``PaymentError`` for what is no payment, and
     /// ``CeremonyError`` `invalidRequest` for a member that is not known: what a sender means by it would go unsigned.
-    init(json: JSONObject, maximumLength: Int) throws {
+    public init(json: JSONObject, maximumLength: Int) throws {
         guard json.members.allSatisfy({ Self.members.contains(ExactText($0.name)) }) else {
             throw CeremonyError(.invalidRequest, "a payment member that is not known")
         }

@@ -1,18 +1,18 @@
-import Store
+public import Store
 import UAF
-import _Primitives
+public import _Primitives
 
 /// What an enrolment says that it takes the place of: keys of devices that it can prove to be (decision 18).
-struct ReplacementClaim: Sendable {
+public struct ReplacementClaim: Sendable {
     private static let secretBytes = 32
 
     /// The secrets of earlier enrolments of the same phone, each for one device.
-    let secrets: [String]
+    public let secrets: [String]
     /// The keys that are to go.
-    let keys: [CredentialSelection.Name]
+    public let keys: [CredentialSelection.Name]
 
     /// Reads `replaces` of an answer's context. Throws for anything that is not understood.
-    init(_ object: JSONObject, _ limits: Limits) throws {
+    public init(_ object: JSONObject, _ limits: Limits) throws {
         guard let secrets = try object.strings("secrets"), (1...limits.shownDeviceSecrets).contains(secrets.count),
             let keys = try object.array("keys"), (1...limits.replacedKeys).contains(keys.count)
         else { throw JSONError(.wrongType, "a replacement") }

@@ -57,17 +57,8 @@ struct BrowserCookies: Sendable {
             name: .setCookie, value: "\(name)=\(value); Path=/\(lifetime)\(secure); HttpOnly; SameSite=Lax")
     }
 
-    /// The cookie's value; none where there are several of the name, because one may be another site's doing.
     private func value(_ name: String, of request: Request) -> String? {
-        // Sixteen thousand semicolons are a header of an allowed size: what is done for each of them is little.
-        let start = Array("\(name)=".utf8)
-        let values = request.headers[values: .cookie].flatMap { header in
-            header.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair -> Substring? in
-                let pair = pair.drop { $0 == UInt8(ascii: " ") }
-                return pair.starts(with: start) ? Substring(pair.dropFirst(start.count)) : nil
-            }
-        }
-        return values.count == 1 ? String(values[0]) : nil
+        CookieFields.value(of: name, in: request.headers[values: .cookie])
     }
 }
 

@@ -1,0 +1,1 @@
+../../../../Server/Sources/CountersignServer/SignIn/CookieFields.swift

@@ -1,0 +1,1 @@
+../../../../Server/Sources/CountersignServer/HTTP/ForwardedAddresses.swift

@@ -1,0 +1,1 @@
+../../../../Server/Sources/CountersignCommand/Serve/RequestShape.swift
