@@ -82,6 +82,8 @@ struct LoadGenerator {
         let stored = try sumOfCounters(inDatabase: process.databasePath)
         report.add("counters in the database / signatures accepted", "\(stored) / \(counted)", "equal")
         print(report.markdown)
+        guard worst.allSatisfy({ $0.milliseconds <= 5 }) else { throw LoadError("a request costs more than 5 ms") }
+        guard growth <= 32 else { throw LoadError("a waiting page costs more than 32 KB") }
         guard stored == counted else { throw LoadError("the database does not hold every acknowledged counter") }
     }
 }

@@ -35,10 +35,12 @@ struct WorstRequest: Sendable {
         let objects = tokens + ["many members", "many values", "many objects"]
         let credentials = ["64 parameters of one length", "a value of marks, 30 a letter", "percent signs", "scopes"]
         for (name, body) in Self.documents(json) {
-            requests.append(
-                WorstRequest(
-                    "redeem, \(name)", tokens.contains(name) ? "404" : "400",
-                    Self.post("/token/redeem/authentication", body)))
+            for kind in ["authentication", "registration", "deregistration"] {
+                requests.append(
+                    WorstRequest(
+                        "redeem, \(kind), \(name)", tokens.contains(name) ? "404" : "400",
+                        Self.post("/token/redeem/\(kind)", body)))
+            }
             requests.append(WorstRequest("dispatch, \(name)", "400", relyingParty.dispatch(body: body)))
             requests.append(
                 WorstRequest(
@@ -66,10 +68,12 @@ struct WorstRequest: Sendable {
         for (name, text) in Self.forms(8000) {
             requests.append(
                 WorstRequest("authorize, \(name)", "400", Request("GET", "/oauth2/authorize?\(text)")))
-            requests.append(
-                WorstRequest(
-                    "token, \(name)", credentials.contains(name) ? "401" : "400",
-                    Self.post("/oauth2/token", Array(text.utf8), type: "application/x-www-form-urlencoded")))
+            for endpoint in ["token", "revoke", "introspect"] {
+                requests.append(
+                    WorstRequest(
+                        "\(endpoint), \(name)", credentials.contains(name) ? "401" : "400",
+                        Self.post("/oauth2/\(endpoint)", Array(text.utf8), type: "application/x-www-form-urlencoded")))
+            }
         }
         requests += Self.fields(14_000)
         return requests

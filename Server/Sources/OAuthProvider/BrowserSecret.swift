@@ -13,7 +13,7 @@ public struct BrowserSecret: Sendable, Equatable, CustomStringConvertible {
 
     /// The browser of a cookie; `nil` where the value is not 32 bytes in base64url.
     public init?(cookie: String) {
-        guard cookie.utf8.count == 43, Base64URL.decode(cookie) != nil else { return nil }
+        guard cookie.utf8.count == Limits.Fixed.cookieCharacters, Base64URL.decode(cookie) != nil else { return nil }
         self.cookieValue = cookie
     }
 
@@ -32,7 +32,7 @@ public struct SessionSecret: Sendable, Equatable, CustomStringConvertible {
 
     /// The session of a cookie; `nil` where the value is not 32 bytes in base64url.
     public init?(cookie: String) {
-        guard cookie.utf8.count == 43, Base64URL.decode(cookie) != nil else { return nil }
+        guard cookie.utf8.count == Limits.Fixed.cookieCharacters, Base64URL.decode(cookie) != nil else { return nil }
         self.cookieValue = cookie
     }
 

@@ -67,6 +67,12 @@ extension Limits {
 
         /// Characters of a signed token that is read. A longer one is refused unread.
         public static let signedTokenCharacters = 8192
+        /// Characters of a cookie's value, of a browser or a session: 32 bytes as base64url.
+        public static let cookieCharacters = 43
+        /// Characters of a redirect address that a refusal repeats to the administrator who gave it.
+        public static let shownAddressCharacters = 200
+        /// Digits of `max_age`: thirty years.
+        public static let maximumAgeDigits = 9
         /// How often the keys may be read again because a token names one that is not known: anybody can invent names.
         public static let keyLookupPause: Duration = .seconds(1)
         /// How long a client's former secret is taken beside the new one, where the operator does not say.

@@ -34,7 +34,8 @@ struct AccountSessionsTests {
             let shop = try await f.provider.registerClient(name: "Shop", redirectURIs: [ProviderFixture.address])
             let session = try await f.signIn().session
             f.clock.advance(.seconds(9))
-            _ = try await f.provider.authorize(f.query(client: shop), browser: f.browser, session: session, source: "a")
+            _ = try await f.provider.authorize(
+                f.query(client: shop), browser: f.browser, session: session, source: "a", address: nil)
             let listed = try await f.provider.sessions(ofAccount: "account-a")
             #expect(listed.map { $0.services.map(\.name) } == [["Shop", "Demo Bank"]])
             #expect(listed.first?.usedAt == f.clock.source.now())
@@ -49,7 +50,8 @@ struct AccountSessionsTests {
             let session = try await f.signIn().session
             f.clock.advance(.seconds(59))
             #expect(try await f.provider.sessions(ofAccount: "account-a").count == 1)
-            _ = try await f.provider.authorize(f.query(), browser: f.browser, session: session, source: "a")
+            _ = try await f.provider.authorize(
+                f.query(), browser: f.browser, session: session, source: "a", address: nil)
             f.clock.advance(.seconds(40))
             #expect(try await f.provider.sessions(ofAccount: "account-a").count == 1)
             f.clock.advance(.seconds(1))
@@ -81,7 +83,7 @@ struct AccountSessionsTests {
             #expect(try await f.provider.userinfo(header: "Bearer \(kept.access)").status == 200)
             guard
                 case .signIn = try await f.provider.authorize(
-                    f.query(), browser: f.browser, session: revoked.session, source: "a")
+                    f.query(), browser: f.browser, session: revoked.session, source: "a", address: nil)
             else {
                 Issue.record("the browser is still signed in")
                 return

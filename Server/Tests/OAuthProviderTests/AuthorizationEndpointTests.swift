@@ -43,7 +43,8 @@ struct AuthorizationEndpointTests {
         ] as [[String: String?]])
     func refusesWithoutRedirect(changes: [String: String?]) async throws {
         try await ProviderFixture.run { f in
-            let answer = try await f.provider.authorize(f.query(changes), browser: f.browser, session: nil, source: "a")
+            let answer = try await f.provider.authorize(
+                f.query(changes), browser: f.browser, session: nil, source: "a", address: nil)
             #expect(answer == .page(OAuthError(.invalidRequest)))
         }
     }
@@ -52,7 +53,7 @@ struct AuthorizationEndpointTests {
     func refusesUnreadable(suffix: String) async throws {
         try await ProviderFixture.run { f in
             let answer = try await f.provider.authorize(
-                f.query() + suffix, browser: f.browser, session: nil, source: "a")
+                f.query() + suffix, browser: f.browser, session: nil, source: "a", address: nil)
             #expect(answer == .page(OAuthError(.invalidRequest)))
         }
     }
@@ -76,7 +77,8 @@ struct AuthorizationEndpointTests {
         ] as [([String: String?], OAuthError.Code)])
     func tellsTheClient(changes: [String: String?], code: OAuthError.Code) async throws {
         try await ProviderFixture.run { f in
-            let answer = try await f.provider.authorize(f.query(changes), browser: f.browser, session: nil, source: "a")
+            let answer = try await f.provider.authorize(
+                f.query(changes), browser: f.browser, session: nil, source: "a", address: nil)
             guard case .redirect(let address) = answer else {
                 Issue.record("not a redirect: \(answer)")
                 return
@@ -99,7 +101,7 @@ struct AuthorizationEndpointTests {
             let long = String(repeating: "x", count: 21)
             // A state that cannot be given back leaves nobody to be told.
             let state = try await f.provider.authorize(
-                f.query(["state": long]), browser: f.browser, session: nil, source: "a")
+                f.query(["state": long]), browser: f.browser, session: nil, source: "a", address: nil)
             #expect(state == .page(OAuthError(.invalidRequest)))
             #expect(try await self.answer(f, ["nonce": long], nil) == "invalid_request")
             #expect(try await self.answer(f, ["extra": String(repeating: "x", count: 1000)], nil) == "page")
@@ -163,7 +165,9 @@ struct AuthorizationEndpointTests {
     private func answer(_ f: ProviderFixture, _ changes: [String: String?], _ session: SessionSecret?) async throws
         -> String
     {
-        switch try await f.provider.authorize(f.query(changes), browser: f.browser, session: session, source: "a") {
+        switch try await f.provider.authorize(
+            f.query(changes), browser: f.browser, session: session, source: "a", address: nil)
+        {
         case .signIn: return "sign-in"
         case .tooMany: return "too many"
         case .redirect(let address):
@@ -219,7 +223,7 @@ struct AuthorizationEndpointTests {
             // What leaves nothing is not counted.
             #expect(try await self.answer(f, ["prompt": "none"], nil) == "login_required")
             let elsewhere = try await f.provider.authorize(
-                f.query(), browser: f.browser, session: session, source: "b")
+                f.query(), browser: f.browser, session: session, source: "b", address: nil)
             guard case .redirect(let address) = elsewhere else {
                 Issue.record("not a redirect: \(elsewhere)")
                 return
@@ -237,7 +241,7 @@ struct AuthorizationEndpointTests {
             let authenticated = f.clock.source.now().seconds
             f.clock.advance(.seconds(100))
             let answer = try await f.provider.authorize(
-                f.query(["nonce": "n-2"]), browser: f.browser, session: signedIn.session, source: "a")
+                f.query(["nonce": "n-2"]), browser: f.browser, session: signedIn.session, source: "a", address: nil)
             guard case .redirect(let address) = answer else {
                 Issue.record("not a redirect")
                 return
@@ -333,7 +337,8 @@ struct AuthorizationEndpointTests {
                 settings: ClientSettings(idTokenAlgorithm: .es256))
             for session in [own.session, nil] {
                 let answer = try await f.provider.authorize(
-                    f.query(["id_token_hint": own.id], client: shop), browser: f.browser, session: session, source: "a")
+                    f.query(["id_token_hint": own.id], client: shop), browser: f.browser, session: session, source: "a",
+                    address: nil)
                 guard case .redirect(let address) = answer else {
                     Issue.record("not a redirect: \(answer)")
                     return

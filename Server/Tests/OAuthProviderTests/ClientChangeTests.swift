@@ -75,7 +75,7 @@ struct ClientChangeTests {
             }
             for (address, isTaken) in [(ProviderFixture.address, false), (other, true)] {
                 let answer = try await f.provider.authorize(
-                    f.query(["redirect_uri": address]), browser: f.browser, session: nil, source: "a")
+                    f.query(["redirect_uri": address]), browser: f.browser, session: nil, source: "a", address: nil)
                 if case .signIn = answer { #expect(isTaken) } else { #expect(!isTaken) }
             }
             let kinds = try await f.store.auditEntries(after: 0, limit: 99).suffix(2).map(\.event.kind.rawValue)

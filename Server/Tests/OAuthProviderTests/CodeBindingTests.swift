@@ -14,7 +14,8 @@ struct CodeBindingTests {
     private func refusal(_ f: ProviderFixture, _ changes: [String: String?]) async throws -> (
         error: String?, description: String?
     ) {
-        let answer = try await f.provider.authorize(f.query(changes), browser: f.browser, session: nil, source: "a")
+        let answer = try await f.provider.authorize(
+            f.query(changes), browser: f.browser, session: nil, source: "a", address: nil)
         guard case .redirect(let address) = answer else { return (nil, nil) }
         return (
             try ProviderFixture.parameter("error", of: address),
@@ -57,7 +58,8 @@ struct CodeBindingTests {
             #expect(try f.claims(token, type: "JWT").members["nonce"] == .string("n-1"))
             // In a session that goes on, too.
             let again = try await f.provider.authorize(
-                f.query(Self.withoutChallenge), browser: f.browser, session: signedIn.session, source: "a")
+                f.query(Self.withoutChallenge), browser: f.browser, session: signedIn.session, source: "a", address: nil
+            )
             guard case .redirect(let address) = again else {
                 Issue.record("not a redirect: \(again)")
                 return
@@ -133,7 +135,8 @@ struct CodeBindingTests {
                     issuer: ProviderFixture.issuer, note: { misfit in misfits.withLock { $0.append(misfit) } }),
                 store: f.store, methods: [f.outcomes], people: f.people, time: f.clock.source)
             func send(_ changes: [String: String?]) async throws {
-                _ = try await provider.authorize(f.query(changes), browser: f.browser, session: nil, source: "a")
+                _ = try await provider.authorize(
+                    f.query(changes), browser: f.browser, session: nil, source: "a", address: nil)
             }
             try await send([:])
             try await send(["client_id": "unknown"])

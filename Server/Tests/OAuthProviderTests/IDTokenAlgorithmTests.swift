@@ -12,7 +12,7 @@ struct IDTokenAlgorithmTests {
     /// The code of a sign-in at a client that was registered with these settings.
     private func code(_ f: ProviderFixture, _ client: RegisteredClient) async throws -> String {
         let request = try await f.provider.authorize(
-            f.query(client: client), browser: f.browser, session: nil, source: "a")
+            f.query(client: client), browser: f.browser, session: nil, source: "a", address: nil)
         guard case .signIn(let id, _) = request else { throw OAuthError(.serverError, detail: "\(request)") }
         f.authenticate(id)
         guard

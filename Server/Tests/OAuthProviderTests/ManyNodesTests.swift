@@ -76,7 +76,7 @@ struct ManyNodesTests {
             let shop = try await f.provider.registerClient(name: "Shop", redirectURIs: [ProviderFixture.address])
             let bank = try await f.tokens()
             let answer = try await f.provider.authorize(
-                f.query(client: shop), browser: f.browser, session: bank.session, source: "a")
+                f.query(client: shop), browser: f.browser, session: bank.session, source: "a", address: nil)
             guard case .redirect(let address) = answer else {
                 Issue.record("not a redirect: \(answer)")
                 return
@@ -101,7 +101,8 @@ struct ManyNodesTests {
             let signedIn = try await f.signIn(["state": state])
             #expect(try ProviderFixture.parameter("state", of: signedIn.redirect) == state)
             let refused = try await f.provider.authorize(
-                f.query(["state": state, "prompt": "none"]), browser: f.browser, session: nil, source: "a")
+                f.query(["state": state, "prompt": "none"]), browser: f.browser, session: nil, source: "a", address: nil
+            )
             guard case .redirect(let address) = refused else {
                 Issue.record("not a redirect: \(refused)")
                 return

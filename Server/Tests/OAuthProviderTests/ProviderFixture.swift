@@ -105,7 +105,7 @@ struct ProviderFixture: Sendable {
     /// Starts a sign-in and gives the request's identifier.
     func begin(_ changes: [String: String?] = [:], session: SessionSecret? = nil) async throws -> String {
         let answer = try await self.provider.authorize(
-            self.query(changes), browser: self.browser, session: session, source: "a")
+            self.query(changes), browser: self.browser, session: session, source: "a", address: nil)
         guard case .signIn(let request, _) = answer else {
             Issue.record("expected a sign-in page, not \(answer)")
             return ""

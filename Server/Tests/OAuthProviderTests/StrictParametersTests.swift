@@ -10,7 +10,7 @@ struct StrictParametersTests {
     /// What came of an authorization request: `sign-in`, `page`, `code`, or the error that the client is told.
     private func outcome(_ f: ProviderFixture, _ query: String, _ session: SessionSecret? = nil) async throws -> String
     {
-        switch try await f.provider.authorize(query, browser: f.browser, session: session, source: "a") {
+        switch try await f.provider.authorize(query, browser: f.browser, session: session, source: "a", address: nil) {
         case .signIn: return "sign-in"
         case .tooMany: return "too many"
         case .page: return "page"

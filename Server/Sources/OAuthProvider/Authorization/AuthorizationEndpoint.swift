@@ -28,7 +28,7 @@ extension OpenIDProvider {
     /// Cost: one query (client), one store step, three hashes. With a session two more queries; with `id_token_hint` one
     /// verification.
     public func authorize(
-        _ text: String, browser: BrowserSecret, session: SessionSecret?, source: String, address: String? = nil,
+        _ text: String, browser: BrowserSecret, session: SessionSecret?, source: String, address: String?,
         explain: (ProviderRefusal) -> Void = { _ in }
     ) async throws -> AuthorizationAnswer {
         var (clientID, setting): (String?, String?)

@@ -82,7 +82,8 @@ struct AuthorizationParameters {
 
     private static func maximumAge(_ text: String?) throws(OAuthError) -> Duration? {
         guard let text else { return nil }
-        guard text.utf8.count <= 9, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+        guard text.utf8.count <= Limits.Fixed.maximumAgeDigits,
+            text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
             let seconds = Int64(text)
         else { throw OAuthError(.invalidRequest, "The max_age is not a number of seconds.") }
         return .seconds(seconds)

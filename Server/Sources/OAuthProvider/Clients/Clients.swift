@@ -169,7 +169,7 @@ extension OpenIDProvider {
                 guard !address.contains("*") else {
                     throw OAuthError(
                         .invalidRequest,
-                        "The address \(address.prefix(200)) has a wildcard. Addresses are compared letter by letter: "
+                        "The address \(address.prefix(Limits.Fixed.shownAddressCharacters)) has a wildcard. Addresses are compared letter by letter: "
                             + "register each one that the service uses.")
                 }
                 _ = try RedirectURI(address)

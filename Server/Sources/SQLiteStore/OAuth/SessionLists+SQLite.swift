@@ -55,7 +55,8 @@ extension Database {
     func noteService(_ client: String, redirectURI: String, session: String) throws {
         try self.cachedStatement(
             sql: """
-                INSERT INTO oauth_session_service SELECT id, ?2, ?3, used_at FROM oauth_session WHERE id = ?1
+                INSERT INTO oauth_session_service (session, client, redirect_uri, used_at)
+                SELECT id, ?2, ?3, used_at FROM oauth_session WHERE id = ?1
                 ON CONFLICT (session, client) DO UPDATE SET redirect_uri = excluded.redirect_uri,
                 used_at = excluded.used_at
                 """
@@ -69,6 +70,6 @@ extension Database {
                     SELECT name, redirect_uri FROM oauth_session_service JOIN oauth_client ON oauth_client.id = client
                     WHERE session = ? ORDER BY used_at DESC, client LIMIT ?
                     """), arguments: [session, limit]
-        ).map { SessionListing.Service(name: try $0.text(0), redirectURI: try $0.text(1)) }
+        ).map { SessionListing.Service(name: try $0.text("name"), redirectURI: try $0.text("redirect_uri")) }
     }
 }

@@ -11,7 +11,9 @@ extension SQLiteDatabase: SigningKeyStore {
                 let sealed = try offered.subjectSecret.withBytes {
                     try sealing.seal(Array($0), purpose: .subjectSecret, row: "1")
                 }
-                try db.cachedStatement(sql: "INSERT INTO oauth_secret VALUES (1, ?)").execute(arguments: [sealed.blob])
+                try db.cachedStatement(sql: "INSERT INTO oauth_secret (id, sealed) VALUES (1, ?)").execute(arguments: [
+                    sealed.blob
+                ])
                 for key in offered.signingKeys { try Self.add(key, db, sealing) }
             }
             return try Self.providerKeys(db, sealing)
