@@ -35,9 +35,10 @@ extension Migration {
                 CREATE INDEX oauth_session_authentication_authentication
                     ON oauth_session_authentication (authentication);
                 INSERT INTO oauth_authentication
+                    (id, account, method, at, acr, amr, browser, address, device, expires_at)
                     SELECT id, account, 'phone', authenticated_at, acr, amr, NULL, NULL, device, expires_at
                     FROM oauth_session;
-                INSERT INTO oauth_session_authentication SELECT id, id FROM oauth_session;
+                INSERT INTO oauth_session_authentication (session, authentication) SELECT id, id FROM oauth_session;
                 """)
         try db.movePlaces(sealing)
         try db.execute(
@@ -60,10 +61,10 @@ extension Migration {
                     redirect_uri TEXT NOT NULL, nonce TEXT, challenge BLOB, expires_at INTEGER NOT NULL,
                     taken_at INTEGER
                 ) STRICT, WITHOUT ROWID;
-                INSERT INTO oauth_grant
+                INSERT INTO oauth_grant (id, client, subject, authentication, session, scope, expires_at)
                     SELECT id, client, subject, session, session, scope, expires_at FROM former_grant
                     WHERE revoked = 0 AND session IN (SELECT id FROM oauth_session);
-                INSERT INTO oauth_code
+                INSERT INTO oauth_code (digest, grant_id, redirect_uri, nonce, challenge, expires_at, taken_at)
                     SELECT code_digest, id, redirect_uri, nonce, nullif(code_challenge, x''), code_expires_at, taken_at
                     FROM former_grant WHERE id IN (SELECT id FROM oauth_grant);
                 DROP TABLE former_grant;
