@@ -16,6 +16,9 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
         case privateScheme = "private-scheme"
     }
 
+    /// All kinds: for an address that was looked at before.
+    public static let everyKind = Set(Kind.allCases)
+
     /// The address as it was registered.
     public let text: String
     /// What people are shown. Scheme, host and port, `https://bank.example`, or a private scheme, `com.example.app:`.

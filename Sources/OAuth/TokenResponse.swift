@@ -50,6 +50,8 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var grantTypes: [String]
     /// The ways in which clients prove who they are.
     public var clientAuthenticationMethods: [String]
+    /// What clients can sign with that prove themselves by a signature.
+    public var clientSigningAlgorithms: [String]
     /// What ID tokens can be signed with.
     public var idTokenAlgorithms: [String]
     /// The values that `acr` can have.
@@ -60,12 +62,13 @@ public struct ProviderMetadata: Hashable, Sendable {
     /// Metadata of the issuer at that address, which all endpoints begin with.
     public init(
         issuer: String, scopes: [String], grantTypes: [String], clientAuthenticationMethods: [String],
-        idTokenAlgorithms: [String], acrValues: [String], claims: [String]
+        clientSigningAlgorithms: [String] = [], idTokenAlgorithms: [String], acrValues: [String], claims: [String]
     ) {
         self.issuer = issuer
         self.scopes = scopes
         self.grantTypes = grantTypes
         self.clientAuthenticationMethods = clientAuthenticationMethods
+        self.clientSigningAlgorithms = clientSigningAlgorithms
         self.idTokenAlgorithms = idTokenAlgorithms
         self.acrValues = acrValues
         self.claims = claims
@@ -89,7 +92,7 @@ public struct ProviderMetadata: Hashable, Sendable {
     /// The document.
     public var json: JSONObject {
         func texts(_ values: [String]) -> JSON { .array(values.map(JSON.string)) }
-        return [
+        var json: JSONObject = [
             "issuer": .string(self.issuer),
             "authorization_endpoint": .string(self.authorizationEndpoint),
             "token_endpoint": .string(self.tokenEndpoint),
@@ -115,5 +118,9 @@ public struct ProviderMetadata: Hashable, Sendable {
             "request_parameter_supported": .bool(false),
             "request_uri_parameter_supported": .bool(false),
         ]
+        if !self.clientSigningAlgorithms.isEmpty {
+            json["token_endpoint_auth_signing_alg_values_supported"] = texts(self.clientSigningAlgorithms)
+        }
+        return json
     }
 }

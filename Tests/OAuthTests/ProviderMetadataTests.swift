@@ -7,7 +7,7 @@ struct ProviderMetadataTests {
     private let json = ProviderMetadata(
         issuer: "https://id.example", scopes: ["openid", "profile"], grantTypes: ["authorization_code", "urn:x"],
         clientAuthenticationMethods: ["client_secret_basic", "client_secret_post"],
-        idTokenAlgorithms: ["RS256", "ES256"],
+        clientSigningAlgorithms: ["ES256", "PS256"], idTokenAlgorithms: ["RS256", "ES256"],
         acrValues: ["urn:a", "urn:b"], claims: ["sub"]
     ).json
 
@@ -27,6 +27,7 @@ struct ProviderMetadataTests {
             ("id_token_signing_alg_values_supported", .array([.string("RS256"), .string("ES256")])),
             ("acr_values_supported", .array([.string("urn:a"), .string("urn:b")])),
             ("code_challenge_methods_supported", .array([.string("S256")])),
+            ("token_endpoint_auth_signing_alg_values_supported", .array([.string("ES256"), .string("PS256")])),
             (
                 "token_endpoint_auth_methods_supported",
                 .array([.string("client_secret_basic"), .string("client_secret_post")])

@@ -78,10 +78,15 @@ public struct ContentSecurityPolicy: Sendable, Equatable, CustomStringConvertibl
     /// Origins, beside this server's, that a form may end at: a browser also checks where the answer redirects to.
     public let formTargets: [String]
 
-    /// A policy. A target that is not plainly an origin is left out, so that it cannot add a directive of its own.
+    /// A policy. A target that is not plainly an origin, or an app's own scheme with its colon, is left out, so that it
+    /// cannot add a directive of its own, or let all of `https:` in.
     public init(formTargets: [String] = []) {
         self.formTargets = formTargets.filter { target in
-            guard let scheme = target.firstRange(of: "://"), scheme.lowerBound > target.startIndex else { return false }
+            let isOrigin = target.firstRange(of: "://").map { $0.lowerBound > target.startIndex } ?? false
+            let isAppScheme =
+                target.utf8.last == UInt8(ascii: ":") && target.utf8.contains(UInt8(ascii: "."))
+                && target.utf8.count { $0 == UInt8(ascii: ":") } == 1
+            guard isOrigin || isAppScheme else { return false }
             return target.utf8.allSatisfy { letter in
                 switch letter {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

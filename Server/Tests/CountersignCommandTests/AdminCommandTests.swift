@@ -43,7 +43,9 @@ struct AdminCommandTests {
             }
         }
 
-        func run(_ arguments: String...) async throws {
+        func run(_ arguments: String...) async throws { try await self.run(arguments) }
+
+        func run(_ arguments: [String]) async throws {
             let all = ["admin"] + arguments + ["--data", self.folder + "/data", "--key-file", self.folder + "/key"]
             var command = try #require(try Countersign.parseAsRoot(all) as? any AsyncParsableCommand)
             try await command.run()
@@ -120,6 +122,75 @@ struct AdminCommandTests {
         await self.expect(.usage) { try await place.run("account", "list", "--ca-file", "authority.pem") }
     }
 
+    /// What kind of client it is, from the command line on.
+    private func kinds(of id: String, keys: String, _ place: Place) async throws {
+        func shown() async throws -> JSONObject { try await place.call("GET", "/clients/\(id)") }
+        #expect(try await shown().strings("grantTypes") == ["authorization_code"])
+        #expect(try await shown().string("tokenEndpointAuthMethod") == "client_secret_basic")
+        await self.expect(.failed) { try await place.run("client", "change", id, "--auth-method", "private_key_jwt") }
+        try await place.run(
+            "client", "change", id, "--auth-method", "private_key_jwt", "--jwks", keys, "--grant-type",
+            "authorization_code")
+        #expect(try await shown().string("tokenEndpointAuthMethod") == "private_key_jwt")
+        #expect(try await shown().object("jwks")?.array("keys")?.count == 1)
+        await self.expect(.failed) { try await place.run("client", "change", id, "--no-jwks") }
+        await self.expect(.failed) { try await place.run("client", "change", id, "--rotate-secret") }
+        await self.expect(.failed) { try await place.run("client", "change", id, "--grant-type", "password") }
+        await self.expect(.failed) { try await place.run("client", "change", id, "--auth-method", "other") }
+        let secret = place.folder + "/another"
+        try await place.run(
+            "client", "change", id, "--auth-method", "client_secret_basic", "--no-jwks", "--rotate-secret",
+            "--secret-file", secret)
+        #expect(try String(contentsOfFile: secret, encoding: .utf8).count == 44)
+        #expect(try await shown().object("jwks") == nil)
+        try await place.run("client", "add", "App", "--auth-method", "none", "--redirect-uri", "com.example.app:/cb")
+        await self.expect(.failed) {
+            try await place.run("client", "add", "Other", "--redirect-uri", "com.example.app:/cb")
+        }
+        for wrong in [
+            ["add", "App", "--auth-method", "none", "--redirect-uri", "com.example.app:/cb", "--secret-file", "x"],
+            ["change", id, "--auth-method", "none", "--rotate-secret"],
+        ] {
+            #expect(throws: (any Error).self) { try Countersign.parseAsRoot(["admin", "client"] + wrong) }
+        }
+    }
+
+    /// What stands in the guide between the mark of that name and the end of the listing after it.
+    private static func listing(_ name: String) throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
+        let guide = try String(contentsOf: root.appending(path: "docs/guides/relying-party.md"), encoding: .utf8)
+        let marked = try #require(guide.components(separatedBy: "<!-- tried: \(name) -->\n```").dropFirst().first)
+        let listing = try #require(marked.components(separatedBy: "\n```").first)
+        return listing.split(separator: "\n").dropFirst().joined(separator: "\n")
+    }
+
+    @Test("the commands of the guide for relying parties make the clients that it describes")
+    func guide() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        let keys = place.folder + "/bank.jwks.json"
+        try Data(Self.listing("bank.jwks.json").utf8).write(to: URL(filePath: keys))
+        let commands = try Self.listing("kinds of clients").replacing("\\\n", with: "").split(separator: "\n")
+        for command in commands {
+            // Every other piece stood in quotation marks.
+            let words = command.split(separator: "\"", omittingEmptySubsequences: false).enumerated().flatMap {
+                $0.isMultiple(of: 2) ? $1.split(separator: " ").map(String.init) : [String($1)]
+            }
+            #expect(words.prefix(2) == ["countersign", "admin"])
+            try await place.run(
+                words.dropFirst(2).map {
+                    $0.contains(".example") ? $0 : $0.replacing("bank.", with: place.folder + "/bank.")
+                })
+        }
+        let clients = try #require(try await place.call("GET", "/clients").array("clients"))
+        let methods = clients.compactMap { client -> JSON? in
+            guard case .object(let client) = client else { return nil }
+            return client["tokenEndpointAuthMethod"]
+        }
+        #expect(methods == [.string("client_secret_basic"), .string("private_key_jwt"), .string("none")])
+        #expect(FileManager.default.fileExists(atPath: place.folder + "/bank.secret"))
+    }
+
     @Test("services and devices: what is not there is exit code 3")
     func clientsAndDevices() async throws {
         let place = try await Place()
@@ -170,16 +241,22 @@ struct AdminCommandTests {
         await self.expect(.failed) {
             try await place.run("client", "change", id, "--rotate-secret", "--overlap", "31d")
         }
+        let keys = place.folder + "/keys.json"
+        let set =
+            #"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","kid":"k"}]}"#
+        try Data(set.utf8).write(to: URL(filePath: keys))
         for wrong in [
             ["--overlap", "1d"], ["--rotate-secret", "--overlap", "1"], ["--secret-file", "x"],
             ["--post-logout-redirect-uri", "https://b.example", "--no-post-logout-redirect-uri"],
-            ["--client-uri", "https://b.example", "--no-client-uri"],
+            ["--client-uri", "https://b.example", "--no-client-uri"], ["--jwks", "/nowhere"],
+            ["--jwks", secretFile], ["--jwks", keys, "--no-jwks"],
         ] {
             #expect(throws: (any Error).self) {
                 try Countersign.parseAsRoot(["admin", "client", "change", id] + wrong)
             }
         }
         #expect(throws: (any Error).self) { try Countersign.parseAsRoot(["admin", "client", "change", id]) }
+        try await self.kinds(of: id, keys: keys, place)
         try await place.run("client", "show", id)
         await self.expect(.notFound) { try await place.run("client", "show", "never") }
         try await place.run("client", "list", "--json")

@@ -215,6 +215,10 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.addGrant(grant, code: code, usedAt: moment, audit: audit)
     }
 
+    func takeOnce(digest: [UInt8], until end: Timestamp) async throws -> Bool {
+        try await self.store.takeOnce(digest: digest, until: end)
+    }
+
     func takeCode(digest: [UInt8], at moment: Timestamp, replay: AuditEvent) async throws -> CodeTaking {
         try await self.store.takeCode(digest: digest, at: moment, replay: replay)
     }
@@ -265,7 +269,7 @@ final class FailingStore: ServerAssembly.ServerStore {
     }
 
     func changeClient(
-        _ id: String, change: @escaping @Sendable (inout ClientRecord) -> [AuditEvent]
+        _ id: String, change: @escaping @Sendable (inout ClientRecord) throws -> [AuditEvent]
     ) async throws -> ClientRecord? {
         try await self.store.changeClient(id, change: change)
     }

@@ -62,7 +62,7 @@ extension ServerFixture {
             postLogoutRedirectURIs: ["http://127.0.0.1:8081/bye"], clientURI: home,
             // A key for it is there already, where an RSA key would be made for each test.
             settings: ClientSettings(idTokenAlgorithm: .es256, mayDeregister: mayDeregister))
-        return RelyingParty(id: registered.client.id, secret: registered.secret)
+        return RelyingParty(id: registered.client.id, secret: try #require(registered.secret))
     }
 
     /// What an app shows after an authentication with a device of a new account.

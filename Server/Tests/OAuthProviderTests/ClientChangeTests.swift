@@ -25,13 +25,13 @@ struct ClientChangeTests {
         try await ProviderFixture.run { f in
             let id = f.bank.client.id
             let second = try #require(try await f.provider.rotateSecret(ofClient: id, overlap: .seconds(60), by: "op"))
-            #expect(try await self.isTaken(f.bank.secret, f))
-            #expect(try await self.isTaken(second.secret, f))
+            #expect(try await self.isTaken(f.secret, f))
+            #expect(try await self.isTaken(try #require(second.secret), f))
             f.clock.advance(.milliseconds(59_999))
-            #expect(try await self.isTaken(f.bank.secret, f))
+            #expect(try await self.isTaken(f.secret, f))
             f.clock.advance(.milliseconds(1))
-            #expect(try await !self.isTaken(f.bank.secret, f))
-            #expect(try await self.isTaken(second.secret, f))
+            #expect(try await !self.isTaken(f.secret, f))
+            #expect(try await self.isTaken(try #require(second.secret), f))
             let last = try #require(try await f.store.auditEntries(after: 0, limit: 99).last?.event)
             #expect(last.kind.rawValue == "client-secret-rotated" && last.detail == id && last.actor == "op")
         }
@@ -43,19 +43,19 @@ struct ClientChangeTests {
             let id = f.bank.client.id
             let second = try #require(try await f.provider.rotateSecret(ofClient: id))
             let third = try #require(try await f.provider.rotateSecret(ofClient: id))
-            #expect(try await !self.isTaken(f.bank.secret, f))
-            #expect(try await self.isTaken(second.secret, f))
+            #expect(try await !self.isTaken(f.secret, f))
+            #expect(try await self.isTaken(try #require(second.secret), f))
             let fourth = try #require(try await f.provider.rotateSecret(ofClient: id, overlap: .zero))
-            #expect(try await !self.isTaken(second.secret, f))
-            #expect(try await !self.isTaken(third.secret, f))
-            #expect(try await self.isTaken(fourth.secret, f))
+            #expect(try await !self.isTaken(try #require(second.secret), f))
+            #expect(try await !self.isTaken(try #require(third.secret), f))
+            #expect(try await self.isTaken(try #require(fourth.secret), f))
             #expect(try await f.provider.rotateSecret(ofClient: "none") == nil)
             for overlap in [Duration.seconds(-1), .seconds(30 * 86_400 + 1)] {
                 await #expect(throws: OAuthError(.invalidRequest)) {
                     try await f.provider.rotateSecret(ofClient: id, overlap: overlap)
                 }
             }
-            #expect(try await self.isTaken(fourth.secret, f))
+            #expect(try await self.isTaken(try #require(fourth.secret), f))
         }
     }
 

@@ -10,8 +10,8 @@ struct ClientsTests {
         try await ProviderFixture.run { f in
             let kept = try #require(try await f.provider.client(f.bank.client.id))
             #expect(kept == f.bank.client)
-            #expect(kept.secretDigest == Sealing.digest(ofSecret: f.bank.secret))
-            #expect(f.bank.secret.utf8.count == 43 && kept.id.utf8.count == 22)
+            #expect(kept.secretDigest == Sealing.digest(ofSecret: f.secret))
+            #expect(f.secret.utf8.count == 43 && kept.id.utf8.count == 22)
             #expect(try await f.provider.clients() == [kept])
         }
     }
@@ -56,7 +56,7 @@ struct ClientsTests {
             let client = try await f.provider.authenticate(header: f.basic())
             #expect(client.id == f.bank.client.id && client.name == "Demo Bank")
             #expect(client.origin == "https://bank.example")
-            for header in [nil, "", f.basic(secret: "x"), f.basic(secret: f.bank.secret.lowercased())] {
+            for header in [nil, "", f.basic(secret: "x"), f.basic(secret: f.secret.lowercased())] {
                 await #expect(throws: OAuthError(.invalidClient)) {
                     try await f.provider.authenticate(header: header)
                 }

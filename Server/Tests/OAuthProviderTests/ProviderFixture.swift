@@ -62,6 +62,9 @@ struct ProviderFixture: Sendable {
     let browser = BrowserSecret()
     let verifier = CodeVerifier(random: .system)
 
+    /// The secret of the registered client.
+    var secret: String { self.bank.secret ?? "" }
+
     /// Runs `body` over a fixture of its own.
     ///
     /// - Parameter closing: Whether the store is still open afterwards, and to be closed here.
@@ -167,7 +170,7 @@ struct ProviderFixture: Sendable {
     /// The `Authorization` of a client.
     func basic(_ client: RegisteredClient? = nil, secret: String? = nil) -> String {
         let client = client ?? self.bank
-        return "Basic " + Data("\(client.client.id):\(secret ?? client.secret)".utf8).base64EncodedString()
+        return "Basic " + Data("\(client.client.id):\(secret ?? client.secret ?? "")".utf8).base64EncodedString()
     }
 
     func token(_ code: String, _ changes: [String: String?] = [:]) async throws -> ProviderAnswer {

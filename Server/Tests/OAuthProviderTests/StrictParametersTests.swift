@@ -100,7 +100,7 @@ struct StrictParametersTests {
     func secretsAreLong() async throws {
         try await ProviderFixture.run { f in
             let signedIn = try await f.signIn()
-            let secrets = [try signedIn.code, signedIn.session.cookieValue, f.bank.secret]
+            let secrets = [try signedIn.code, signedIn.session.cookieValue, f.secret]
             for secret in secrets {
                 let bytes = try #require(Base64URL.decode(secret))
                 #expect(bytes.count >= 16)
@@ -115,7 +115,7 @@ struct StrictParametersTests {
         try await ProviderFixture.run { f in
             let code = try await f.signIn().code
             let unknown = try await f.provider.token(
-                header: nil, body: f.form(code, ["client_id": "nobody", "client_secret": f.bank.secret]))
+                header: nil, body: f.form(code, ["client_id": "nobody", "client_secret": f.secret]))
             let wrong = try await f.provider.token(
                 header: nil, body: f.form(code, ["client_id": f.bank.client.id, "client_secret": "x"]))
             #expect(unknown.status == 401 && unknown.body == wrong.body)

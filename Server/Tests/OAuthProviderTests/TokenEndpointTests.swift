@@ -74,7 +74,7 @@ struct TokenEndpointTests {
     @Test func aClientCanAuthenticateInTheBody() async throws {
         try await ProviderFixture.run { f in
             let code = try await f.signIn().code
-            let changes = ["client_id": f.bank.client.id, "client_secret": f.bank.secret]
+            let changes = ["client_id": f.bank.client.id, "client_secret": f.secret]
             let answer = try await f.provider.token(header: nil, body: f.form(code, changes))
             #expect(answer.status == 200)
         }
@@ -83,21 +83,21 @@ struct TokenEndpointTests {
     @Test func aClientThatDoesNotAuthenticateIsRefusedAndSpendsNothing() async throws {
         try await ProviderFixture.run { f in
             let code = try await f.signIn().code
-            let wrong = String(f.bank.secret.reversed())
-            for header in [nil, "Basic !", "Bearer x", f.basic(secret: wrong), f.basic(secret: f.bank.secret + "x")] {
+            let wrong = String(f.secret.reversed())
+            for header in [nil, "Basic !", "Bearer x", f.basic(secret: wrong), f.basic(secret: f.secret + "x")] {
                 let answer = try await f.provider.token(header: header, body: f.form(code))
                 #expect(answer.status == 401 && answer.error == "invalid_client")
                 #expect(answer.header("WWW-Authenticate") == "Basic realm=\"https://id.example\"")
             }
             for changes in [
                 ["client_id": f.bank.client.id], ["client_id": f.bank.client.id, "client_secret": wrong],
-                ["client_id": "unknown", "client_secret": f.bank.secret],
+                ["client_id": "unknown", "client_secret": f.secret],
             ] {
                 let answer = try await f.provider.token(header: nil, body: f.form(code, changes))
                 #expect(answer.status == 401 && answer.error == "invalid_client")
             }
             let twice = try await f.provider.token(
-                header: f.basic(), body: f.form(code, ["client_secret": f.bank.secret]))
+                header: f.basic(), body: f.form(code, ["client_secret": f.secret]))
             #expect(twice.status == 400 && twice.error == "invalid_request")
             #expect(try await f.token(code).status == 200)
         }

@@ -232,9 +232,17 @@ struct PagesTests {
         #expect(self.renderer.html(OpenInAppPage()).contentSecurityPolicy.description.contains("form-action 'self';"))
     }
 
+    @Test func appsOwnSchemeIsAWayBack() {
+        let policy = ContentSecurityPolicy(formTargets: ["com.example.app:", "http://127.0.0.1:51004"])
+        #expect(policy.description.contains("form-action 'self' com.example.app: http://127.0.0.1:51004;"))
+    }
+
     @Test(
         "A form target that is no origin stays out of the policy",
-        arguments: ["https://a.example; script-src *", "'unsafe-inline'", "*", "https://a.example b", "://x", ""])
+        arguments: [
+            "https://a.example; script-src *", "'unsafe-inline'", "*", "https://a.example b", "://x", "", "https:",
+            "http:", "data:", "com.example.app", "com.example.app:; script-src *", "com.example.app:/cb", "a.b:c:",
+        ])
     func hostileFormTargetStaysOut(target: String) {
         #expect(ContentSecurityPolicy(formTargets: [target]) == ContentSecurityPolicy())
     }

@@ -287,7 +287,7 @@ struct BackupTests {
         ]
         let kept = [
             "account", "audit", "credential", "device", "invented_accounts", "notice", "oauth_client", "oauth_key",
-            "oauth_secret", "oauth_subject", "store_check",
+            "oauth_secret", "oauth_shown", "oauth_subject", "store_check",
         ]
         #expect(tables == (voided + kept).sorted())
     }
@@ -405,6 +405,59 @@ struct BackupTests {
         #expect(try await restored.clients() == expected)
         #expect(try await restored.account(username: "alice")?.email == email)
         #expect(try await restored.inventedAccounts() == nil)
+        await restored.close()
+    }
+
+    /// What clients have shown once is shown a second time by nobody, whatever becomes of the revocations.
+    @Test(arguments: [DatabaseRestore.Revocations.kept, .undone])
+    func whatWasShownSinceTheBackupIsNotTakenAgain(revocations: DatabaseRestore.Revocations) async throws {
+        let place = try await BackupPlace()
+        let end = BackupPlace.now + .seconds(60)
+        #expect(try await place.store.takeOnce(digest: BackupPlace.digest(1), until: end))
+        _ = try place.backUp()
+        #expect(try await place.store.takeOnce(digest: BackupPlace.digest(2), until: end))
+        await place.store.close()
+        try place.restore(into: place.data, revocations)
+        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        #expect(try await !restored.takeOnce(digest: BackupPlace.digest(1), until: end))
+        #expect(try await !restored.takeOnce(digest: BackupPlace.digest(2), until: end))
+        #expect(try await restored.takeOnce(digest: BackupPlace.digest(3), until: end))
+        await restored.close()
+    }
+
+    /// A client that has lost its secret to another way to authenticate does not get it back by a restore.
+    @Test func howAClientProvesItselfIsCarriedOver() async throws {
+        let place = try await BackupPlace()
+        for id in ["bank", "shop"] {
+            try await place.store.addClient(
+                BackupPlace.client(id), limit: 9, audit: BackupPlace.event("client-added"))
+        }
+        _ = try place.backUp()
+        let signing = ClientSettings(grantTypes: ["a", "b"], authenticationMethod: "private_key_jwt", keySet: "{}")
+        _ = try await place.store.changeClient("bank") { client in
+            client.settings = signing
+            client.secretDigest = nil
+            return [
+                AuditEvent(.clientGrantsChanged, at: BackupPlace.now, detail: "bank a b"),
+                AuditEvent(.clientAuthenticationChanged, at: BackupPlace.now, detail: "bank private_key_jwt"),
+            ]
+        }
+        // The same by somebody who can write the database.
+        _ = try await place.store.changeClient("shop") { client in
+            client.settings = signing
+            client.secretDigest = nil
+            return []
+        }
+        await place.store.close()
+        let report = try place.restore(into: place.data)
+        #expect(
+            report.changes.map { "\($0.kind.rawValue) \($0.id)" } == [
+                "client-changed bank", "client-changed-outside shop",
+            ])
+        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        let bank = try await restored.client("bank")
+        #expect(bank?.settings == signing && bank?.secretDigest == nil)
+        #expect(try await restored.client("shop") == BackupPlace.client("shop"))
         await restored.close()
     }
 
@@ -747,7 +800,7 @@ private final class BackupPlace: Sendable {
         _ = try await self.store.changeClient("changed") { client in
             client.settings.mayDeregister = false
             client.settings.idTokenAlgorithm = .edDSA
-            client.formerSecret = FormerSecret(digest: client.secretDigest, endsAt: Self.now)
+            client.formerSecret = FormerSecret(digest: Self.digest(9), endsAt: Self.now)
             client.secretDigest = Self.digest(7)
             return [
                 AuditEvent(.clientSecretRotated, at: Self.now, detail: "changed"),

@@ -22,11 +22,46 @@ struct ClientCommand: AsyncParsableCommand {
                 valueName: "required|nonce"))
         var pkce: String?
 
-        var isGiven: Bool { self.idTokenSignedResponseAlg != nil || self.pkce != nil }
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "A way to tokens that it may go, as authorization_code; all of them. Repeatable.", valueName: "type"))
+        var grantType: [String] = []
 
-        func write(to body: inout JSONObject) {
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "How it proves who it is: client_secret_basic, private_key_jwt, or none for an app on people's own devices.",
+                valueName: "method"))
+        var authMethod: String?
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp("With private_key_jwt: a file with its public keys, a JWK set.", valueName: "file"))
+        var jwks: String?
+
+        /// Whether the service shares a secret with the server, as one does that is registered with nothing else.
+        var hasSecret: Bool { self.authMethod.map { $0.hasPrefix("client_secret_") } ?? true }
+
+        func write(to body: inout JSONObject) throws {
+            if !self.grantType.isEmpty { body["grantTypes"] = .array(self.grantType.map(JSON.string)) }
+            body["tokenEndpointAuthMethod"] = self.authMethod.map(JSON.string)
+            body["jwks"] = try self.jwks.map(Self.keySet)
             body["idTokenSignedResponseAlg"] = self.idTokenSignedResponseAlg.map(JSON.string)
             body["pkce"] = self.pkce.map(JSON.string)
+        }
+
+        func validate() throws { _ = try self.jwks.map(Self.keySet) }
+
+        /// Throws `ValidationError` for a file that is no JSON object. What the keys must be the server says.
+        private static func keySet(in path: String) throws -> JSON {
+            guard let bytes = FileManager.default.contents(atPath: path) else {
+                throw ValidationError("\(path) cannot be read.")
+            }
+            guard case .object(let set)? = try? JSON(parsing: bytes), !set.members.isEmpty else {
+                throw ValidationError("\(path) holds no JWK set.")
+            }
+            return .object(set)
         }
     }
 
@@ -42,6 +77,16 @@ struct ClientCommand: AsyncParsableCommand {
                 ID tokens are signed with RS256, which every OpenID library takes; --id-token-signed-response-alg names \
                 another algorithm where the service wants one. A service whose library sends no code_challenge is \
                 registered with --pkce nonce.
+
+                An app on people's own devices can keep no secret, and is registered without one; its addresses may be \
+                of a scheme of its own, and the port of a loopback address is the app's to choose:
+
+                  countersign admin client add "Demo App" --auth-method none --redirect-uri com.example.app:/signed-in
+
+                A service that signs with a key of its own in the place of a secret:
+
+                  countersign admin client add "Demo Bank" --redirect-uri https://bank.example/callback \
+                    --auth-method private_key_jwt --jwks bank.jwks.json
                 """
         )
 
@@ -69,6 +114,12 @@ struct ClientCommand: AsyncParsableCommand {
 
         @OptionGroup var options: AdminOptions
 
+        func validate() throws {
+            guard self.secretFile == nil || self.settings.hasSecret else {
+                throw ValidationError("--secret-file is for a service that has a secret.")
+            }
+        }
+
         func run() async throws {
             var body: JSONObject = [
                 "name": .string(self.name), "redirectUris": .array(self.redirectURI.map(JSON.string)),
@@ -76,7 +127,7 @@ struct ClientCommand: AsyncParsableCommand {
                 "mayDeregister": .bool(self.mayDeregister),
             ]
             body["clientUri"] = self.clientURI.map(JSON.string)
-            self.settings.write(to: &body)
+            try self.settings.write(to: &body)
             let file = try self.secretFile.map { try SecretFile(path: $0) }
             let answer = try await self.options.call("POST", "/clients", body)
             guard case .object(var object) = answer else { return }
@@ -112,6 +163,8 @@ struct ClientCommand: AsyncParsableCommand {
                         (try client.strings("redirectUris") ?? []).joined(separator: " "),
                         try client.requiredString("idTokenSignedResponseAlg"),
                         "pkce \(try client.requiredString("pkce"))",
+                        try client.requiredString("tokenEndpointAuthMethod"),
+                        (try client.strings("grantTypes") ?? []).joined(separator: " "),
                         try client.bool("mayDeregister") == true ? "may deregister" : "",
                     ]
                 })
@@ -145,6 +198,11 @@ struct ClientCommand: AsyncParsableCommand {
                 A service whose OpenID library sends no code_challenge, but a nonce that it checks:
 
                   countersign admin client change CLIENT-ID --pkce nonce
+
+                A service that is to sign with a key of its own, and one that is to have a secret again:
+
+                  countersign admin client change CLIENT-ID --auth-method private_key_jwt --jwks bank.jwks.json
+                  countersign admin client change CLIENT-ID --auth-method client_secret_basic --rotate-secret
 
                 A service that may deregister can have all keys of the people whom it knows deleted. They can sign in \
                 nowhere then, until they are enrolled again:
@@ -198,17 +256,23 @@ struct ClientCommand: AsyncParsableCommand {
             help: "Whether it may have the keys of people whom it knows deleted, for every service.")
         var mayDeregister: Bool?
 
+        @Flag(name: .long, help: "Know of no keys of the service.")
+        var noJwks = false
+
         @OptionGroup var settings: Settings
 
         @OptionGroup var options: AdminOptions
 
         func validate() throws {
-            guard !self.change.members.isEmpty || self.rotateSecret else {
+            guard try !self.change().members.isEmpty || self.rotateSecret else {
                 throw ValidationError(
                     """
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
-                    --id-token-signed-response-alg, --pkce or --[no-]may-deregister.
+                    --id-token-signed-response-alg, --pkce, --grant-type, --auth-method, --jwks, --no-jwks or --[no-]may-deregister.
                     """)
+            }
+            guard !self.rotateSecret || self.settings.hasSecret else {
+                throw ValidationError("--rotate-secret is for a service that has a secret.")
             }
             guard self.rotateSecret || self.overlap == nil && self.secretFile == nil else {
                 throw ValidationError("--overlap and --secret-file go with --rotate-secret.")
@@ -216,12 +280,15 @@ struct ClientCommand: AsyncParsableCommand {
             guard !self.noPostLogoutRedirectURI || self.postLogoutRedirectURI.isEmpty else {
                 throw ValidationError("Name addresses, or --no-post-logout-redirect-uri.")
             }
+            guard !self.noJwks || self.settings.jwks == nil else {
+                throw ValidationError("Name a file of keys, or --no-jwks.")
+            }
             guard !self.noClientURI || self.clientURI == nil else {
                 throw ValidationError("Name a page, or --no-client-uri.")
             }
         }
 
-        private var change: JSONObject {
+        private func change() throws -> JSONObject {
             var body: JSONObject = [:]
             body["name"] = self.name.map(JSON.string)
             if !self.redirectURI.isEmpty { body["redirectUris"] = .array(self.redirectURI.map(JSON.string)) }
@@ -230,7 +297,8 @@ struct ClientCommand: AsyncParsableCommand {
             }
             body["clientUri"] = self.noClientURI ? .string("") : self.clientURI.map(JSON.string)
             body["mayDeregister"] = self.mayDeregister.map(JSON.bool)
-            self.settings.write(to: &body)
+            try self.settings.write(to: &body)
+            if self.noJwks { body["jwks"] = .object([:]) }
             return body
         }
 
@@ -238,9 +306,10 @@ struct ClientCommand: AsyncParsableCommand {
             // The file first: a secret that can be kept nowhere would be lost.
             let file = try self.secretFile.map { try SecretFile(path: $0) }
             let path = "/clients/\(self.id.pathSegment)"
+            let change = try self.change()
             let answer = try await self.options.withConnection { connection in
                 var answer = JSON.object([:])
-                if !self.change.members.isEmpty { answer = try await connection.call("PATCH", path, self.change) }
+                if !change.members.isEmpty { answer = try await connection.call("PATCH", path, change) }
                 if self.rotateSecret {
                     let body = self.overlap.map { JSONObject([("overlapSeconds", .integer($0.seconds))]) }
                     answer = try await connection.call("POST", path + "/secret", body)
@@ -269,9 +338,21 @@ struct ClientCommand: AsyncParsableCommand {
             "home            \(try client.string("clientUri") ?? "")",
             "ID tokens       \(try client.requiredString("idTokenSignedResponseAlg"))",
             "PKCE            \(try client.requiredString("pkce"))",
+            "authenticates   \(try client.requiredString("tokenEndpointAuthMethod"))",
+            "grant types     \((try client.strings("grantTypes") ?? []).joined(separator: " "))",
+            try client.object("jwks").map { "keys            \(try Self.names(ofKeys: $0))" },
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
             try client.string("formerSecretEndsAt").map { "former secret   taken until \($0)" },
         ].compactMap(\.self).joined(separator: "\n")
+    }
+
+    /// What keys of a set are called, and what they are.
+    private static func names(ofKeys set: JSONObject) throws -> String {
+        try (set.array("keys") ?? []).compactMap { key in
+            guard case .object(let key) = key else { return nil }
+            return [try key.string("kid"), try key.string("kty"), try key.string("alg")].compactMap(\.self)
+                .joined(separator: " ")
+        }.joined(separator: ", ")
     }
 
     struct Delete: AsyncParsableCommand {

@@ -103,6 +103,7 @@ struct AdminDocument {
             case .string: property = ["type": .string("string")]
             case .boolean: property = ["type": .string("boolean")]
             case .integer: property = ["type": .string("integer")]
+            case .object: property = ["type": .string("object")]
             case .strings:
                 property = ["type": .string("array"), "items": .object(["type": .string("string")])]
             case .objects(let inner):

@@ -13,6 +13,8 @@ struct AdminOperation: Sendable {
     struct Field: Sendable {
         indirect enum Kind: Sendable {
             case string, boolean, integer, strings
+            /// An object of a standard's, whose members are its own.
+            case object
             case objects([Field])
         }
 

@@ -18,6 +18,9 @@ struct ClientOperations: Sendable {
         .optional("clientUri", "Where people find it: a page that leads them back to it has a link there."),
         .required("idTokenSignedResponseAlg", "What its ID tokens are signed with."),
         .required("pkce", "What its authorization codes are bound to: required or nonce."),
+        .required("grantTypes", .strings, "The ways to tokens that it may go."),
+        .required("tokenEndpointAuthMethod", "How it proves who it is."),
+        .optional("jwks", .object, "The public keys that it signs with, a JWK set (RFC 7517)."),
         .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
@@ -29,6 +32,16 @@ struct ClientOperations: Sendable {
         .optional(
             "pkce",
             "required: every sign-in has a code_challenge; a new service has this. nonce: one without it is taken too, where it has a nonce, for services whose library sends no challenge."
+        ),
+        .optional(
+            "grantTypes", .strings, "All of them; a new service has authorization_code."),
+        .optional(
+            "tokenEndpointAuthMethod",
+            "client_secret_basic, client_secret_post (the same: a new service has a secret), private_key_jwt, or none for an app on people's own devices. A change ends what it proved itself by before."
+        ),
+        .optional(
+            "jwks", .object,
+            "The public keys that it signs with, a JWK set: RSA of 2048 bits or more, P-256 or Ed25519. An empty object for none."
         ),
         .optional(
             "mayDeregister", .boolean,
@@ -46,7 +59,9 @@ struct ClientOperations: Sendable {
                     .optional("postLogoutRedirectUris", .strings, "Absolute addresses."),
                     .optional("clientUri", Self.home),
                 ] + Self.settings,
-                answer: Self.client + [.required("clientSecret", "Shown this once.")], status: .created,
+                answer: Self.client + [
+                    .optional("clientSecret", "Shown this once; a service that shares no secret has none.")
+                ], status: .created,
                 refusals: [(409, "There are as many services as one server takes.")], handler: self.add),
             AdminOperation(
                 method: .get, path: "/clients", id: "listClients", summary: "List the services.",
@@ -95,7 +110,10 @@ struct ClientOperations: Sendable {
             "idTokenSignedResponseAlg": .string(client.settings.idTokenAlgorithm.rawValue),
             "pkce": .string(client.settings.codeBinding.rawValue),
             "mayDeregister": .bool(client.settings.mayDeregister),
+            "grantTypes": .array(client.settings.grantTypes.map(JSON.string)),
+            "tokenEndpointAuthMethod": .string(client.settings.authenticationMethod),
         ]
+        object["jwks"] = client.settings.keySet.flatMap { try? JSON(parsing: Array($0.utf8)) }
         object["clientUri"] = client.clientURI.map(JSON.string)
         object["formerSecretEndsAt"] = client.formerSecret.map { .string($0.endsAt.description) }
         return object
@@ -120,7 +138,9 @@ struct ClientOperations: Sendable {
                     throw Problem(.badRequest, "invalid-client-metadata", "pkce is required or nonce.")
                 }
                 return binding
-            }, mayDeregister: try body.bool("mayDeregister"))
+            }, mayDeregister: try body.bool("mayDeregister"), grantTypes: try body.strings("grantTypes"),
+            authenticationMethod: try body.string("tokenEndpointAuthMethod"),
+            keySet: try body.object("jwks").map { $0.members.isEmpty ? "" : JSON.object($0).text })
     }
 
     @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {
@@ -133,7 +153,7 @@ struct ClientOperations: Sendable {
                 clientURI: try call.body.string("clientUri"),
                 settings: try Self.change(call.body).applied(to: ClientSettings()), by: call.actor)
             var object = Self.json(registered.client)
-            object["clientSecret"] = .string(registered.secret)
+            object["clientSecret"] = registered.secret.map(JSON.string)
             return object
         } catch let error as OAuthError {
             throw Problem(.badRequest, "invalid-client-metadata", error.message)
@@ -175,7 +195,7 @@ struct ClientOperations: Sendable {
             guard let rotated = try await self.provider.rotateSecret(ofClient: id, overlap: overlap, by: call.actor)
             else { throw Self.noClient }
             var object = Self.json(rotated.client)
-            object["clientSecret"] = .string(rotated.secret)
+            object["clientSecret"] = rotated.secret.map(JSON.string)
             return object
         } catch let error as OAuthError {
             throw Problem(.badRequest, "invalid-client-metadata", error.message)

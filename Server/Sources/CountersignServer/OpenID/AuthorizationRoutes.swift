@@ -98,7 +98,9 @@ struct AuthorizationRoutes: Sendable {
         case .askPerson(let clientName, let fields):
             var shown = fields.members
             if let session { shown.append((Self.confirmation, self.cookies.formToken(session))) }
-            let target = fields["post_logout_redirect_uri"].flatMap { try? RedirectURI($0).origin }
+            let target = fields["post_logout_redirect_uri"].flatMap {
+                try? RedirectURI($0, allowing: RedirectURI.everyKind).origin
+            }
             return .page(
                 self.answers.pages.html(
                     SignOutQuestionPage(clientName: clientName, fields: shown, returnOrigin: target)))

@@ -49,7 +49,12 @@ extension OpenIDProvider {
             let checked = try AuthorizationParameters(
                 parameters, settings: client.settings, limits: self.limits)
             let expected = try await self.expectedSubject(checked.idTokenHint, client: client)
-            let fitting = try await self.fittingSession(session, for: checked, expected: expected, client: client)
+            // To an app that any other program on the person's device could pass for nothing goes unasked (RFC 8252, section
+            // 8.6).
+            let isAsked = client.settings.isPublic && reply.redirectURI.kind != .https
+            let fitting =
+                isAsked
+                ? nil : try await self.fittingSession(session, for: checked, expected: expected, client: client)
             guard fitting != nil || !checked.isSilent else { throw Self.nobodySignedIn }
             let now = self.time.now()
             // Counted before anything is written: a sign-in by session as one that begins at the page.
@@ -84,7 +89,7 @@ extension OpenIDProvider {
             throw OAuthError(.invalidRequest, "The client is not known here.")
         }
         let address = try parameters.required("redirect_uri")
-        guard client.redirectURIs.containsBytes(of: address) else {
+        guard let redirectURI = client.address(answering: address) else {
             setting = "--redirect-uri"
             self.note(
                 client, "--redirect-uri",
@@ -97,7 +102,7 @@ extension OpenIDProvider {
             // It cannot be given back, so the client could not tell the answer from a forged one.
             throw OAuthError(.invalidRequest, "The state is too long.")
         }
-        return (client, AuthorizationReply(redirectURI: try RedirectURI(address), state: state, issuer: self.issuer))
+        return (client, AuthorizationReply(redirectURI: redirectURI, state: state, issuer: self.issuer))
     }
 
     /// Tells the operator of a client without PKCE, whose developer reads the same. Returns the setting.

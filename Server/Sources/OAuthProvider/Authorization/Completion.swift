@@ -33,7 +33,7 @@ extension OpenIDProvider {
         guard let request = try await self.openRequest(id, browser), let client = try await self.client(request.client)
         else { return nil }
         return PendingAuthorization(
-            client: client.id, clientName: client.name, clientOrigin: try RedirectURI(request.redirectURI).origin,
+            client: client.id, clientName: client.name, clientOrigin: try self.reply(to: request).redirectURI.origin,
             expiresAt: request.expiresAt)
     }
 
@@ -128,6 +128,7 @@ extension OpenIDProvider {
 
     private func reply(to request: AuthorizationRequestRecord) throws -> AuthorizationReply {
         AuthorizationReply(
-            redirectURI: try RedirectURI(request.redirectURI), state: request.state, issuer: self.issuer)
+            redirectURI: try RedirectURI(request.redirectURI, allowing: RedirectURI.everyKind), state: request.state,
+            issuer: self.issuer)
     }
 }

@@ -24,14 +24,18 @@ protocol ClientCredential: Sendable {
     /// Whose it claims to be.
     var clientID: String { get }
 
-    /// Says why it does not prove that the request is that client's; `nil` where it does. An unknown client takes as long as
-    /// a known one whose proof is wrong.
-    func failure(for client: ClientRecord?, at now: Timestamp) -> String?
+    /// Says why it does not prove that the request is that client's; `nil` where it does. What counts once is taken with
+    /// this.
+    ///
+    /// - Parameter client: The client of ``clientID``, where it is registered for one of ``methods``.
+    func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String?
 }
 
 extension OpenIDProvider {
     /// The ways in which clients prove who they are.
-    static let clientCredentials: [any ClientCredential.Type] = [ClientSecret.self]
+    static let clientCredentials: [any ClientCredential.Type] = [
+        ClientSecret.self, PrivateKeyJWT.self, PublicClient.self,
+    ]
 
     /// The credential of a request that has exactly one.
     ///
@@ -58,14 +62,21 @@ extension OpenIDProvider {
             mayDeregister: client.settings.mayDeregister)
     }
 
-    /// The client that a credential proves. Throws `OAuthError` `invalid_client`.
+    /// The client that a credential proves, in the way that the client is registered for and in no other (RFC 7591, section
+    /// 2): whoever has found out one of its secrets cannot choose where to show it. Throws `OAuthError` `invalid_client`.
     func authenticate(_ credential: any ClientCredential) async throws -> ClientRecord {
         let client = try await self.store.client(credential.clientID)
-        let failure = credential.failure(for: client, at: self.time.now())
-        guard failure == nil, let client else {
+        let methods = type(of: credential).methods
+        let method = client?.settings.authenticationMethod
+        let isRegistered = method.map { methods.containsBytes(of: $0) } ?? false
+        let failure = try await credential.failure(for: isRegistered ? client : nil, at: self)
+        guard isRegistered, failure == nil, let client else {
+            let detail =
+                isRegistered
+                ? failure
+                : method.map { "it came by \(methods.joined(separator: " or ")), and is registered for \($0)" }
             throw OAuthError(
-                .invalidClient, "The client did not authenticate.",
-                detail: client == nil ? "unknown client" : failure)
+                .invalidClient, "The client did not authenticate.", detail: client == nil ? "unknown client" : detail)
         }
         return client
     }

@@ -15,15 +15,15 @@ struct ClientSecret: ClientCredential {
 
     var clientID: String { self.credentials.clientID }
 
-    /// Compares in constant time. Cost: one hash.
-    func failure(for client: ClientRecord?, at now: Timestamp) -> String? {
+    /// Compares in constant time; an unknown client takes as long as a known one whose secret is wrong. Cost: one hash.
+    func failure(for client: ClientRecord?, at provider: OpenIDProvider) -> String? {
         let digest = self.credentials.secret.withBytes { Sealing.digest(ofSecret: $0) }
         let none = [UInt8](repeating: 0, count: 32)
         let former = client?.formerSecret
         // Both are compared, whatever the first one said.
         let isPresent = constantTimeEqual(digest, client?.secretDigest ?? none)
         let isFormer = constantTimeEqual(digest, former?.digest ?? none)
-        let isFormerTaken = former.map { now < $0.endsAt } ?? false
+        let isFormerTaken = former.map { provider.time.now() < $0.endsAt } ?? false
         if isPresent || isFormer && isFormerTaken { return nil }
         return isFormer ? "a secret that was rotated, and has ended" : "wrong secret"
     }

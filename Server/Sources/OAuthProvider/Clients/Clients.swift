@@ -7,8 +7,8 @@ import _Primitives
 public struct RegisteredClient: Sendable {
     /// The client, as it is kept.
     public let client: ClientRecord
-    /// 256 random bits as base64url, to be shown once.
-    public let secret: String
+    /// 256 random bits as base64url, to be shown once; `nil` where the client shares no secret with the server.
+    public let secret: String?
 }
 
 /// A client that has proved who it is.
@@ -44,6 +44,12 @@ public struct ClientChange: Sendable, Equatable {
     public var idTokenAlgorithm: JWSAlgorithm?
     /// What codes are bound to.
     public var codeBinding: ClientSettings.CodeBinding?
+    /// The ways to tokens that it may go; all of them.
+    public var grantTypes: [String]?
+    /// How it proves who it is. Whatever it proved itself by before ends.
+    public var authenticationMethod: String?
+    /// The public keys that it signs with, a JWK set as JSON; an empty text for none.
+    public var keySet: String?
     /// Whether it may have the keys of people whom it knows deleted.
     public var mayDeregister: Bool?
 
@@ -52,8 +58,12 @@ public struct ClientChange: Sendable, Equatable {
         name: String? = nil, redirectURIs: [String]? = nil, postLogoutRedirectURIs: [String]? = nil,
         clientURI: String? = nil, idTokenAlgorithm: JWSAlgorithm? = nil,
         codeBinding: ClientSettings.CodeBinding? = nil,
-        mayDeregister: Bool? = nil
+        mayDeregister: Bool? = nil, grantTypes: [String]? = nil, authenticationMethod: String? = nil,
+        keySet: String? = nil
     ) {
+        self.grantTypes = grantTypes
+        self.authenticationMethod = authenticationMethod
+        self.keySet = keySet
         self.name = name
         self.redirectURIs = redirectURIs
         self.postLogoutRedirectURIs = postLogoutRedirectURIs
@@ -71,7 +81,10 @@ public struct ClientChange: Sendable, Equatable {
         ClientSettings(
             idTokenAlgorithm: self.idTokenAlgorithm ?? settings.idTokenAlgorithm,
             codeBinding: self.codeBinding ?? settings.codeBinding,
-            mayDeregister: self.mayDeregister ?? settings.mayDeregister)
+            mayDeregister: self.mayDeregister ?? settings.mayDeregister,
+            grantTypes: self.grantTypes ?? settings.grantTypes,
+            authenticationMethod: self.authenticationMethod ?? settings.authenticationMethod,
+            keySet: self.keySet.map { $0.isEmpty ? nil : $0 } ?? settings.keySet)
     }
 }
 
@@ -106,6 +119,14 @@ extension ClientSettings {
         if self.codeBinding != old.codeBinding {
             events.append(event(.clientPKCEChanged, "\(client) \(self.codeBinding.rawValue)"))
         }
+        func exact(_ texts: [String]) -> [ExactText] { texts.map(ExactText.init) }
+        if exact(self.grantTypes) != exact(old.grantTypes) {
+            events.append(event(.clientGrantsChanged, "\(client) \(self.grantTypes.joined(separator: " "))"))
+        }
+        if exact([self.authenticationMethod, self.keySet ?? ""]) != exact([old.authenticationMethod, old.keySet ?? ""])
+        {
+            events.append(event(.clientAuthenticationChanged, "\(client) \(self.authenticationMethod)"))
+        }
         if self.mayDeregister != old.mayDeregister {
             events.append(event(self.mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, client))
         }
@@ -135,12 +156,15 @@ extension OpenIDProvider {
             clientURI: clientURI)
         try self.check(asked)
         try Self.check(settings.idTokenAlgorithm)
-        try await self.provideSigningKey(settings.idTokenAlgorithm, by: `operator`)
-        let secret = self.random.token(byteCount: 32)
+        var settings = settings
+        settings.keySet = try settings.keySet.map(self.keySet)
+        let secret = settings.hasSecret ? self.random.token(byteCount: 32) : nil
         let client = ClientRecord(
             id: self.random.identifier(), name: name, redirectURIs: redirectURIs,
-            postLogoutRedirectURIs: postLogoutRedirectURIs, secretDigest: Sealing.digest(ofSecret: secret),
+            postLogoutRedirectURIs: postLogoutRedirectURIs, secretDigest: secret.map { Sealing.digest(ofSecret: $0) },
             createdAt: self.time.now(), settings: settings, clientURI: asked.home)
+        try self.checkKind(of: client)
+        try await self.provideSigningKey(settings.idTokenAlgorithm, by: `operator`)
         try await self.store.addClient(
             client, limit: self.limits.oauth.clients,
             audit: AuditEvent(.clientAdded, at: client.createdAt, actor: `operator`, detail: client.id))
@@ -172,7 +196,8 @@ extension OpenIDProvider {
                         "The address \(address.prefix(Limits.Fixed.shownAddressCharacters)) has a wildcard. Addresses are compared letter by letter: "
                             + "register each one that the service uses.")
                 }
-                _ = try RedirectURI(address)
+                // Which of them the client can have is seen with what it is.
+                _ = try RedirectURI(address, allowing: RedirectURI.everyKind)
             }
         }
         if let home = change.home, (try? RedirectURI(home)) == nil {
@@ -213,6 +238,9 @@ extension OpenIDProvider {
         -> ClientRecord?
     {
         try self.check(settings)
+        var settings = settings
+        if let keys = settings.keySet, !keys.isEmpty { settings.keySet = try self.keySet(keys) }
+        let change = settings
         if let algorithm = settings.idTokenAlgorithm {
             try Self.check(algorithm)
             guard try await self.store.client(id) != nil else { return nil }
@@ -221,11 +249,13 @@ extension OpenIDProvider {
         let now = self.time.now()
         return try await self.store.changeClient(id) { current in
             let before = current
-            current.settings = settings.applied(to: before.settings)
-            current.name = settings.name ?? before.name
-            current.redirectURIs = settings.redirectURIs ?? before.redirectURIs
-            current.postLogoutRedirectURIs = settings.postLogoutRedirectURIs ?? before.postLogoutRedirectURIs
-            if settings.clientURI != nil { current.clientURI = settings.home }
+            current.settings = change.applied(to: before.settings)
+            current.name = change.name ?? before.name
+            current.redirectURIs = change.redirectURIs ?? before.redirectURIs
+            current.postLogoutRedirectURIs = change.postLogoutRedirectURIs ?? before.postLogoutRedirectURIs
+            if change.clientURI != nil { current.clientURI = change.home }
+            if !current.settings.hasSecret { (current.secretDigest, current.formerSecret) = (nil, nil) }
+            try self.checkKind(of: current)
             return current.events(after: before, at: now, by: `operator`)
         }
     }
@@ -235,7 +265,7 @@ extension OpenIDProvider {
     /// is no such client.
     ///
     /// - Throws: `OAuthError` `invalid_request` for an overlap of more than ``Limits/clientSecretOverlap``, or less than
-    ///   nothing.
+    ///   nothing, and for a client that shares no secret with the server.
     public func rotateSecret(ofClient id: String, overlap: Duration? = nil, by operator: String? = nil) async throws
         -> RegisteredClient?
     {
@@ -248,8 +278,14 @@ extension OpenIDProvider {
         let secret = self.random.token(byteCount: 32)
         let now = self.time.now()
         let client = try await self.store.changeClient(id) { current in
-            current.formerSecret =
-                overlap > .zero ? FormerSecret(digest: current.secretDigest, endsAt: now + overlap) : nil
+            guard current.settings.hasSecret else {
+                throw OAuthError(
+                    .invalidRequest,
+                    "The client has no secret: it authenticates by \(current.settings.authenticationMethod).")
+            }
+            current.formerSecret = current.secretDigest.flatMap { digest in
+                overlap > .zero ? FormerSecret(digest: digest, endsAt: now + overlap) : nil
+            }
             current.secretDigest = Sealing.digest(ofSecret: secret)
             return [AuditEvent(.clientSecretRotated, at: now, actor: `operator`, detail: id)]
         }
@@ -274,6 +310,6 @@ extension OpenIDProvider {
     /// The origin that people are shown for a client.
     static func origin(of client: ClientRecord) throws -> String {
         guard let address = client.redirectURIs.first else { throw StoreError(.corrupt, "a client without address") }
-        return try RedirectURI(address).origin
+        return try RedirectURI(address, allowing: client.settings.redirectKinds).origin
     }
 }

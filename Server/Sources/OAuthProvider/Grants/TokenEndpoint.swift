@@ -15,6 +15,11 @@ extension OpenIDProvider {
             guard let grant = Self.tokenGrants.first(where: { type(of: $0).type.hasSameBytes(as: name) }) else {
                 throw OAuthError(.unsupportedGrantType, "The grant type is not known here.")
             }
+            guard client.settings.grantTypes.containsBytes(of: name) else {
+                throw OAuthError(
+                    .unauthorizedClient, "The client may not use this grant type.",
+                    detail: "the operator can give it --grant-type")
+            }
             let request = TokenRequest(client: client, parameters: parameters)
             return ProviderAnswer(status: 200, body: try await grant.tokens(for: request, from: self).json)
         }

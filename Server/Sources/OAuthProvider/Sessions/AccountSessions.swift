@@ -47,7 +47,8 @@ extension OpenIDProvider {
             return AccountSession(
                 id: session.id,
                 services: try listing.services.map {
-                    AccountSession.Service(name: $0.name, origin: try RedirectURI($0.redirectURI).origin)
+                    AccountSession.Service(
+                        name: $0.name, origin: try RedirectURI($0.redirectURI, allowing: RedirectURI.everyKind).origin)
                 },
                 browser: session.authentication.browser, address: session.authentication.address,
                 authenticatedAt: session.authentication.at,

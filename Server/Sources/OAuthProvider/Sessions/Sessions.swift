@@ -114,6 +114,6 @@ extension OpenIDProvider {
             }
             reply.append("state", state)
         }
-        return try RedirectURI(address).adding(reply)
+        return try RedirectURI(address, allowing: client.settings.redirectKinds).adding(reply)
     }
 }

@@ -316,6 +316,7 @@ extension OpenIDProvider {
         ProviderMetadata(
             issuer: self.issuer, scopes: Self.scopes, grantTypes: Self.tokenGrants.map { type(of: $0).type },
             clientAuthenticationMethods: Self.clientCredentials.flatMap { $0.methods },
+            clientSigningAlgorithms: PrivateKeyJWT.algorithms.map(\.rawValue),
             idTokenAlgorithms: SigningKeys.algorithms.map(\.rawValue),
             acrValues: self.configuration.acrValues,
             claims: [

@@ -29,10 +29,15 @@ struct EditableTable: Sendable {
             ("may_deregister", [.clientMayDeregister, .clientMayNotDeregister]), ("name", [.clientRenamed]),
             ("redirect_uris", [.clientAddressesChanged]), ("post_logout_redirect_uris", [.clientAddressesChanged]),
             ("client_uri", [.clientAddressesChanged]),
-            ("secret_digest", [.clientSecretRotated]), ("former_secret_digest", [.clientSecretRotated]),
-            ("former_secret_until", [.clientSecretRotated]),
+            ("grant_types", [.clientGrantsChanged]), ("authentication_method", [.clientAuthenticationChanged]),
+            ("key_set", [.clientAuthenticationChanged]),
+            ("secret_digest", Self.endsSecret), ("former_secret_digest", Self.endsSecret),
+            ("former_secret_until", Self.endsSecret),
         ], passedOver: [],
         isAbout: "(entry.detail = theirs.id OR substr(entry.detail, 1, length(theirs.id) + 1) = theirs.id || ' ')")
+
+    /// A client that is to prove itself in another way has no secret any more.
+    private static let endsSecret: [AuditEvent.Kind] = [.clientSecretRotated, .clientAuthenticationChanged]
 
     /// The column of which no two rows have the same.
     private static let uniqueColumn = "username_code"

@@ -57,6 +57,7 @@ struct ReplacedDatabase {
             }
         }
         if isKept { try self.keepDeregistrations(db) }
+        try self.keepShown(db)
         report.changes = changes
         report.comparison = .compared(
             counters: changes.count { $0.kind == .counterAdvanced }, auditEntries: try self.keepAudit(db))
@@ -114,6 +115,14 @@ struct ReplacedDatabase {
                     WHERE \(condition)
                     """)
         }
+    }
+
+    /// What clients have shown since the backup counts no second time.
+    private func keepShown(_ db: Database) throws {
+        let columns = try ReplacedRows.columns(of: "oauth_shown", db).joined(separator: ", ")
+        guard !columns.isEmpty else { return }
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO main.oauth_shown (\(columns)) SELECT \(columns) FROM replaced.oauth_shown")
     }
 
     private func keepAudit(_ db: Database) throws -> Int {

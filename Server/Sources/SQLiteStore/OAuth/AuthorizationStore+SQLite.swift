@@ -110,10 +110,11 @@ extension SQLiteDatabase: AuthorizationStore {
     public func sweepAuthorizations(at moment: Timestamp, idleSince: Timestamp, limit: Int) async throws -> Int {
         try await self.step { db in
             var count = 0
-            for table in [
-                "oauth_request", "oauth_grant", "oauth_session", "oauth_authentication", "oauth_revoked_token",
+            for (table, name) in [
+                ("oauth_request", "id"), ("oauth_grant", "id"), ("oauth_session", "id"), ("oauth_authentication", "id"),
+                ("oauth_revoked_token", "id"), ("oauth_shown", "digest"),
             ] {
-                let key = "id IN (SELECT id FROM \(table) WHERE expires_at <= ? LIMIT ?)"
+                let key = "\(name) IN (SELECT \(name) FROM \(table) WHERE expires_at <= ? LIMIT ?)"
                 try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(key)")
                     .execute(arguments: [moment.milliseconds, limit])
                 count += db.changesCount

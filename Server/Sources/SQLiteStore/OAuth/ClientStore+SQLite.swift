@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import JOSE
+import OAuth
 public import Store
 import _Primitives
 
@@ -13,7 +14,7 @@ extension SQLiteDatabase: ClientStore {
                 [
                     ClientColumn.id: client.id, .name: client.name, .redirectURIs: Self.text(client.redirectURIs),
                     .postLogoutRedirectURIs: Self.text(client.postLogoutRedirectURIs),
-                    .secretDigest: client.secretDigest.blob, .createdAt: client.createdAt.milliseconds,
+                    .secretDigest: (client.secretDigest ?? []).blob, .createdAt: client.createdAt.milliseconds,
                     .mayDeregister: client.settings.mayDeregister,
                     .idTokenAlgorithm: client.settings.idTokenAlgorithm.rawValue,
                     .grantTypes: Self.text(client.settings.grantTypes),
@@ -41,11 +42,11 @@ extension SQLiteDatabase: ClientStore {
     }
 
     public func changeClient(
-        _ id: String, change: @escaping @Sendable (inout ClientRecord) -> [AuditEvent]
+        _ id: String, change: @escaping @Sendable (inout ClientRecord) throws -> [AuditEvent]
     ) async throws -> ClientRecord? {
         try await self.step { [sealing] db in
             guard var client = try Self.client(id, db) else { return nil }
-            let events = change(&client)
+            let events = try change(&client)
             try db.cachedStatement(
                 sql: """
                     UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
@@ -55,17 +56,19 @@ extension SQLiteDatabase: ClientStore {
                     """
             ).execute(arguments: [
                 client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
-                client.secretDigest.blob, client.settings.mayDeregister, client.settings.idTokenAlgorithm.rawValue,
+                (client.secretDigest ?? []).blob, client.settings.mayDeregister,
+                client.settings.idTokenAlgorithm.rawValue,
                 client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
                 client.formerSecret?.endsAt.milliseconds, client.clientURI, Self.text(client.settings.grantTypes),
                 client.settings.authenticationMethod, client.settings.keySet, id,
             ])
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM oauth_request WHERE client = ?1
-                    AND redirect_uri NOT IN (SELECT value FROM json_each((SELECT redirect_uris FROM oauth_client WHERE id = ?1)))
-                    """
-            ).execute(arguments: [id])
+            let addresses = try String.fetchAll(
+                db.cachedStatement(sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ?"),
+                arguments: [id])
+            for address in addresses where client.address(answering: address) == nil {
+                try db.cachedStatement(sql: "DELETE FROM oauth_request WHERE client = ? AND redirect_uri = ?")
+                    .execute(arguments: [id, address])
+            }
             for event in events { try db.appendAudit(event, sealing) }
             return client
         }
@@ -97,7 +100,8 @@ extension SQLiteDatabase: ClientStore {
             id: try row.text(ClientColumn.id), name: try row.text(ClientColumn.name),
             redirectURIs: try Self.texts(row.text(ClientColumn.redirectURIs)),
             postLogoutRedirectURIs: try Self.texts(row.text(ClientColumn.postLogoutRedirectURIs)),
-            secretDigest: try row.bytes(ClientColumn.secretDigest), createdAt: try row.moment(ClientColumn.createdAt),
+            secretDigest: try Self.secret(row.bytes(ClientColumn.secretDigest)),
+            createdAt: try row.moment(ClientColumn.createdAt),
             settings: ClientSettings(
                 idTokenAlgorithm: try row.algorithm(ClientColumn.idTokenAlgorithm), codeBinding: binding,
                 mayDeregister: try row.integer(ClientColumn.mayDeregister, as: Int.self) != 0,
@@ -111,6 +115,9 @@ extension SQLiteDatabase: ClientStore {
                 return FormerSecret(digest: digest, endsAt: endsAt)
             }, clientURI: try row.optionalText(ClientColumn.clientURI))
     }
+
+    /// No bytes stand for no secret.
+    private static func secret(_ bytes: [UInt8]) -> [UInt8]? { bytes.isEmpty ? nil : bytes }
 
     private static func text(_ texts: [String]) -> String { JSON.array(texts.map(JSON.string)).text }
 

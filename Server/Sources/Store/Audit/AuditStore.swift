@@ -66,6 +66,10 @@ extension AuditEvent.Kind {
     public static let clientAlgorithmChanged = Self(rawValue: "client-algorithm-changed")
     /// What a client's codes are bound to has changed; the detail is its identifier and the setting.
     public static let clientPKCEChanged = Self(rawValue: "client-pkce-changed")
+    /// The ways to tokens that a client may go have changed; the detail is its identifier and the ways.
+    public static let clientGrantsChanged = Self(rawValue: "client-grants-changed")
+    /// How a client proves who it is, or with which keys, has changed; the detail is its identifier and the way.
+    public static let clientAuthenticationChanged = Self(rawValue: "client-authentication-changed")
     /// A client may have people's keys deleted from now on; the detail is its identifier.
     public static let clientMayDeregister = Self(rawValue: "client-may-deregister")
     /// A client may no longer; the detail is its identifier.

@@ -69,8 +69,9 @@ public protocol AuthorizationStore: Sendable {
     /// The account that a client knows by this subject.
     func account(subject: String, client: String) async throws -> String?
 
-    /// Deletes requests, grants, sessions, authentications and names of revoked tokens that have ended by `moment`, at most `limit` of each kind, and
-    /// says how many. An authentication ends with the last of what was made of it.
+    /// Deletes requests, grants, sessions, authentications, names of revoked tokens and what ``ReplayStore`` remembers that
+    /// have ended by `moment`, at most `limit` of each kind, and says how many. An authentication ends with the last of what
+    /// was made of it.
     ///
     /// - Parameter idleSince: Sessions that were not used after this moment have ended too.
     func sweepAuthorizations(at moment: Timestamp, idleSince: Timestamp, limit: Int) async throws -> Int

@@ -1,4 +1,5 @@
 public import JOSE
+public import OAuth
 public import _Primitives
 
 /// What an operator decides about a client, and can change.
@@ -68,8 +69,8 @@ public struct ClientRecord: Sendable, Equatable {
     public var postLogoutRedirectURIs: [String]
     /// Where people find the service (`client_uri`; RFC 7591, section 2): where they are led who cannot go on.
     public var clientURI: String?
-    /// SHA-256 of the secret, which has 256 random bits. 32 bytes.
-    public var secretDigest: [UInt8]
+    /// SHA-256 of the secret, which has 256 random bits. 32 bytes; `nil` where it shares no secret with the server.
+    public var secretDigest: [UInt8]?
     /// The secret before it, for as long as that is taken too.
     public var formerSecret: FormerSecret?
     /// When it was registered.
@@ -79,7 +80,7 @@ public struct ClientRecord: Sendable, Equatable {
 
     /// A record of these values.
     public init(
-        id: String, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], secretDigest: [UInt8],
+        id: String, name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], secretDigest: [UInt8]?,
         createdAt: Timestamp, settings: ClientSettings, formerSecret: FormerSecret? = nil, clientURI: String? = nil
     ) {
         self.clientURI = clientURI
@@ -91,6 +92,31 @@ public struct ClientRecord: Sendable, Equatable {
         self.secretDigest = secretDigest
         self.createdAt = createdAt
         self.settings = settings
+    }
+}
+
+extension ClientSettings {
+    /// Whether it is a client that can keep nothing to prove itself by: an app on people's own devices (RFC 6749, section
+    /// 2.1; RFC 8252, section 8.4).
+    public var isPublic: Bool { self.authenticationMethod.hasSameBytes(as: "none") }
+
+    /// What its addresses may be. An app may have a scheme of its own.
+    public var redirectKinds: Set<RedirectURI.Kind> { self.isPublic ? RedirectURI.everyKind : [.https, .loopback] }
+}
+
+extension ClientRecord {
+    /// The address to answer at where a request names this one; `nil` where the client has no such address.
+    ///
+    /// A text is compared letter by letter, but for the port of an app's loopback address, which the system gives it anew
+    /// for every sign-in (RFC 8252, section 7.3). A client with a way to authenticate is no such app.
+    public func address(answering requested: String) -> RedirectURI? {
+        let kinds = self.settings.redirectKinds
+        for registered in self.redirectURIs {
+            guard let own = try? RedirectURI(registered, allowing: kinds) else { continue }
+            if own.text.hasSameBytes(as: requested) { return own }
+            if self.settings.isPublic, let answer = own.answers(requested) { return answer }
+        }
+        return nil
     }
 }
 
@@ -111,8 +137,10 @@ public protocol ClientStore: Sendable {
     /// Changes a client together with the audit events that `change` answers, and answers with the client as it is then;
     /// `nil` where there is none. Open authorization requests that would lead to an address which it has no more go.
     ///
-    /// Must be one step: no other change comes between what `change` is given and what it makes of it.
-    func changeClient(_ id: String, change: @escaping @Sendable (inout ClientRecord) -> [AuditEvent]) async throws
+    /// Must be one step: no other change comes between what `change` is given and what it makes of it. What it throws, this
+    /// throws, and nothing is changed.
+    func changeClient(_ id: String, change: @escaping @Sendable (inout ClientRecord) throws -> [AuditEvent])
+        async throws
         -> ClientRecord?
 
     /// Deletes a client together with its open authorization requests, its grants and the subjects it knows, with the audit

@@ -31,6 +31,12 @@ extension Limits {
         public var nonceCharacters = 512
         /// Redirect addresses of one client, and as many after signing out.
         public var addressesPerClient = 16
+        /// Bytes of a client's keys (`jwks`).
+        public var keySetBytes = 16_384
+        /// How far the clock of a client that signs may be ahead, or behind.
+        public var clientClockSkew: Duration = .seconds(30)
+        /// How long what a client signs to say who it is can count.
+        public var assertionLifetime: Duration = .seconds(5 * 60)
         /// Clients of one server.
         public var clients = 1000
 

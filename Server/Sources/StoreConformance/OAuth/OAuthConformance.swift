@@ -2,16 +2,16 @@ import JOSE
 public import Store
 import _Primitives
 
-/// What every store keeps for the OpenID provider: the duties of ``ClientStore``, ``AuthorizationStore``,
+/// What every store keeps for the OpenID provider: the duties of ``ClientStore``, ``AuthorizationStore``, ``ReplayStore``,
 /// ``SessionStore`` and ``SigningKeyStore``.
 public enum OAuthConformance {
     /// What the rules are about.
-    public typealias Subject = any AuditStore & AuthorizationStore & ClientStore & RefreshStore & SessionStore
-        & SigningKeyStore
+    public typealias Subject = any AuditStore & AuthorizationStore & ClientStore & RefreshStore & ReplayStore
+        & SessionStore & SigningKeyStore
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] =
-        Self.clients + Self.requests + Self.codes + Self.sessions
+        Self.clients + Self.kinds + Self.replays + Self.requests + Self.codes + Self.sessions
         + Self.subjects + Self.keys
 
     // MARK: Records of the runs

@@ -5,6 +5,7 @@ import CountersignTestKit
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import JOSE
 import NIOCore
 import OAuth
 import OAuthProvider
@@ -46,7 +47,8 @@ struct MetadataTests {
                     "issuer", "authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri",
                     "end_session_endpoint", "scopes_supported", "response_types_supported", "response_modes_supported",
                     "grant_types_supported", "subject_types_supported", "id_token_signing_alg_values_supported",
-                    "token_endpoint_auth_methods_supported", "code_challenge_methods_supported", "acr_values_supported",
+                    "token_endpoint_auth_methods_supported", "token_endpoint_auth_signing_alg_values_supported",
+                    "code_challenge_methods_supported", "acr_values_supported",
                     "claims_supported", "prompt_values_supported", "authorization_response_iss_parameter_supported",
                     "request_parameter_supported", "request_uri_parameter_supported",
                 ])
@@ -127,7 +129,7 @@ struct MetadataTests {
                 #expect(error == (grant == "authorization_code" ? nil : "unsupported_grant_type"), "\(grant)")
             }
             let methods = try metadata.strings("token_endpoint_auth_methods_supported")
-            #expect(methods == ["client_secret_basic", "client_secret_post"])
+            #expect(methods == ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"])
             let own = "&client_id=\(party.id)"
             let posted = try await answer(try await form("authorization_code", "\(own)&client_secret=\(party.secret)"))
             #expect(posted["access_token"] != nil)
@@ -139,6 +141,40 @@ struct MetadataTests {
                     own + "&client_assertion=e30.e30.e30"
                         + "&client_assertion_type=urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer"))
             #expect(try assertion.string("error") == "invalid_client")
+        }
+    }
+
+    @Test("Clients can sign who they are with each of the named algorithms")
+    func signatures() async throws {
+        try await self.withMetadata { server, browser, _, metadata in
+            let named = try #require(try metadata.strings("token_endpoint_auth_signing_alg_values_supported"))
+            #expect(Set(named) == ["RS256", "ES256", "PS256", "EdDSA"])
+            for name in named {
+                let algorithm = try #require(JWSAlgorithm(rawValue: name))
+                let kept = try SigningKey.make(algorithm, random: .system)
+                let key = try SigningKey(kept: kept, algorithm: algorithm, keyID: nil)
+                let keys = JWKSet([try #require(key.publicKey)])
+                let client = try await server.assembly.provider.registerClient(
+                    name: "Bank", redirectURIs: ["http://127.0.0.1:8081/callback"],
+                    settings: ClientSettings(
+                        idTokenAlgorithm: .es256, authenticationMethod: "private_key_jwt",
+                        keySet: JSON.object(keys.publicJSON).text)
+                ).client
+                let party = RelyingParty(id: client.id, secret: "")
+                let code = try #require(try await browser.get(party.authorizeAddress()).redirectParameters["code"])
+                var form = try ClientAssertion.parameters(
+                    clientID: client.id, issuer: Self.issuer, lifetime: .seconds(60), with: key,
+                    at: server.clock.timeSource.now(), random: .system)
+                for (name, value) in [
+                    ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", party.redirectURI),
+                    ("code_verifier", party.verifier),
+                ] { form.append(name, value) }
+                let answer = try await browser.client.execute(
+                    uri: "/oauth2/token", method: .post,
+                    headers: [.contentType: "application/x-www-form-urlencoded"],
+                    body: ByteBuffer(string: form.encoded))
+                #expect(answer.status == .ok, "\(name)")
+            }
         }
     }
 

@@ -1,0 +1,30 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension Migration {
+    /// What clients have signed for one use, until it is too old to be used.
+    static let shownOnce = Migration(name: "what counts once") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE oauth_shown (digest BLOB PRIMARY KEY, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+                CREATE INDEX oauth_shown_end ON oauth_shown (expires_at);
+                """)
+    }
+}
+
+extension SQLiteDatabase: ReplayStore {
+    public func takeOnce(digest: [UInt8], until end: Timestamp) async throws -> Bool {
+        // Whoever has seen a statement can send it again without end: readers end that.
+        try await self.step(screenedBy: { db -> Screening<Void, Bool> in
+            let isShown = try Bool.fetchOne(
+                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_shown WHERE digest = ?)"),
+                arguments: [digest.blob])
+            return isShown == true ? .answered(false) : .step(())
+        }) { db, _ in
+            try db.cachedStatement(sql: "INSERT OR IGNORE INTO oauth_shown (digest, expires_at) VALUES (?, ?)")
+                .execute(arguments: [digest.blob, end.milliseconds])
+            return db.changesCount > 0
+        }
+    }
+}

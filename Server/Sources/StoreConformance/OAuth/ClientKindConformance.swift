@@ -1,0 +1,94 @@
+import OAuth
+import Store
+import _Primitives
+
+extension OAuthConformance {
+    private static let start = Timestamp(seconds: 1_800_000_000)
+    private static let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: start)
+
+    private static func request(_ id: String, to address: String) -> AuthorizationRequestRecord {
+        AuthorizationRequestRecord(
+            id: id, browserDigest: [UInt8](repeating: 2, count: 32), client: "app", redirectURI: address,
+            scope: "openid", state: nil, nonce: nil, codeChallenge: nil, expiresAt: Self.start + .seconds(60))
+    }
+
+    static let kinds: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a client without a secret comes back without one") { store in
+            var client = ClientRecord(
+                id: "app", name: "App", redirectURIs: ["com.example.app:/cb"], postLogoutRedirectURIs: [],
+                secretDigest: nil, createdAt: Self.start, settings: ClientSettings(authenticationMethod: "none"))
+            try await store.addClient(client, limit: 1, audit: Self.event)
+            try expect(try await store.client("app") == client, "the same client")
+            client.secretDigest = [UInt8](repeating: 7, count: 32)
+            for digest in [client.secretDigest, nil] {
+                let changed = try await store.changeClient("app") { current in
+                    current.secretDigest = digest
+                    return []
+                }
+                try expect(changed?.secretDigest == digest, "changed")
+                try expect(try await store.client("app")?.secretDigest == digest, "and kept")
+            }
+        },
+        ConformanceCheck("a change that is refused changes nothing, and its error is told") { store in
+            let client = ClientRecord(
+                id: "one", name: "Bank", redirectURIs: ["https://a.example/"], postLogoutRedirectURIs: [],
+                secretDigest: nil, createdAt: Self.start, settings: ClientSettings())
+            try await store.addClient(client, limit: 1, audit: Self.event)
+            do {
+                _ = try await store.changeClient("one") { current in
+                    current.name = "Another"
+                    throw OAuthError(.invalidRequest)
+                }
+                throw ConformanceFailure(description: "the change was refused")
+            } catch let error as OAuthError {
+                try expect(error == OAuthError(.invalidRequest), "its own error")
+            }
+            try expect(try await store.client("one") == client, "nothing changed")
+        },
+        ConformanceCheck("a change ends the sign-ins that lead to no address of the client's, and no others") { store in
+            let client = ClientRecord(
+                id: "app", name: "App", redirectURIs: ["http://127.0.0.1/cb", "https://a.example/cb"],
+                postLogoutRedirectURIs: [], secretDigest: nil, createdAt: Self.start,
+                settings: ClientSettings(authenticationMethod: "none"))
+            try await store.addClient(client, limit: 1, audit: Self.event)
+            for (id, address) in [
+                ("port", "http://127.0.0.1:51004/cb"), ("site", "https://a.example/cb"),
+                ("other", "https://b.example/cb"),
+            ] { try await store.addRequest(Self.request(id, to: address)) }
+            func left(after change: @escaping @Sendable (inout ClientRecord) -> Void) async throws -> [String] {
+                _ = try await store.changeClient("app") { current in
+                    change(&current)
+                    return []
+                }
+                var left: [String] = []
+                for id in ["port", "site", "other"] where try await store.request(id) != nil { left.append(id) }
+                return left
+            }
+            try expect(try await left { $0.name = "Another" } == ["port", "site"], "the app's own")
+            let exact = try await left { $0.settings = ClientSettings() }
+            try expect(exact == ["site"], "letter by letter where it is no app")
+        },
+    ]
+
+    static let replays: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("one of 50 calls takes what counts once, until it is swept after its end") { store in
+            let digest = [UInt8](repeating: 1, count: 32)
+            let end = Self.start + .seconds(60)
+            let winners = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<50 { group.addTask { try await store.takeOnce(digest: digest, until: end) } }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            try expect(winners == 1, "one of 50, not \(winners)")
+            try expect(try await store.takeOnce(digest: [UInt8](repeating: 2, count: 32), until: end), "another")
+            func sweep(_ seconds: Int, limit: Int = 10) async throws -> Int {
+                try await store.sweepAuthorizations(
+                    at: Self.start + .seconds(seconds), idleSince: Self.start, limit: limit)
+            }
+            try expect(try await sweep(59) == 0, "nothing before its end")
+            try expect(try await store.takeOnce(digest: digest, until: end) == false, "still taken")
+            try expect(try await sweep(60, limit: 1) == 1, "as many as are asked for")
+            try expect(try await sweep(60) == 1, "and then the other")
+            try expect(try await sweep(60) == 0, "and no more")
+        }
+    ]
+}

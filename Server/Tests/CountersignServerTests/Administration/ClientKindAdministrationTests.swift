@@ -1,0 +1,88 @@
+import CountersignServer
+import CountersignTestKit
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JOSE
+import NIOCore
+import Store
+import Testing
+import _Primitives
+
+@Suite("Admin API: kinds of clients")
+struct ClientKindAdministrationTests {
+    private static func body(_ changes: JSONObject, at address: String = "https://bank.example/in") -> JSONObject {
+        let base: JSONObject = ["name": .string("Bank"), "redirectUris": .array([.string(address)])]
+        return JSONObject(base.members.map { ($0.name, $0.value) } + changes.members.map { ($0.name, $0.value) })
+    }
+
+    private static func keys() throws -> JSON {
+        let kept = try SigningKey.make(.edDSA, random: .system)
+        let key = try SigningKey(kept: kept, algorithm: .edDSA, keyID: "k").publicKey
+        return .object(JWKSet(key.map { [$0] } ?? []).publicJSON)
+    }
+
+    @Test("what a client may do and how it proves itself are set, shown and changed")
+    func settings() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let usual = try await client.send(.post, "/admin/v1/clients", Self.body([:])).object
+            #expect(usual["grantTypes"] == .array([.string("authorization_code")]))
+            #expect(usual["tokenEndpointAuthMethod"] == .string("client_secret_basic"))
+            #expect(usual["jwks"] == nil && usual["clientSecret"] != nil)
+            let keys = try Self.keys()
+            let signing = try await client.send(
+                .post, "/admin/v1/clients",
+                Self.body(["tokenEndpointAuthMethod": .string("private_key_jwt"), "jwks": keys]))
+            #expect(signing.response.status == .created)
+            #expect(signing.object["jwks"] == keys && signing.object["clientSecret"] == nil)
+            let app = try await client.send(
+                .post, "/admin/v1/clients",
+                Self.body(["tokenEndpointAuthMethod": .string("none")], at: "com.example.app:/cb"))
+            #expect(app.response.status == .created && app.object["clientSecret"] == nil)
+            let path = "/admin/v1/clients/\(try app.object.requiredString("clientId"))"
+            let changed = try await client.send(
+                .patch, path, ["jwks": keys, "grantTypes": .array([.string("authorization_code")])])
+            #expect(changed.object["jwks"] == keys)
+            #expect(try await client.send(.get, path).object == changed.object)
+            #expect(try await client.send(.patch, path, ["jwks": .object([:])]).object["jwks"] == nil)
+            let listed = try await client.send(.get, "/admin/v1/clients").object.array("clients")
+            let shown = try await client.send(.get, path).object
+            #expect(listed?.last == .object(shown))
+            // A secret of one that has none.
+            let rotated = try await client.send(.post, path + "/secret", [:])
+            #expect(rotated.response.status == .badRequest)
+            #expect(try rotated.object.string("detail") == "The client has no secret: it authenticates by none.")
+        }
+    }
+
+    @Test("what no client can be is refused with its reason, and nothing is made")
+    func refusals() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            for (changes, reason) in [
+                (["grantTypes": .array([])], "grant type"),
+                (["grantTypes": .array([.string("password")])], "authorization_code"),
+                (["tokenEndpointAuthMethod": .string("client_secret_jwt")], "private_key_jwt"),
+                (["tokenEndpointAuthMethod": .string("private_key_jwt")], "needs its keys"),
+                (["tokenEndpointAuthMethod": .string("none"), "pkce": .string("nonce")], "needs PKCE"),
+                (["jwks": .object(["keys": .array([])])], "key set"),
+            ] as [(JSONObject, String)] {
+                let refused = try await client.send(.post, "/admin/v1/clients", Self.body(changes))
+                #expect(refused.response.status == .badRequest)
+                #expect(refused.object["type"] == .string("urn:countersign:error:invalid-client-metadata"))
+                #expect(try refused.object.string("detail")?.contains(reason) == true, "\(changes)")
+            }
+            for changes: JSONObject in [
+                ["grantTypes": .string("authorization_code")], ["tokenEndpointAuthMethod": .bool(true)],
+                ["jwks": .string("{}")], ["jwks": .array([])],
+            ] {
+                let refused = try await client.send(.post, "/admin/v1/clients", Self.body(changes))
+                #expect(refused.response.status == .badRequest)
+            }
+            let scheme = Self.body([:], at: "com.example.app:/cb")
+            #expect(try await client.send(.post, "/admin/v1/clients", scheme).response.status == .badRequest)
+            #expect(try await client.send(.get, "/admin/v1/clients").object["clients"] == .array([]))
+        }
+    }
+}
