@@ -109,7 +109,9 @@ public struct ProviderMetadata: Hashable, Sendable {
             "id_token_signing_alg_values_supported": texts(self.idTokenAlgorithms),
             "token_endpoint_auth_methods_supported": texts(self.clientAuthenticationMethods),
             "revocation_endpoint_auth_methods_supported": texts(self.clientAuthenticationMethods),
-            "introspection_endpoint_auth_methods_supported": texts(self.clientAuthenticationMethods),
+            // Whoever asks about tokens has proved who they are (RFC 7662, section 2.1).
+            "introspection_endpoint_auth_methods_supported": texts(
+                self.clientAuthenticationMethods.filter { !$0.hasSameBytes(as: "none") }),
             "code_challenge_methods_supported": texts([CodeChallenge.method]),
             "acr_values_supported": texts(self.acrValues),
             "claims_supported": texts(self.claims),
@@ -119,7 +121,9 @@ public struct ProviderMetadata: Hashable, Sendable {
             "request_uri_parameter_supported": .bool(false),
         ]
         if !self.clientSigningAlgorithms.isEmpty {
-            json["token_endpoint_auth_signing_alg_values_supported"] = texts(self.clientSigningAlgorithms)
+            for endpoint in ["token", "revocation", "introspection"] {
+                json["\(endpoint)_endpoint_auth_signing_alg_values_supported"] = texts(self.clientSigningAlgorithms)
+            }
         }
         return json
     }

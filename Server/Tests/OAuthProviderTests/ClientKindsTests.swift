@@ -27,12 +27,13 @@ struct ClientKindsTests {
         try await ProviderFixture.run { f in
             let code = try await f.signIn().code
             func allow(_ types: [String]) async throws {
+                // As a later version may have left it.
                 _ = try await f.store.changeClient(f.bank.client.id) { client in
                     client.settings.grantTypes = types
                     return []
                 }
             }
-            for types in [["another"], [], ["authorization_code "], ["Authorization_code"]] {
+            for types in [["refresh_token"], ["another"], [], ["authorization_code "], ["Authorization_code"]] {
                 try await allow(types)
                 let answer = try await f.token(code)
                 #expect(answer.status == 400 && answer.error == "unauthorized_client", "\(types)")
@@ -58,6 +59,22 @@ struct ClientKindsTests {
             }
             let kept = try await f.provider.client(f.bank.client.id)
             #expect(kept == f.bank.client)
+        }
+    }
+
+    @Test("a client that may renew and no more gets no code's tokens, and the other way round")
+    func eachGrantByItself() async throws {
+        try await ProviderFixture.run { f in
+            let client = try await f.register(ClientSettings(idTokenAlgorithm: .es256, grantTypes: ["refresh_token"]))
+            let code = try await f.token(try await f.code(of: client))
+            #expect(code.error == "invalid_grant", "another client's code")
+            let own = try await f.provider.token(header: f.basic(client), body: f.form(try await f.code(of: client)))
+            #expect(own.status == 400 && own.error == "unauthorized_client")
+            let form: Parameters = ["grant_type": "refresh_token", "refresh_token": "x"]
+            let refused = try await f.provider.token(header: f.basic(), body: form.encoded)
+            #expect(refused.status == 400 && refused.error == "unauthorized_client")
+            let taken = try await f.provider.token(header: f.basic(client), body: form.encoded)
+            #expect(taken.error == "invalid_grant")
         }
     }
 
@@ -157,6 +174,29 @@ struct ClientKindsTests {
                 return
             }
             #expect(try ProviderFixture.parameter("error", of: address) == "invalid_request")
+        }
+    }
+
+    @Test("a public client gives up what it has, and is told nothing about tokens")
+    func publicClientsTokens() async throws {
+        try await ProviderFixture.run { f in
+            var settings = Self.publicClient
+            settings.grantTypes = ["authorization_code", "refresh_token"]
+            let app = try await f.register(settings)
+            let id = app.client.id
+            let code = try await f.signIn(["client_id": id, "scope": "openid offline_access"]).code
+            let body = try #require(try await f.provider.token(header: nil, body: f.form(code, ["client_id": id])).body)
+            let access: Parameters = ["client_id": id, "token": try body.requiredString("access_token")]
+            let asked = try await f.provider.introspect(header: nil, body: access.encoded)
+            #expect(asked.status == 401 && asked.error == "invalid_client")
+            let refresh: Parameters = [
+                "client_id": id, "grant_type": "refresh_token",
+                "refresh_token": try body.requiredString("refresh_token"),
+            ]
+            #expect(try await f.provider.token(header: nil, body: refresh.encoded).status == 200)
+            #expect(try await f.provider.revoke(header: nil, body: access.encoded).status == 200)
+            let header = "Bearer \(try body.requiredString("access_token"))"
+            #expect(try await f.provider.userinfo(header: header).status == 401)
         }
     }
 

@@ -107,7 +107,7 @@ struct TokenEndpointTests {
         "a request that is not whole is refused and spends nothing",
         arguments: [
             (["grant_type": nil], "invalid_request"), (["grant_type": "password"], "unsupported_grant_type"),
-            (["grant_type": "refresh_token"], "invalid_request"), (["code": nil], "invalid_request"),
+            (["grant_type": "refresh_token"], "unauthorized_client"), (["code": nil], "invalid_request"),
             (["redirect_uri": nil], "invalid_request"), (["code_verifier": nil], "invalid_request"),
             (["code_verifier": "short"], "invalid_grant"),
         ] as [([String: String?], String)])

@@ -56,8 +56,3 @@ extension OpenIDProvider {
         return JSON.object(try JWKSet(ofClient: Array(text.utf8)).publicJSON).text
     }
 }
-
-extension ClientSettings {
-    /// Whether it shares a secret with the server.
-    var hasSecret: Bool { ClientSecret.methods.containsBytes(of: self.authenticationMethod) }
-}

@@ -28,3 +28,8 @@ struct ClientSecret: ClientCredential {
         return isFormer ? "a secret that was rotated, and has ended" : "wrong secret"
     }
 }
+
+extension ClientSettings {
+    /// Whether it shares a secret with the server.
+    var hasSecret: Bool { ClientSecret.methods.containsBytes(of: self.authenticationMethod) }
+}

@@ -21,7 +21,7 @@ struct RefreshTokenGrant: TokenGrant {
         let successor = try RefreshToken(grant: presented.grant, keys: provider.keys, random: provider.random)
         let exchange = RefreshExchange(
             grant: presented.grant, presented: presented.digest, successor: successor.digest,
-            isBound: !client.settings.authenticationMethod.hasSameBytes(as: "none"),
+            isBound: !client.settings.isPublic,
             parentLifetime: limits.usedRefreshTokenLifetime, successorEndsAt: now + limits.refreshTokenLifetime,
             reuse: AuditEvent(.refreshTokenReused, at: now, actor: client.id, detail: presented.grant))
         // Whatever is wrong with the request is found before anything changes.

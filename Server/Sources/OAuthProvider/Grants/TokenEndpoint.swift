@@ -1,4 +1,5 @@
 import OAuth
+import Store
 import _Primitives
 
 extension OpenIDProvider {

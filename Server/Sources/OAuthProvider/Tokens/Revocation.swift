@@ -35,7 +35,8 @@ extension OpenIDProvider {
 
     /// The introspection endpoint (RFC 7662): whether an access token is good now, and what for.
     ///
-    /// A client sees the tokens that it was given itself; of every other it learns as much as of one that never was.
+    /// A client sees the tokens that it was given itself; of every other it learns as much as of one that never was. One
+    /// that proves nothing learns nothing (section 2.1).
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
@@ -44,6 +45,9 @@ extension OpenIDProvider {
     /// Cost: two queries, two hashes, one ES256 verification.
     public func introspect(header: String?, body: String) async throws -> ProviderAnswer {
         try await self.answerClient(header: header, body: body) { client, parameters in
+            guard !client.settings.isPublic else {
+                throw OAuthError(.invalidClient, "The client did not authenticate.", detail: "it has no way to")
+            }
             let inactive = ProviderAnswer(status: 200, body: ["active": .bool(false)])
             let text = try parameters.required("token")
             guard let token = try? await self.ownAccessToken(text), token.client.hasSameBytes(as: client.id),

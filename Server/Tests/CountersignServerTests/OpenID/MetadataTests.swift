@@ -48,6 +48,10 @@ struct MetadataTests {
                     "end_session_endpoint", "scopes_supported", "response_types_supported", "response_modes_supported",
                     "grant_types_supported", "subject_types_supported", "id_token_signing_alg_values_supported",
                     "token_endpoint_auth_methods_supported", "token_endpoint_auth_signing_alg_values_supported",
+                    "revocation_endpoint", "revocation_endpoint_auth_methods_supported",
+                    "revocation_endpoint_auth_signing_alg_values_supported", "introspection_endpoint",
+                    "introspection_endpoint_auth_methods_supported",
+                    "introspection_endpoint_auth_signing_alg_values_supported",
                     "code_challenge_methods_supported", "acr_values_supported",
                     "claims_supported", "prompt_values_supported", "authorization_response_iss_parameter_supported",
                     "request_parameter_supported", "request_uri_parameter_supported",
@@ -119,17 +123,26 @@ struct MetadataTests {
                 return try JSON(parsing: Array(answer.body.readableBytesView)).objectValue
             }
             let basic: HTTPFields = [.authorization: party.authorization]
-            #expect(try metadata.strings("grant_types_supported") == ["authorization_code"])
+            #expect(try metadata.strings("grant_types_supported") == ["authorization_code", "refresh_token"])
             for grant in [
                 "authorization_code", "password", "client_credentials", "refresh_token", "implicit",
                 "urn:ietf:params:oauth:grant-type:device_code", "urn:ietf:params:oauth:grant-type:jwt-bearer",
             ] {
                 let given = try await answer(try await form(grant, ""), basic)
                 let error = try given.string("error")
-                #expect(error == (grant == "authorization_code" ? nil : "unsupported_grant_type"), "\(grant)")
+                let expected =
+                    switch grant {
+                    case "authorization_code": String?.none
+                    case "refresh_token": "unauthorized_client"
+                    default: "unsupported_grant_type"
+                    }
+                #expect(error == expected, "\(grant)")
             }
             let methods = try metadata.strings("token_endpoint_auth_methods_supported")
             #expect(methods == ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"])
+            // Whoever has nothing to prove themselves by may give up a token, and ask about none.
+            #expect(try metadata.strings("revocation_endpoint_auth_methods_supported") == methods)
+            #expect(try metadata.strings("introspection_endpoint_auth_methods_supported") == methods?.dropLast())
             let own = "&client_id=\(party.id)"
             let posted = try await answer(try await form("authorization_code", "\(own)&client_secret=\(party.secret)"))
             #expect(posted["access_token"] != nil)
@@ -200,7 +213,7 @@ struct MetadataTests {
             let claims = try #require(try metadata.strings("claims_supported"))
             #expect(all.names == Set(claims))
             // Each scope has claims of its own, and one that is not named has none.
-            for scope in scopes where scope != "openid" {
+            for scope in scopes where scope != "openid" && scope != "offline_access" {
                 let without = scopes.filter { $0 != scope }.joined(separator: "%20")
                 #expect(try await told(party, scope: without).names.isStrictSubset(of: all.names), "\(scope)")
             }
