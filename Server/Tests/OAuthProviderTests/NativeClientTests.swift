@@ -24,7 +24,7 @@ struct NativeClientTests {
     ) async throws -> AuthorizationAnswer {
         let changes = ["redirect_uri": address].merging(changes) { $1 }
         return try await f.provider.authorize(
-            f.query(changes, client: client), browser: f.browser, session: session, source: "a")
+            f.query(changes, client: client), browser: f.browser, session: session, source: "a", address: nil)
     }
 
     @Test(
