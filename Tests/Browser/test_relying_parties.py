@@ -14,6 +14,7 @@ import flask
 import pytest
 import requests
 from authlib.integrations.flask_client import OAuth
+from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from jwcrypto import jwk, jwt
 from oauthlib.oauth2 import OAuth2Error
 from requests_oauthlib import OAuth2Session
@@ -88,10 +89,17 @@ def authlib_application(application, deployment, *options, **settings):
     client_id, secret = deployment.server.add_client(
         f"Authlib {application.port}", f"{application.origin}/callback", options=options
     )
+    serve_authlib(application, deployment, client_id, secret.read_text().strip(), **settings)
+    return client_id
+
+
+def serve_authlib(application, deployment, client_id, secret, methods=(), **settings):
+    """An application with Authlib, which authenticates in the library's own ways and in `methods`."""
     provider = OAuth(application.app).register(
         "countersign",
         client_id=client_id,
-        client_secret=secret.read_text().strip(),
+        client_secret=secret,
+        client_auth_methods=list(methods),
         server_metadata_url=f"{deployment.server.issuer}/.well-known/openid-configuration",
         client_kwargs={"scope": "openid email profile", **settings},
     )
@@ -108,7 +116,6 @@ def authlib_application(application, deployment, *options, **settings):
         return {"token": token["id_token"], "claims": token["userinfo"], "userinfo": provider.userinfo(token=token)}
 
     application.start()
-    return client_id
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "PS256", "EdDSA"])
@@ -137,6 +144,28 @@ def test_authlib_with_a_challenge(deployment, application, person, tmp_path):
     assert answer.json()["claims"]["iss"] == deployment.server.issuer
     # The code, and the address with it, are good for one time.
     assert browser.get(answer.url, timeout=20).status_code >= 400
+
+
+def test_authlib_by_a_key(deployment, application, person, tmp_path):
+    key = jwk.JWK.generate(kty="RSA", size=2048, kid="bank", use="sig")
+    keys = tmp_path / "bank.jwks.json"
+    keys.write_text(json.dumps({"keys": [json.loads(key.export_public())]}))
+    client = deployment.server.admin(
+        "client", "add", f"Authlib by key {application.port}", "--redirect-uri", f"{application.origin}/callback",
+        "--auth-method", "private_key_jwt", "--jwks", keys,
+    )
+    assert "clientSecret" not in client
+    # The library has the address of the token endpoint for the audience, unless it is told another.
+    serve_authlib(
+        application, deployment, client["clientId"], key.export_to_pem(True, None).decode(),
+        [PrivateKeyJWT(deployment.server.issuer)], token_endpoint_auth_method="private_key_jwt",
+        code_challenge_method="S256",
+    )
+    browser = requests.Session()
+    page = browser.get(f"{application.origin}/login", timeout=20)
+    answer = approve(deployment, person, browser, page, tmp_path)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["userinfo"]["preferred_username"] == person.username
 
 
 def test_a_client_without_the_setting_is_told_of_it(deployment, application):
@@ -179,6 +208,35 @@ def test_oauthlib(deployment, person, tmp_path, monkeypatch):
         client.fetch_token(
             metadata["token_endpoint"], authorization_response=returned, client_secret=secret.read_text().strip()
         )
+
+
+def test_an_app_without_a_secret(deployment, person, tmp_path, monkeypatch):
+    monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
+    issuer = deployment.server.issuer
+    metadata = requests.get(f"{issuer}/.well-known/openid-configuration", timeout=20).json()
+    name = f"App {secrets.token_hex(4)}"
+    app = deployment.server.admin(
+        "client", "add", name, "--redirect-uri", "http://127.0.0.1/callback", "--auth-method", "none"
+    )
+    # The port is the one that the system has free.
+    callback = f"http://127.0.0.1:{free_port()}/callback"
+    client = OAuth2Session(app["clientId"], redirect_uri=callback, scope=["openid"], pkce="S256")
+    address, _ = client.authorization_url(metadata["authorization_endpoint"], nonce=secrets.token_urlsafe())
+    browser = requests.Session()
+    page = browser.get(address, timeout=20)
+    with pytest.raises(requests.ConnectionError) as nobody_there:
+        approve(deployment, person, browser, page, tmp_path)
+    returned = nobody_there.value.request.url
+    token = client.fetch_token(
+        metadata["token_endpoint"], authorization_response=returned, include_client_id=True
+    )
+    verified_claims(issuer, app["clientId"], token["id_token"])
+    # The browser has a session now, and the person is asked all the same.
+    again, _ = client.authorization_url(metadata["authorization_endpoint"], nonce=secrets.token_urlsafe())
+    assert 'data-testid="qr-code"' in browser.get(again, timeout=20).text
+    with pytest.raises(requests.ConnectionError) as nobody_there:
+        browser.get(again + "&prompt=none", timeout=20)
+    assert "error=login_required" in nobody_there.value.request.url
 
 
 # mod_auth_openidc, the module of Apache

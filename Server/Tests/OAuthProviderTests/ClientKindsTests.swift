@@ -206,6 +206,10 @@ struct ClientKindsTests {
             var settings = Self.publicClient
             settings.codeBinding = .nonce
             #expect(try await self.refusal(f, settings)?.contains("needs PKCE") == true)
+            settings = Self.publicClient
+            settings.grantTypes = ["authorization_code", "client_credentials"]
+            let own = try await self.refusal(f, settings)
+            #expect(own == "A client without a way to authenticate cannot have the grant type client_credentials.")
             let app = try await f.register(Self.publicClient)
             for change in [ClientChange(codeBinding: .nonce), ClientChange(grantTypes: ["client_credentials"])] {
                 await #expect(throws: OAuthError(.invalidRequest)) {

@@ -129,7 +129,7 @@ struct PrivateKeyJWTTests {
                     #expect(try await isTaken([claim: .integer(now + Int64(ahead))]) == isFine, "\(claim) \(ahead)")
                 }
             }
-            for (end, isFine) in [(-31, false), (-10, true), (300, true), (331, false), (86_400, false)] {
+            for (end, isFine) in [(-31, false), (-10, true), (3600, true), (3631, false), (86_400, false)] {
                 #expect(try await isTaken(["exp": .integer(now + Int64(end))]) == isFine, "exp \(end)")
             }
             for missing in ["exp", "jti", "iss", "sub"] {

@@ -11,6 +11,7 @@ extension OpenIDProvider {
     /// `invalid_request` with a sentence for the administrator.
     func checkKind(of client: ClientRecord) throws {
         let settings = client.settings
+        if settings.isPublic { try Self.checkPublic(settings) }
         let known = Self.tokenGrants.map { type(of: $0).type }
         guard !settings.grantTypes.isEmpty, settings.grantTypes.allSatisfy(known.containsBytes),
             Set(settings.grantTypes.map(ExactText.init)).count == settings.grantTypes.count
@@ -24,7 +25,6 @@ extension OpenIDProvider {
             throw OAuthError(
                 .invalidRequest, "A client authenticates in one of these ways: \(methods.joined(separator: ", ")).")
         }
-        if settings.isPublic { try Self.checkPublic(settings) }
         if PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod), settings.keySet == nil {
             throw OAuthError(.invalidRequest, "A client that authenticates by private_key_jwt needs its keys (jwks).")
         }

@@ -35,8 +35,8 @@ extension Limits {
         public var keySetBytes = 16_384
         /// How far the clock of a client that signs may be ahead, or behind.
         public var clientClockSkew: Duration = .seconds(30)
-        /// How long what a client signs to say who it is can count.
-        public var assertionLifetime: Duration = .seconds(5 * 60)
+        /// How long what a client signs to say who it is can count: as long as common libraries make it without being told.
+        public var assertionLifetime: Duration = .seconds(60 * 60)
         /// Clients of one server.
         public var clients = 1000
 
