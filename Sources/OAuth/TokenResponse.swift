@@ -1,3 +1,4 @@
+import JOSE
 public import _Primitives
 
 /// The answer of the token endpoint (RFC 6749, section 5.1; OpenID Connect Core 1.0, section 3.1.3.3).
@@ -12,12 +13,16 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
     public let idToken: String?
     /// The refresh token (`refresh_token`), where there is one: a secret.
     public var refreshToken: String?
+    /// How the access token is shown (`token_type`).
+    public let tokenType: PresentedToken.Scheme
 
-    /// An answer of these tokens; the token type is always `Bearer`.
+    /// An answer of these tokens.
     public init(
-        accessToken: String, expiresIn: Duration, scope: Scope, idToken: String?, refreshToken: String? = nil
+        accessToken: String, expiresIn: Duration, scope: Scope, idToken: String?, refreshToken: String? = nil,
+        tokenType: PresentedToken.Scheme = .bearer
     ) {
         self.refreshToken = refreshToken
+        self.tokenType = tokenType
         self.accessToken = accessToken
         self.expiresIn = expiresIn
         self.scope = scope
@@ -27,7 +32,7 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
     /// The body. It is never to be cached.
     public var json: JSONObject {
         var json: JSONObject = [
-            "access_token": .string(self.accessToken), "token_type": .string("Bearer"),
+            "access_token": .string(self.accessToken), "token_type": .string(self.tokenType.rawValue),
             "expires_in": .integer(self.expiresIn.components.seconds), "scope": .string(self.scope.description),
         ]
         json["id_token"] = self.idToken.map(JSON.string)
@@ -77,9 +82,9 @@ public struct ProviderMetadata: Hashable, Sendable {
     /// `authorization_endpoint`
     public var authorizationEndpoint: String { self.issuer + "/oauth2/authorize" }
     /// `token_endpoint`
-    public var tokenEndpoint: String { self.issuer + "/oauth2/token" }
+    public var tokenEndpoint: String { Self.tokenEndpoint(of: self.issuer) }
     /// `userinfo_endpoint`
-    public var userinfoEndpoint: String { self.issuer + "/oauth2/userinfo" }
+    public var userinfoEndpoint: String { Self.userinfoEndpoint(of: self.issuer) }
     /// `jwks_uri`
     public var keySetAddress: String { self.issuer + "/oauth2/jwks" }
     /// `revocation_endpoint` (RFC 7009)
@@ -88,6 +93,11 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var introspectionEndpoint: String { self.issuer + "/oauth2/introspect" }
     /// `end_session_endpoint`
     public var endSessionEndpoint: String { self.issuer + "/oauth2/logout" }
+
+    /// The token endpoint of an issuer: what proofs of keys name there (`htu`, RFC 9449, section 4.2).
+    public static func tokenEndpoint(of issuer: String) -> String { issuer + "/oauth2/token" }
+    /// The userinfo endpoint of an issuer: what proofs of keys name there.
+    public static func userinfoEndpoint(of issuer: String) -> String { issuer + "/oauth2/userinfo" }
 
     /// The document.
     public var json: JSONObject {
@@ -113,6 +123,7 @@ public struct ProviderMetadata: Hashable, Sendable {
             "introspection_endpoint_auth_methods_supported": texts(
                 self.clientAuthenticationMethods.filter { !$0.hasSameBytes(as: "none") }),
             "code_challenge_methods_supported": texts([CodeChallenge.method]),
+            "dpop_signing_alg_values_supported": texts(DPoPProof.algorithms.map(\.rawValue).sorted()),
             "acr_values_supported": texts(self.acrValues),
             "claims_supported": texts(self.claims),
             "prompt_values_supported": texts(["none", "login"]),

@@ -27,6 +27,7 @@ struct ProviderMetadataTests {
             ("id_token_signing_alg_values_supported", .array([.string("RS256"), .string("ES256")])),
             ("acr_values_supported", .array([.string("urn:a"), .string("urn:b")])),
             ("code_challenge_methods_supported", .array([.string("S256")])),
+            ("dpop_signing_alg_values_supported", .array([.string("ES256"), .string("EdDSA"), .string("PS256")])),
             ("token_endpoint_auth_signing_alg_values_supported", .array([.string("ES256"), .string("PS256")])),
             (
                 "token_endpoint_auth_methods_supported",

@@ -193,7 +193,7 @@ public struct ProviderAnswer: Sendable {
     /// The HTTP status.
     public let status: Int
     /// The header fields, `Content-Type` and `Cache-Control` among them.
-    public let headers: [(name: String, value: String)]
+    public internal(set) var headers: [(name: String, value: String)]
     /// `nil` for no body.
     public let body: JSONObject?
     /// Why, for the operator's log, where it is a refusal.

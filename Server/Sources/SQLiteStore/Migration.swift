@@ -14,7 +14,7 @@ struct Migration: Sendable {
         .noticeRetention, .devices, .attestations, .clientPermissions,
         .relyingParties, .deregisteredKeys, .deviceSecrets, .inventedAccounts, .epoch, .assurance,
         .staleCeremonies, .auditAddresses, .clientSecrets, .boundKeys, .issuer, .clientHomes, .pictureDisplays,
-        .composedNames, .authentications, .clientKinds, .refreshTokens, .shownOnce,
+        .composedNames, .authentications, .clientKinds, .refreshTokens, .shownOnce, .keyBindings,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.

@@ -3,6 +3,8 @@ extension Limits {
     public enum Fixed {
         // MARK: Settings
 
+        /// The least that two moments are apart: timestamps are whole milliseconds.
+        public static let clockTick: Duration = .milliseconds(1)
         /// The largest number that a budget can be set to. Past it there is none.
         public static let largestBudget = 1_000_000
         /// The shortest life that anything can be given.

@@ -223,10 +223,11 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.takeCode(digest: digest, at: moment, replay: replay)
     }
 
-    func beginFamily(ofGrant id: String, head: [UInt8], headEndsAt: Timestamp, until end: Timestamp) async throws
-        -> Bool
-    {
-        try await self.store.beginFamily(ofGrant: id, head: head, headEndsAt: headEndsAt, until: end)
+    func beginFamily(
+        ofGrant id: String, head: [UInt8], headEndsAt: Timestamp, keyThumbprint: String?, until end: Timestamp
+    ) async throws -> Bool {
+        try await self.store.beginFamily(
+            ofGrant: id, head: head, headEndsAt: headEndsAt, keyThumbprint: keyThumbprint, until: end)
     }
 
     func refresh(

@@ -36,17 +36,18 @@ struct RelyingParty: Sendable {
     var authorization: String { "Basic " + Data("\(self.id):\(self.secret)".utf8).base64EncodedString() }
 
     /// Exchanges a code.
-    func exchange(_ code: String, _ client: any TestClientProtocol) async throws -> (
+    func exchange(_ code: String, _ client: any TestClientProtocol, proofs: [String] = []) async throws -> (
         response: TestResponse, object: JSONObject
     ) {
         let form =
             "grant_type=authorization_code&code=\(code)&code_verifier=\(self.verifier)"
             + "&redirect_uri=http%3A%2F%2F127.0.0.1%3A8081%2Fcallback"
+        var headers: HTTPFields = [
+            .contentType: "application/x-www-form-urlencoded", .authorization: self.authorization,
+        ]
+        headers[values: .keyProof] = proofs
         let response = try await client.execute(
-            uri: "/oauth2/token", method: .post,
-            headers: [
-                .contentType: "application/x-www-form-urlencoded", .authorization: self.authorization,
-            ], body: ByteBuffer(string: form))
+            uri: "/oauth2/token", method: .post, headers: headers, body: ByteBuffer(string: form))
         guard case .object(let object)? = try? JSON(parsing: Array(response.body.readableBytesView)) else {
             return (response, [:])
         }

@@ -717,7 +717,7 @@ private final class BackupPlace: Sendable {
         try await signIn.keep(in: self.store)
         let end = Self.now + .seconds(60)
         _ = try await self.store.beginFamily(
-            ofGrant: signIn.grant.id, head: Self.digest(7), headEndsAt: end, until: end)
+            ofGrant: signIn.grant.id, head: Self.digest(7), headEndsAt: end, keyThumbprint: nil, until: end)
         try await self.store.revokeToken("token", ofGrant: signIn.grant.id, client: "bank", until: end)
         let waiting = SampleSignIn("2", secret: Self.digest(4), client: "bank", at: Self.now)
         try await self.store.addRequest(waiting.request)

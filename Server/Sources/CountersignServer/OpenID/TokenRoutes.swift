@@ -39,7 +39,8 @@ struct TokenRoutes: Sendable {
     @Sendable private func token(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.answer(context) {
             let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
-            let answer = try await self.provider.token(header: Self.authorization(of: request), body: form)
+            let answer = try await self.provider.token(
+                header: Self.authorization(of: request), body: form, proofs: Self.proofs(of: request))
             if answer.status == 200 { self.trace?.record(.tokensIssued, in: request.trace, context) }
             return answer
         }
@@ -61,7 +62,9 @@ struct TokenRoutes: Sendable {
 
     @Sendable private func userinfo(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.answer(context) {
-            try await self.provider.userinfo(header: Self.authorization(of: request))
+            try await self.provider.userinfo(
+                header: Self.authorization(of: request), method: request.method.rawValue,
+                proofs: Self.proofs(of: request))
         }
     }
 
@@ -70,6 +73,11 @@ struct TokenRoutes: Sendable {
         let values = request.headers[values: .authorization]
         return values.count == 1 ? values[0] : nil
     }
+
+    private static let proof = HTTPField.Name(DPoPProof.header)
+
+    /// All proofs of keys: that there is one alone is for the provider to see.
+    private static func proofs(of request: Request) -> [String] { Self.proof.map { request.headers[values: $0] } ?? [] }
 
     private func answer(_ context: ServerContext, _ body: () async throws -> ProviderAnswer) async throws -> Response {
         do {

@@ -70,7 +70,7 @@ extension OpenIDProvider {
                 id: self.random.identifier(), browserDigest: browser.digest, client: client.id,
                 redirectURI: reply.redirectURI.text, scope: checked.scope.description, state: reply.state,
                 nonce: checked.nonce, codeChallenge: checked.challenge?.digest, expectedSubject: expected,
-                expiresAt: now + self.limits.authorizationRequestLifetime)
+                keyThumbprint: checked.keyThumbprint?.text, expiresAt: now + self.limits.authorizationRequestLifetime)
             try await self.store.addRequest(request)
             return .signIn(request: request.id, client: client.id)
         } catch let error as OAuthError {
@@ -153,7 +153,8 @@ extension OpenIDProvider {
     ) async throws -> String? {
         let issue = self.issue(
             session, client: client.id, redirectURI: reply.redirectURI.text, scope: checked.scope,
-            nonce: checked.nonce, challenge: checked.challenge?.digest, at: now)
+            nonce: checked.nonce, challenge: checked.challenge?.digest, keyThumbprint: checked.keyThumbprint?.text,
+            at: now)
         do {
             let detail = AuditEvent.signInDetail(service: client.id, methods: session.authentication.amr)
             try await self.store.addGrant(

@@ -21,6 +21,8 @@ struct AuthorizationParameters {
     /// How long ago the person may have authenticated.
     let maximumAge: Duration?
     let idTokenHint: String?
+    /// The key that has to be shown with the code (`dpop_jkt`).
+    let keyThumbprint: KeyThumbprint?
 
     /// Checks in the order of the standard. Throws `OAuthError`, for the client to be told.
     init(_ parameters: Parameters, settings: ClientSettings, limits: Limits) throws(OAuthError) {
@@ -49,6 +51,8 @@ struct AuthorizationParameters {
         (self.isSilent, self.isFresh) = try Self.prompt(parameters["prompt"])
         self.maximumAge = try Self.maximumAge(parameters["max_age"])
         self.idTokenHint = parameters["id_token_hint"]
+        self.keyThumbprint =
+            if let text = parameters["dpop_jkt"] { try KeyThumbprint(text) } else { nil }
     }
 
     /// The challenge. A client that need not send one is held to the one that it sends.

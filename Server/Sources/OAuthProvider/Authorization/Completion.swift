@@ -84,7 +84,8 @@ extension OpenIDProvider {
             expiresAt: now + self.limits.sessionLifetime)
         let issue = self.issue(
             session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
-            nonce: request.nonce, challenge: request.codeChallenge, at: now)
+            nonce: request.nonce, challenge: request.codeChallenge,
+            keyThumbprint: request.keyThumbprint, at: now)
         let completed = CompletedAuthorization(request: id, session: session, grant: issue.grant, code: issue.code)
         do {
             try await self.store.complete(completed, replacing: old?.digest)

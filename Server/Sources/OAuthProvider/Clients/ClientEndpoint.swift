@@ -14,6 +14,38 @@ extension OpenIDProvider {
     func answerClient(
         header: String?, body: String, _ answer: (ClientRecord, Parameters) async throws -> ProviderAnswer
     ) async throws -> ProviderAnswer {
+        try await self.answerClient(header: header, body: body, proofs: [], for: self.issuer) { client, parameters, _ in
+            try await answer(client, parameters)
+        }
+    }
+
+    /// As ``answerClient(header:body:_:)``, where the request may prove that its sender holds a key (RFC 9449, section 5).
+    ///
+    /// The proof is judged before the client, so that whoever has to come again with a nonce has not used up the statement
+    /// by which it authenticates. It is not taken yet: that is for the answer.
+    ///
+    /// - Parameters:
+    ///   - header: The value of `Authorization`, or `nil`.
+    ///   - body: The form as it came, not decoded.
+    ///   - proofs: The values of all header fields `DPoP`.
+    ///   - endpoint: The address that proofs have to name.
+    ///   - answer: Is given the client, what the form has, and the proof, where there is one.
+    ///
+    /// Cost: one query, two hashes, and what the answer costs; with a proof one signature and two HMACs.
+    func answerClient(
+        header: String?, body: String, proofs: [String], for endpoint: String,
+        _ answer: (ClientRecord, Parameters, DPoPProof?) async throws -> ProviderAnswer
+    ) async throws -> ProviderAnswer {
+        var given = try await self.answerProvenClient(
+            header: header, body: body, proofs: proofs, for: endpoint, answer)
+        if !proofs.isEmpty { given.headers.append(self.keyProofNonceField) }
+        return given
+    }
+
+    private func answerProvenClient(
+        header: String?, body: String, proofs: [String], for endpoint: String,
+        _ answer: (ClientRecord, Parameters, DPoPProof?) async throws -> ProviderAnswer
+    ) async throws -> ProviderAnswer {
         // Said to the operator alone, so that an identifier that nobody has is told as well.
         var clientID: String?
         do {
@@ -21,7 +53,9 @@ extension OpenIDProvider {
             let parameters = try Parameters(parsing: body, limits: limits)
             let credential = try Self.credential(of: ClientRequest(header: header, parameters: parameters))
             clientID = credential.clientID
-            return try await answer(self.authenticate(credential), parameters)
+            let proof =
+                proofs.isEmpty ? nil : try self.keyProof(proofs, KeyProofPurpose(method: "POST", endpoint: endpoint))
+            return try await answer(self.authenticate(credential), parameters, proof)
         } catch let error as OAuthError {
             let challenge = [(name: "WWW-Authenticate", value: error.challenge(scheme: "Basic", realm: self.issuer))]
             return ProviderAnswer(

@@ -27,21 +27,33 @@ struct AuthorizationCodeGrant: TokenGrant {
             replay: AuditEvent(.codeReplayed, at: now, actor: client.id))
         let (code, standing) = try Self.checked(
             taking, client: client, redirectURI: redirectURI, verifier: verifier, at: now)
-        var response = try provider.tokens(for: standing, nonce: code.nonce, algorithm: algorithm, at: now)
+        let key = request.proof?.thumbprint
+        if let expected = code.keyThumbprint {
+            guard key?.text.hasSameBytes(as: expected) ?? false else {
+                throw Self.refusal(key == nil ? "no proof of its key" : "another key")
+            }
+        }
+        var response = try provider.tokens(
+            for: standing, nonce: code.nonce, algorithm: algorithm, boundTo: key, at: now)
         if standing.grant.isLasting {
-            response.refreshToken = try await Self.firstRefreshToken(of: standing.grant, from: provider, at: now)
+            response.refreshToken = try await Self.firstRefreshToken(
+                of: standing.grant, for: request, from: provider, at: now)
         }
         return response
     }
 
     /// Begins the family of a grant: only now does the grant last, as its code may never have come to anything.
-    private static func firstRefreshToken(of grant: GrantRecord, from provider: OpenIDProvider, at now: Timestamp)
-        async throws -> String
-    {
+    ///
+    /// What a client that cannot authenticate is given is bound to the key that it shows. The others' is bound to the
+    /// client, so that they can change their keys (RFC 9449, section 5).
+    private static func firstRefreshToken(
+        of grant: GrantRecord, for request: TokenRequest, from provider: OpenIDProvider, at now: Timestamp
+    ) async throws -> String {
         let limits = provider.limits.oauth
         let token = try RefreshToken(grant: grant.id, keys: provider.keys, random: provider.random)
         let isThere = try await provider.store.beginFamily(
             ofGrant: grant.id, head: token.digest, headEndsAt: now + limits.refreshTokenLifetime,
+            keyThumbprint: request.client.settings.isPublic ? request.proof?.thumbprint.text : nil,
             until: now + limits.lastingGrantLifetime)
         guard isThere else { throw OAuthError(.invalidGrant, "The code is not valid.", detail: "revoked meanwhile") }
         return token.text
@@ -55,13 +67,14 @@ struct AuthorizationCodeGrant: TokenGrant {
         }
     }
 
+    /// One sentence for all: whoever has a code that is not theirs learns nothing about it.
+    private static func refusal(_ detail: String) -> OAuthError {
+        OAuthError(.invalidGrant, "The code is not valid.", detail: detail)
+    }
+
     private static func checked(
         _ taking: CodeTaking, client: ClientRecord, redirectURI: String, verifier: CodeVerifier?, at now: Timestamp
     ) throws -> (CodeRecord, StandingGrant) {
-        func refusal(_ detail: String) -> OAuthError {
-            // One sentence for all: whoever has a code that is not theirs learns nothing about it.
-            OAuthError(.invalidGrant, "The code is not valid.", detail: detail)
-        }
         guard case .taken(let code, let standing) = taking else {
             throw refusal(taking == .replayed ? "used before: the grant is revoked" : "unknown, or revoked")
         }

@@ -16,6 +16,7 @@ struct RefreshTokenGrant: TokenGrant {
         let text = try request.parameters.required("refresh_token")
         let asked = try request.parameters["scope"].map { try Scope($0) }
         guard let presented = RefreshToken(text, keys: provider.keys) else { throw Self.refusal("not one of ours") }
+        let key = request.proof?.thumbprint
         let now = provider.time.now()
         let limits = provider.limits.oauth
         let successor = try RefreshToken(grant: presented.grant, keys: provider.keys, random: provider.random)
@@ -27,6 +28,11 @@ struct RefreshTokenGrant: TokenGrant {
         // Whatever is wrong with the request is found before anything changes.
         let outcome = try await provider.store.refresh(exchange, at: now) { standing in
             guard standing.grant.client.hasSameBytes(as: client.id) else { throw Self.refusal("another client's") }
+            if let expected = standing.grant.keyThumbprint {
+                guard key?.text.hasSameBytes(as: expected) ?? false else {
+                    throw Self.refusal(key == nil ? "no proof of its key" : "another key")
+                }
+            }
             if let asked, try !asked.isPart(of: Scope(standing.grant.scope)) {
                 throw OAuthError(.invalidScope, "The scope is wider than what was granted.")
             }
@@ -34,7 +40,7 @@ struct RefreshTokenGrant: TokenGrant {
         switch outcome {
         case .renewed(let standing):
             var response = try provider.accessToken(
-                for: standing, scope: asked ?? Scope(standing.grant.scope), at: now)
+                for: standing, scope: asked ?? Scope(standing.grant.scope), boundTo: key, at: now)
             response.refreshToken = successor.text
             return response
         case .reused: throw Self.refusal("past: its family has ended")

@@ -8,10 +8,14 @@ extension OpenIDProvider {
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - body: The form as it came, not decoded.
+    ///   - proofs: The values of all header fields `DPoP`.
     ///
-    /// Cost: one query (client), two hashes, and what the grant costs.
-    public func token(header: String?, body: String) async throws -> ProviderAnswer {
-        try await self.answerClient(header: header, body: body) { client, parameters in
+    /// Cost: one query (client), two hashes, and what the grant costs; with a proof one signature, two HMACs and one store
+    /// step more.
+    public func token(header: String?, body: String, proofs: [String] = []) async throws -> ProviderAnswer {
+        let endpoint = ProviderMetadata.tokenEndpoint(of: self.issuer)
+        return try await self.answerClient(header: header, body: body, proofs: proofs, for: endpoint) {
+            client, parameters, proof in
             let name = try parameters.required("grant_type")
             guard let grant = Self.tokenGrants.first(where: { type(of: $0).type.hasSameBytes(as: name) }) else {
                 throw OAuthError(.unsupportedGrantType, "The grant type is not known here.")
@@ -21,7 +25,8 @@ extension OpenIDProvider {
                     .unauthorizedClient, "The client may not use this grant type.",
                     detail: "the operator can give it --grant-type")
             }
-            let request = TokenRequest(client: client, parameters: parameters)
+            if let proof { try await self.take(proof) }
+            let request = TokenRequest(client: client, parameters: parameters, proof: proof)
             return ProviderAnswer(status: 200, body: try await grant.tokens(for: request, from: self).json)
         }
     }

@@ -27,6 +27,8 @@ final class SigningKeys: Sendable {
     private let ownTokenKey: (signing: SigningKey, verification: VerificationKey)
     /// For refresh tokens: derived, so that every node has it.
     private let refreshTokenKey: SymmetricKey
+    /// For the nonces of proofs of keys: derived, so that every node has it.
+    private let keyProofNonceKey: SymmetricKey
     private let retention: Duration
 
     /// `epoch` is the store's: tokens of our own that were made in another one are not ours any more.
@@ -42,6 +44,8 @@ final class SigningKeys: Sendable {
         self.ownTokenKey = (try SigningKey(jwk, algorithm: .hs256), try VerificationKey(jwk, algorithm: .hs256))
         self.refreshTokenKey = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: secret, info: Array("countersign refresh tokens\(epoch)".utf8), outputByteCount: 32)
+        self.keyProofNonceKey = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: secret, info: Array("countersign key proof nonces\(epoch)".utf8), outputByteCount: 32)
         self.retention = retention
     }
 
@@ -153,6 +157,12 @@ final class SigningKeys: Sendable {
     /// The seal of a refresh token's bytes: the first half of an HMAC-SHA256, 16 bytes.
     func seal(ofRefreshToken bytes: [UInt8]) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: bytes, using: self.refreshTokenKey).prefix(16))
+    }
+
+    /// The nonce of a slot of time: 128 bits that nobody can know beforehand, as base64url. Cost: one HMAC.
+    func keyProofNonce(ofSlot slot: Int64) -> String {
+        let code = HMAC<SHA256>.authenticationCode(for: Array("\(slot)".utf8), using: self.keyProofNonceKey)
+        return Base64URL.encode(Array(code.prefix(16)))
     }
 
     /// A name that cannot be traced back, or to another client's: HMAC-SHA256 over kind, client and value, as

@@ -55,7 +55,7 @@ extension OpenIDProvider {
             else { return inactive }
             var body = token.claims
             body["active"] = .bool(true)
-            body["token_type"] = .string("Bearer")
+            body["token_type"] = .string(token.scheme.rawValue)
             body["sid"] = standing.grant.session.map {
                 .string(self.keys.pairwise("sid", client: client.id, of: $0))
             }

@@ -32,6 +32,11 @@ struct OwnAccessToken {
     let subject: String
     let scope: Scope
     let expiresAt: Timestamp
+    /// The key that it is bound to (`cnf`), by its thumbprint; `nil` where it is anybody's who has it.
+    let keyThumbprint: String?
+
+    /// How it is shown.
+    var scheme: PresentedToken.Scheme { self.keyThumbprint == nil ? .bearer : .dpop }
 
     /// Throws `JOSEError` where a claim is missing: no token of ours lacks one.
     fileprivate init(_ claims: JWTClaims) throws {
@@ -41,6 +46,14 @@ struct OwnAccessToken {
         }
         guard let subject = claims.subject, let expiresAt = claims.expiration else {
             throw JOSEError(.malformed, "sub or exp")
+        }
+        if let confirmation = claims.members["cnf"] {
+            guard case .object(let members) = confirmation, case .string(let thumbprint) = members["jkt"] else {
+                throw JOSEError(.malformed, "cnf")
+            }
+            self.keyThumbprint = thumbprint
+        } else {
+            self.keyThumbprint = nil
         }
         self.claims = claims.members
         self.id = try text("jti")
@@ -72,12 +85,12 @@ extension OpenIDProvider {
     /// Cost: one HMAC, one hash.
     func issue(
         _ session: SessionRecord, client: String, redirectURI: String, scope: Scope, nonce: String?,
-        challenge: [UInt8]?, at now: Timestamp
+        challenge: [UInt8]?, keyThumbprint: String?, at now: Timestamp
     ) -> (grant: GrantRecord, code: CodeRecord, secret: String) {
         let secret = self.random.token(byteCount: 32)
         let code = CodeRecord(
             digest: Sealing.digest(ofSecret: secret), redirectURI: redirectURI, nonce: nonce, challenge: challenge,
-            expiresAt: now + self.limits.authorizationCodeLifetime)
+            keyThumbprint: keyThumbprint, expiresAt: now + self.limits.authorizationCodeLifetime)
         let grant = GrantRecord(
             id: self.random.identifier(), client: client,
             subject: self.subject(ofAccount: session.account, client: client),
@@ -94,13 +107,15 @@ extension OpenIDProvider {
     /// - Parameters:
     ///   - nonce: The client's, for the ID token.
     ///   - algorithm: What the client has its ID tokens signed with.
+    ///   - key: The key that the access token is bound to.
     ///
     /// Cost: one ES256 signature, one of `algorithm`, one hash, one HMAC.
-    func tokens(for standing: StandingGrant, nonce: String?, algorithm: JWSAlgorithm, at now: Timestamp) throws
-        -> TokenResponse
-    {
+    func tokens(
+        for standing: StandingGrant, nonce: String?, algorithm: JWSAlgorithm, boundTo key: KeyThumbprint?,
+        at now: Timestamp
+    ) throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
-        let access = try self.accessToken(for: standing, scope: Scope(grant.scope), at: now)
+        let access = try self.accessToken(for: standing, scope: Scope(grant.scope), boundTo: key, at: now)
         let expires = JSON.integer((now + access.expiresIn).seconds)
         var claims: JSONObject = [
             "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client),
@@ -113,26 +128,34 @@ extension OpenIDProvider {
         claims["nonce"] = nonce.map(JSON.string)
         let idToken = try self.keys.sign(claims, type: TokenType.idToken, algorithm: algorithm, at: now)
         return TokenResponse(
-            accessToken: access.accessToken, expiresIn: access.expiresIn, scope: access.scope, idToken: idToken)
+            accessToken: access.accessToken, expiresIn: access.expiresIn, scope: access.scope, idToken: idToken,
+            tokenType: access.tokenType)
     }
 
     /// An access token of a grant by itself (RFC 9068, section 2.2). It never outlives the grant.
     ///
-    /// - Parameter scope: The grant's, or a part of it.
+    /// - Parameters:
+    ///   - scope: The grant's, or a part of it.
+    ///   - key: The key that it is bound to; `nil` where whoever has it may use it.
     ///
     /// Cost: one ES256 signature.
-    func accessToken(for standing: StandingGrant, scope: Scope, at now: Timestamp) throws -> TokenResponse {
+    func accessToken(for standing: StandingGrant, scope: Scope, boundTo key: KeyThumbprint?, at now: Timestamp) throws
+        -> TokenResponse
+    {
         let (grant, authentication) = (standing.grant, standing.authentication)
         let lifetime = min(self.limits.accessTokenLifetime, grant.expiresAt - now)
-        let token = try self.keys.sign(
-            [
-                "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(self.issuer),
-                "client_id": .string(grant.client), "scope": .string(scope.description), "iat": .integer(now.seconds),
-                "exp": .integer((now + lifetime).seconds), "jti": .string(self.random.identifier()),
-                TokenClaim.grant: .string(grant.id), "auth_time": .integer(authentication.at.seconds),
-                "acr": .string(authentication.acr),
-            ], type: TokenType.accessToken, algorithm: .es256, at: now)
-        return TokenResponse(accessToken: token, expiresIn: lifetime, scope: scope, idToken: nil)
+        var claims: JSONObject = [
+            "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(self.issuer),
+            "client_id": .string(grant.client), "scope": .string(scope.description), "iat": .integer(now.seconds),
+            "exp": .integer((now + lifetime).seconds), "jti": .string(self.random.identifier()),
+            TokenClaim.grant: .string(grant.id), "auth_time": .integer(authentication.at.seconds),
+            "acr": .string(authentication.acr),
+        ]
+        claims["cnf"] = key.map { .object($0.confirmation) }
+        let token = try self.keys.sign(claims, type: TokenType.accessToken, algorithm: .es256, at: now)
+        return TokenResponse(
+            accessToken: token, expiresIn: lifetime, scope: scope, idToken: nil,
+            tokenType: key == nil ? .bearer : .dpop)
     }
 
     /// Sees to it that an ID token can be signed. A key that is not known here may be one that another node has just made for

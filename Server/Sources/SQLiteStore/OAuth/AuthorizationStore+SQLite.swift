@@ -13,6 +13,7 @@ extension SQLiteDatabase: AuthorizationStore {
                     .state: request.state, .nonce: request.nonce,
                     .codeChallenge: (request.codeChallenge ?? []).blob,
                     .expiresAt: request.expiresAt.milliseconds, .expectedSubject: request.expectedSubject,
+                    .keyThumbprint: request.keyThumbprint,
                 ], by: RequestColumn.insertion)
         }
     }
@@ -30,6 +31,7 @@ extension SQLiteDatabase: AuthorizationStore {
                     nonce: try row.optionalText(RequestColumn.nonce),
                     codeChallenge: try Self.challenge(row, RequestColumn.codeChallenge),
                     expectedSubject: try row.optionalText(RequestColumn.expectedSubject),
+                    keyThumbprint: try row.optionalText(RequestColumn.keyThumbprint),
                     expiresAt: try row.moment(RequestColumn.expiresAt))
             }
         }
@@ -145,4 +147,5 @@ private enum RequestColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case id, browserDigest, client, redirectURI, scope, state, nonce, codeChallenge, expiresAt, expectedSubject
+    case keyThumbprint
 }

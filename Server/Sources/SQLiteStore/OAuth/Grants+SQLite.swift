@@ -2,12 +2,24 @@ import GRDB
 import Store
 import _Primitives
 
+extension Migration {
+    /// The keys that requests, codes and refresh tokens are bound to: those that are there already are bound to none.
+    static let keyBindings = Migration(name: "bindings to keys") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_request ADD COLUMN key_thumbprint TEXT;
+                ALTER TABLE oauth_code ADD COLUMN key_thumbprint TEXT;
+                ALTER TABLE oauth_grant ADD COLUMN key_thumbprint TEXT;
+                """)
+    }
+}
+
 private enum GrantColumn: Int, TableColumn {
     static let table = "oauth_grant"
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case id, client, subject, authentication, session, scope, expiresAt, isLasting
+    case id, client, subject, authentication, session, scope, expiresAt, isLasting, keyThumbprint
 }
 
 private enum CodeColumn: Int, TableColumn {
@@ -15,7 +27,7 @@ private enum CodeColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case digest, grantID, redirectURI, nonce, challenge, expiresAt, takenAt
+    case digest, grantID, redirectURI, nonce, challenge, expiresAt, takenAt, keyThumbprint
 }
 
 extension Database {
@@ -33,6 +45,7 @@ extension Database {
                 GrantColumn.id: grant.id, .client: grant.client, .subject: grant.subject,
                 .authentication: grant.authentication, .session: grant.session, .scope: grant.scope,
                 .expiresAt: grant.expiresAt.milliseconds, .isLasting: grant.isLasting,
+                .keyThumbprint: grant.keyThumbprint,
             ], by: GrantColumn.insertion)
         try self.cachedStatement(
             sql: """
@@ -51,6 +64,7 @@ extension Database {
             [
                 CodeColumn.digest: code.digest.blob, .grantID: grant, .redirectURI: code.redirectURI,
                 .nonce: code.nonce, .challenge: code.challenge?.blob, .expiresAt: code.expiresAt.milliseconds,
+                .keyThumbprint: code.keyThumbprint,
             ], by: CodeColumn.insertion)
     }
 
@@ -65,7 +79,8 @@ extension Database {
             id: try row.text(GrantColumn.id), client: try row.text(GrantColumn.client),
             subject: try row.text(GrantColumn.subject), authentication: try row.text(GrantColumn.authentication),
             session: try row.optionalText(GrantColumn.session), isLasting: try row.flag(GrantColumn.isLasting),
-            scope: try row.text(GrantColumn.scope), expiresAt: try row.moment(GrantColumn.expiresAt))
+            scope: try row.text(GrantColumn.scope), keyThumbprint: try row.optionalText(GrantColumn.keyThumbprint),
+            expiresAt: try row.moment(GrantColumn.expiresAt))
         guard let authentication = try self.authentication(grant.authentication, sealing) else {
             throw StoreError(.corrupt, "a grant without its authentication")
         }
@@ -81,6 +96,7 @@ extension Database {
             let code = CodeRecord(
                 digest: try row.bytes(CodeColumn.digest), redirectURI: try row.text(CodeColumn.redirectURI),
                 nonce: try row.optionalText(CodeColumn.nonce), challenge: try row.optionalBytes(CodeColumn.challenge),
+                keyThumbprint: try row.optionalText(CodeColumn.keyThumbprint),
                 expiresAt: try row.moment(CodeColumn.expiresAt))
             return (code, try row.text(CodeColumn.grantID), try row.optionalMoment(CodeColumn.takenAt) != nil)
         }

@@ -30,15 +30,17 @@ private enum RefreshColumn: Int, TableColumn {
 }
 
 extension SQLiteDatabase: RefreshStore {
-    public func beginFamily(ofGrant id: String, head: [UInt8], headEndsAt: Timestamp, until end: Timestamp) async throws
-        -> Bool
-    {
+    public func beginFamily(
+        ofGrant id: String, head: [UInt8], headEndsAt: Timestamp, keyThumbprint: String?, until end: Timestamp
+    ) async throws -> Bool {
         let isThere = try await self.step { db in
             guard
                 let authentication = try String.fetchOne(
                     db.cachedStatement(
-                        sql: "UPDATE oauth_grant SET expires_at = ? WHERE id = ? RETURNING authentication"),
-                    arguments: [end.milliseconds, id])
+                        sql: """
+                            UPDATE oauth_grant SET expires_at = ?, key_thumbprint = ? WHERE id = ?
+                            RETURNING authentication
+                            """), arguments: [end.milliseconds, keyThumbprint, id])
             else { return false }
             try db.keepAuthentication(authentication, until: end)
             try db.insert(
@@ -139,7 +141,7 @@ extension Database {
             usedAt = moment
         } else if let parent = family.parent, let firstUsedAt = family.parentUsedAt,
             constantTimeEqual(parent, exchange.presented),
-            exchange.isBound || moment < firstUsedAt + exchange.parentLifetime
+            exchange.isBound || standing.grant.keyThumbprint != nil || moment < firstUsedAt + exchange.parentLifetime
         {
             // The time of whoever proves nothing runs from the first use: a thief cannot prolong it.
             usedAt = firstUsedAt

@@ -21,13 +21,17 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     public let codeChallenge: [UInt8]?
     /// The subject of the person who alone may sign in (`id_token_hint`); `nil` for anybody.
     public let expectedSubject: String?
+    /// The key that the client will have to show when it takes its tokens (`dpop_jkt`, RFC 9449, section 10), by its
+    /// thumbprint; `nil` for any, or none.
+    public let keyThumbprint: String?
     /// From then on the request is gone.
     public let expiresAt: Timestamp
 
     /// A record of these values.
     public init(
         id: String, browserDigest: [UInt8], client: String, redirectURI: String, scope: String, state: String?,
-        nonce: String?, codeChallenge: [UInt8]?, expectedSubject: String? = nil, expiresAt: Timestamp
+        nonce: String?, codeChallenge: [UInt8]?, expectedSubject: String? = nil, keyThumbprint: String? = nil,
+        expiresAt: Timestamp
     ) {
         self.id = id
         self.browserDigest = browserDigest
@@ -38,6 +42,7 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
         self.nonce = nonce
         self.codeChallenge = codeChallenge
         self.expectedSubject = expectedSubject
+        self.keyThumbprint = keyThumbprint
         self.expiresAt = expiresAt
     }
 }

@@ -16,13 +16,16 @@ public struct GrantRecord: Sendable, Equatable {
     public let isLasting: Bool
     /// The granted scopes, separated by spaces.
     public let scope: String
+    /// The key that its refresh tokens are bound to, by its thumbprint (RFC 9449, section 5); `nil` where they are bound
+    /// to the client alone.
+    public let keyThumbprint: String?
     /// The end of every token that the grant can give.
     public let expiresAt: Timestamp
 
     /// A record of these values.
     public init(
         id: String, client: String, subject: String, authentication: String, session: String?, isLasting: Bool = false,
-        scope: String, expiresAt: Timestamp
+        scope: String, keyThumbprint: String? = nil, expiresAt: Timestamp
     ) {
         self.id = id
         self.client = client
@@ -31,6 +34,7 @@ public struct GrantRecord: Sendable, Equatable {
         self.session = session
         self.isLasting = isLasting
         self.scope = scope
+        self.keyThumbprint = keyThumbprint
         self.expiresAt = expiresAt
     }
 }
@@ -46,15 +50,21 @@ public struct CodeRecord: Sendable, Equatable {
     /// The SHA-256 that the code's verifier must have (RFC 7636); `nil` where no verifier may come, as the code is bound
     /// to the nonce.
     public let challenge: [UInt8]?
+    /// The key that the client has to show with it (`dpop_jkt`), by its thumbprint; `nil` for any, or none.
+    public let keyThumbprint: String?
     /// From then on it is worth nothing. It is known for as long as its grant, so that a replay is recognised.
     public let expiresAt: Timestamp
 
     /// A record of these values.
-    public init(digest: [UInt8], redirectURI: String, nonce: String?, challenge: [UInt8]?, expiresAt: Timestamp) {
+    public init(
+        digest: [UInt8], redirectURI: String, nonce: String?, challenge: [UInt8]?, keyThumbprint: String? = nil,
+        expiresAt: Timestamp
+    ) {
         self.digest = digest
         self.redirectURI = redirectURI
         self.nonce = nonce
         self.challenge = challenge
+        self.keyThumbprint = keyThumbprint
         self.expiresAt = expiresAt
     }
 }

@@ -1,6 +1,12 @@
 extension Limits {
     /// The times, counts and sizes of the OpenID provider that no other part has to know.
     public struct OAuth: Sendable, Equatable {
+        /// How long a proof of a key (DPoP) counts from the moment that its client says that it was made. Past it:
+        /// `invalid_dpop_proof`.
+        public var keyProofLifetime: Duration = .seconds(2 * 60)
+        /// How long the server gives the same nonce to whoever proves a key. It takes the one before, too: a proof that was
+        /// made ahead of its use is worth nothing after twice this time. Past it: `use_dpop_nonce`, with the present one.
+        public var keyProofNonceLifetime: Duration = .seconds(5 * 60)
         /// How long a session that is not used for a sign-in stays signed in. Its absolute end is
         /// ``Limits/sessionLifetime``.
         public var sessionIdleLifetime: Duration = .seconds(60 * 60)

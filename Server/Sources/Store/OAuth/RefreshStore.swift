@@ -17,7 +17,8 @@ public struct RefreshExchange: Sendable, Equatable {
     public let presented: [UInt8]
     /// SHA-256 of what the next token will keep secret.
     public let successor: [UInt8]
-    /// Whether whoever shows it has proved to be the one whom it was given to. Then a parent is taken for as long as its
+    /// Whether whoever shows it has proved to be the one whom it was given to, as has whoever shows the token of a grant
+    /// that is bound to a key (``GrantRecord/keyThumbprint``), which is judged. Then a parent is taken for as long as its
     /// child is not used; else for ``parentLifetime`` after its first use.
     public let isBound: Bool
     /// How long a parent is taken of whom nothing is proved.
@@ -54,10 +55,11 @@ public enum RefreshOutcome: Sendable, Equatable {
 
 /// Keeps the families of refresh tokens, and the access tokens that were taken back before their end.
 public protocol RefreshStore: Sendable {
-    /// Begins the family of a grant with its first token, and lets the grant last until `end`. Says whether the grant is
-    /// there.
-    func beginFamily(ofGrant id: String, head: [UInt8], headEndsAt: Timestamp, until end: Timestamp) async throws
-        -> Bool
+    /// Begins the family of a grant with its first token, binds the grant to the key of that thumbprint, and lets it last
+    /// until `end`. Says whether the grant is there.
+    func beginFamily(
+        ofGrant id: String, head: [UInt8], headEndsAt: Timestamp, keyThumbprint: String?, until end: Timestamp
+    ) async throws -> Bool
 
     /// Exchanges a refresh token for its successor, where `judge` does not throw.
     ///

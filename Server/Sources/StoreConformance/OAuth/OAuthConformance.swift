@@ -33,7 +33,7 @@ public enum OAuthConformance {
         AuthorizationRequestRecord(
             id: id, browserDigest: Self.bytes(2), client: client, redirectURI: "https://a.example/", scope: "openid",
             state: id == "bare" ? nil : "s", nonce: nil, codeChallenge: id == "bare" ? nil : Self.bytes(3),
-            expectedSubject: id == "bare" ? nil : "subject",
+            expectedSubject: id == "bare" ? nil : "subject", keyThumbprint: id == "bare" ? nil : "thumbprint",
             expiresAt: Self.start + .seconds(seconds))
     }
 

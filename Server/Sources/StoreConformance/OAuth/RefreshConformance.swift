@@ -19,18 +19,20 @@ public enum RefreshConformance {
 
     /// A lasting grant whose family begins with the token 0. It lasts ten days, and a token five.
     @discardableResult
-    private static func begin(_ store: Subject) async throws -> StandingGrant {
+    private static func begin(_ store: Subject, key: String? = nil) async throws -> StandingGrant {
         var sample = SampleSignIn("r", secret: Self.bytes(1), account: "a", client: "c", at: Self.start)
         sample.grant = GrantRecord(
             id: "grant", client: "c", subject: "c-a", authentication: sample.grant.authentication,
             session: sample.session.id, isLasting: true, scope: "openid", expiresAt: Self.start + .seconds(360))
         try await sample.keep(in: store)
         let isThere = try await store.beginFamily(
-            ofGrant: "grant", head: Self.bytes(0), headEndsAt: Self.start + Self.day * 5, until: Self.start + Self.day * 10)
+            ofGrant: "grant", head: Self.bytes(0), headEndsAt: Self.start + Self.day * 5, keyThumbprint: key,
+            until: Self.start + Self.day * 10)
         try expect(isThere, "the grant is there")
         let grant = GrantRecord(
             id: "grant", client: "c", subject: "c-a", authentication: sample.grant.authentication,
-            session: sample.session.id, isLasting: true, scope: "openid", expiresAt: Self.start + Self.day * 10)
+            session: sample.session.id, isLasting: true, scope: "openid", keyThumbprint: key,
+            expiresAt: Self.start + Self.day * 10)
         return StandingGrant(grant: grant, authentication: sample.session.authentication)
     }
 
@@ -61,9 +63,21 @@ public enum RefreshConformance {
             try expect(try await Self.refresh(store, 0, to: 1) == renewed, "used")
             try expect(try await Self.refresh(store, 0, to: 2, after: Self.day) == renewed, "the answer was lost")
             try expect(try await Self.refresh(store, 0, to: 3, after: Self.day * 2) == renewed, "and again")
-            try expect(try await Self.refresh(store, 3, to: 4, after: Self.day * 2) == renewed, "the last child is good")
+            try expect(
+                try await Self.refresh(store, 3, to: 4, after: Self.day * 2) == renewed, "the last child is good")
             try expect(try await Self.refresh(store, 0, to: 5, after: Self.day * 2) == .reused, "its parent is past")
             try expect(try await Self.refresh(store, 4, to: 6, after: Self.day * 2) == .unknown, "all of it has ended")
+        },
+        ConformanceCheck("a token that is bound to a key is judged by it, and taken again a day later") { store in
+            let standing = try await Self.begin(store, key: "thumbprint")
+            try expect(standing.grant.keyThumbprint == "thumbprint", "the sample")
+            let renewed = RefreshOutcome.renewed(standing)
+            for (number, time) in [(1, Duration.zero), (2, Self.day)] {
+                let outcome = try await Self.refresh(store, 0, to: number, isBound: false, after: time) { judged in
+                    guard judged == standing else { throw StoreError(.corrupt, "another grant is judged") }
+                }
+                try expect(outcome == renewed, "after \(time)")
+            }
         },
         ConformanceCheck("an unbound token is taken again for a minute after its first use") { store in
             let renewed = RefreshOutcome.renewed(try await Self.begin(store))
@@ -112,7 +126,8 @@ public enum RefreshConformance {
             try expect(try await Self.refresh(store, 2, to: 3) == renewed, "and the head")
             try expect(try await Self.trail(store).isEmpty, "nothing in the trail")
         },
-        ConformanceCheck("a thief and an owner who both go on end the family, bound or not, whoever is first") { store in
+        ConformanceCheck("a thief and an owner who both go on end the family, bound or not, whoever is first") {
+            store in
             try await Self.begin(store)
             // The owner's 1 was stolen; both use it, and then what they were given.
             _ = try await Self.refresh(store, 0, to: 1, isBound: false)
@@ -152,7 +167,7 @@ public enum RefreshConformance {
         },
         ConformanceCheck("a family begins for a grant that is there, and for no other") { store in
             let isThere = try await store.beginFamily(
-                ofGrant: "none", head: Self.bytes(0), headEndsAt: Self.start, until: Self.start)
+                ofGrant: "none", head: Self.bytes(0), headEndsAt: Self.start, keyThumbprint: nil, until: Self.start)
             try expect(!isThere, "no grant")
             try expect(try await Self.refresh(store, 0, to: 1) == .unknown, "no family")
         },

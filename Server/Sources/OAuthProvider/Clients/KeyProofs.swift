@@ -1,0 +1,64 @@
+import OAuth
+import Store
+import _Primitives
+
+/// What a proof of a key has to be made for (RFC 9449, section 4.2).
+struct KeyProofPurpose {
+    /// The request's method.
+    let method: String
+    /// The address that it goes to, as the issuer names it.
+    let endpoint: String
+    /// The access token that comes with it, at a resource.
+    var accessToken: String?
+}
+
+/// Proofs that the sender of a request holds a key (RFC 9449). Each has to have a nonce of this provider, whatever it is
+/// for: one that somebody had made ahead, on a device that they held for a minute, is worth nothing, and no client's clock
+/// decides how long (section 11.2).
+extension OpenIDProvider {
+    /// The header field by which clients get the present nonce: in every answer to whoever shows a proof, or would have to
+    /// (section 8).
+    ///
+    /// Cost: one HMAC.
+    var keyProofNonceField: (name: String, value: String) {
+        ("DPoP-Nonce", self.keys.keyProofNonce(ofSlot: self.keyProofSlot(at: self.time.now())))
+    }
+
+    /// The proof of a request. It does not count before it is taken (``take(_:)``).
+    ///
+    /// Throws `OAuthError` `invalid_dpop_proof`, and `use_dpop_nonce` where all is right but the nonce. Cost: one signature,
+    /// two HMACs.
+    func keyProof(_ fields: [String], _ purpose: KeyProofPurpose) throws -> DPoPProof {
+        guard let target = TargetURI(purpose.endpoint) else {
+            throw OAuthError(.serverError, detail: "the issuer is no address")
+        }
+        let now = self.time.now()
+        let slot = self.keyProofSlot(at: now)
+        return try DPoPProof(
+            verifying: fields, method: purpose.method, target: target, accessToken: purpose.accessToken,
+            within: ValidityWindow(
+                now: now, skew: self.limits.oauth.clientClockSkew, longest: self.limits.oauth.keyProofLifetime),
+            isNonce: { nonce in
+                [slot, slot - 1].contains { slot in
+                    constantTimeEqual(Array(nonce.utf8), Array(self.keys.keyProofNonce(ofSlot: slot).utf8))
+                }
+            })
+    }
+
+    /// Takes a proof, which counts once on all nodes. Throws `OAuthError` `invalid_dpop_proof` where it was taken before.
+    ///
+    /// Cost: one store step; where it was taken before, a query in its place.
+    func take(_ proof: DPoPProof) async throws {
+        // It is taken up to that moment itself, and forgotten after it.
+        let end = proof.repeatableUntil + Limits.Fixed.clockTick
+        guard try await self.store.takeOnce(digest: proof.replayDigest, until: end) else {
+            throw OAuthError(
+                .invalidDPoPProof, "The DPoP proof is missing or is not right for this request.",
+                detail: "jti was shown before")
+        }
+    }
+
+    private func keyProofSlot(at moment: Timestamp) -> Int64 {
+        moment.milliseconds / self.limits.oauth.keyProofNonceLifetime.milliseconds
+    }
+}
