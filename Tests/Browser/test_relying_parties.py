@@ -13,7 +13,9 @@ import urllib.parse
 import flask
 import pytest
 import requests
+from authlib.integrations.base_client import OAuthError as AuthlibError
 from authlib.integrations.flask_client import OAuth
+from authlib.integrations.requests_client import OAuth2Session as AuthlibSession
 from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from jwcrypto import jwk, jwt
 from oauthlib.oauth2 import OAuth2Error
@@ -134,6 +136,45 @@ def test_authlib_without_settings(deployment, application, person, tmp_path, alg
     assert signed_in["userinfo"]["preferred_username"] == person.username
     assert signed_in["userinfo"]["email"] == f"{person.username}@post.example"
     assert signed_in["userinfo"]["email_verified"] is False
+
+
+def test_authlib_renews_looks_at_and_gives_up_its_tokens(deployment, person, tmp_path):
+    issuer = deployment.server.issuer
+    address = f"http://127.0.0.1:{free_port()}/callback"
+    client_id, secret = deployment.server.add_client(
+        "Authlib away", address, options=["--grant-type", "authorization_code", "--grant-type", "refresh_token"]
+    )
+    metadata = requests.get(f"{issuer}/.well-known/openid-configuration", timeout=20).json()
+    client = AuthlibSession(
+        client_id, secret.read_text().strip(), scope="openid profile offline_access", redirect_uri=address,
+        code_challenge_method="S256",
+    )
+    verifier = secrets.token_urlsafe(48)
+    asked, _ = client.create_authorization_url(metadata["authorization_endpoint"], code_verifier=verifier, nonce="n")
+    browser = requests.Session()
+    page = browser.get(asked, timeout=20)
+    with pytest.raises(requests.ConnectionError) as nobody_there:
+        approve(deployment, person, browser, page, tmp_path)
+    returned = nobody_there.value.request.url
+    first = client.fetch_token(metadata["token_endpoint"], authorization_response=returned, code_verifier=verifier)
+    assert first["scope"] == "openid profile offline_access"
+    second = client.refresh_token(metadata["token_endpoint"], refresh_token=first["refresh_token"])
+    assert second["refresh_token"] != first["refresh_token"] and second["access_token"] != first["access_token"]
+    # The answer was lost: the token before it is good until the new one is used.
+    third = client.refresh_token(metadata["token_endpoint"], refresh_token=first["refresh_token"])
+    userinfo = client.get(metadata["userinfo_endpoint"])
+    assert userinfo.status_code == 200 and userinfo.json()["preferred_username"] == person.username
+    looked_at = client.introspect_token(metadata["introspection_endpoint"], token=third["access_token"])
+    assert looked_at.json()["active"] is True and looked_at.json()["sub"] == userinfo.json()["sub"]
+    given_up = client.revoke_token(metadata["revocation_endpoint"], token=third["refresh_token"])
+    assert given_up.status_code == 200
+    for token in (first, second, third):
+        looked_at = client.introspect_token(metadata["introspection_endpoint"], token=token["access_token"])
+        assert looked_at.json() == {"active": False}
+    assert client.get(metadata["userinfo_endpoint"]).status_code == 401
+    with pytest.raises(AuthlibError) as refused:
+        client.refresh_token(metadata["token_endpoint"], refresh_token=third["refresh_token"])
+    assert refused.value.error == "invalid_grant"
 
 
 def test_authlib_with_a_challenge(deployment, application, person, tmp_path):

@@ -33,7 +33,7 @@ final class Journeys {
         }
         let body = try self.devices[0].authentication(for: AuthenticationRequest(parsing: message.utf8))
         _ = try phone.exchange(server.authenticationAnswer(body))
-        self.subject = try self.relyingParty.finish(signIn, on: &browser)
+        self.subject = try self.relyingParty.finish(signIn, on: &browser).subject
     }
 
     func runOne(_ findings: inout Findings) throws {

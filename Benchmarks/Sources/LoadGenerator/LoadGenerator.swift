@@ -60,6 +60,18 @@ struct LoadGenerator {
         let redeemed = try run.redeem(relyingParty, subject: latency.subject, count: tokens)
         report.add("redeem, \(tokens) tokens, \(connections) connections", Report.rate(redeemed), "≥ 5,000/s")
         report.note("A redemption: " + redeemed.whereTimeGoes)
+        let renewing = try RelyingParty(server: run.server, grantTypes: ["authorization_code", "refresh_token"])
+        let rates = try run.tokenRates(renewing, session: latency.session, codes: 10_000, tokens: 20_000)
+        report.add(
+            "code and ID token, with a first refresh token, \(connections) connections", Report.rate(rates.exchanged),
+            "≥ 4,000/s")
+        report.note("An exchange: " + rates.exchanged.whereTimeGoes)
+        report.add("refresh with rotation, \(connections) connections", Report.rate(rates.renewed), "≥ 8,000/s")
+        report.note("A refresh: " + rates.renewed.whereTimeGoes)
+        report.add(
+            "introspection of different tokens, \(connections) connections", Report.rate(rates.introspected),
+            "≥ 12,000/s")
+        report.note("An introspection: " + rates.introspected.whereTimeGoes)
         var confirming = latency.device
         let worst = try run.worst(relyingParty, &confirming, subject: latency.subject)
         report.add(

@@ -27,6 +27,8 @@ struct Latency {
     let sortedMilliseconds: [Double]
     /// The person's name at the relying party.
     let subject: String
+    /// The cookies of the browser that was signed in.
+    let session: [String]
     /// The device, with its counter as it is now.
     let device: SoftwareDevice
 
@@ -121,7 +123,7 @@ struct Run: Sendable {
         let clock = ContinuousClock()
         var device = device
         var milliseconds: [Double] = []
-        var subject = ""
+        var person: (subject: String, session: [String])?
         for _ in 0..<rounds {
             var browser = try self.server.connect()
             var events = try self.server.connect()
@@ -141,9 +143,11 @@ struct Run: Sendable {
             milliseconds.append(seconds(of: start.duration(to: clock.now)) * 1000)
             let judged = try ServerResponse(parsing: try phone.receive().body)
             guard judged.statusCode == .ok else { throw LoadError("sign-in refused: \(judged.statusCode)") }
-            if subject.isEmpty { subject = try relyingParty.finish(signIn, on: &browser) }
+            if person == nil { person = try relyingParty.finish(signIn, on: &browser) }
         }
-        return Latency(sortedMilliseconds: milliseconds.sorted(), subject: subject, device: device)
+        return Latency(
+            sortedMilliseconds: milliseconds.sorted(), subject: person?.subject ?? "", session: person?.session ?? [],
+            device: device)
     }
 
     /// What the unavoidable parts cost.

@@ -75,6 +75,10 @@ struct WorstRequest: Sendable {
                         Self.post("/oauth2/\(endpoint)", Array(text.utf8), type: "application/x-www-form-urlencoded")))
             }
         }
+        requests.append(
+            WorstRequest(
+                "logout, a long id_token_hint", "400",
+                Request("GET", "/oauth2/logout?id_token_hint=\(Self.repeated("AAAA", 7900))")))
         requests += Self.fields(14_000)
         return requests
     }
@@ -280,6 +284,10 @@ extension Run {
                     try device.authentication(for: AuthenticationRequest(parsing: message.utf8))))
         }
         var worst = [WorstRequest("a signed answer", "200 1200", bare)]
+        var browser = try self.server.connect()
+        let waiting = try relyingParty.beginSignIn(on: &browser)
+        let page = Request("GET", "/sign-in?request=\(waiting.request)", headers: waiting.cookies)
+        worst.append(WorstRequest("a sign-in page that draws its codes", "200", page))
         for (name, request) in [
             ("a text", relyingParty.dispatch(subject, text: WorstRequest.longText)),
             ("a payment", relyingParty.dispatch(subject, payment: WorstRequest.longPayment)),

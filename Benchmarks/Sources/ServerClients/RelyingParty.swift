@@ -8,8 +8,9 @@ package struct RelyingParty: Sendable {
     private let clientID: String
     private let basic: String
 
-    package init(server: Server) throws {
-        (self.clientID, self.basic) = try server.addClient(redirectURI: Self.redirectURI)
+    /// - Parameter grantTypes: The ways to tokens that it may go.
+    package init(server: Server, grantTypes: [String] = ["authorization_code"]) throws {
+        (self.clientID, self.basic) = try server.addClient(redirectURI: Self.redirectURI, grantTypes: grantTypes)
     }
 
     /// A sign-in whose page is open.
@@ -27,13 +28,16 @@ package struct RelyingParty: Sendable {
 
     // MARK: - The browser
 
-    package func authorization(verifier: String) -> Request {
+    /// - Parameters:
+    ///   - scope: Names, with a plus sign between two.
+    ///   - session: The cookies of a browser that is signed in: it is sent back with a code at once.
+    package func authorization(verifier: String, scope: String = "openid", session: [String] = []) -> Request {
         let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
         return Request(
             "GET",
-            "/oauth2/authorize?response_type=code&scope=openid&state=s&nonce=n&client_id=\(self.clientID)"
+            "/oauth2/authorize?response_type=code&scope=\(scope)&state=s&nonce=n&client_id=\(self.clientID)"
                 + "&redirect_uri=\(Self.redirectURI)&code_challenge=\(challenge)&code_challenge_method=S256",
-            headers: [forwardedHeader()])
+            headers: session + [forwardedHeader()])
     }
 
     /// The page that an authorization's answer leads to.
@@ -82,11 +86,33 @@ package struct RelyingParty: Sendable {
     private var authorizationHeader: String { "Authorization: Basic \(self.basic)" }
 
     package func exchange(code: String, of signIn: SignIn) -> Request {
+        self.exchange(code: code, verifier: signIn.verifier)
+    }
+
+    package func exchange(code: String, verifier: String) -> Request {
+        self.post(
+            "/oauth2/token",
+            "grant_type=authorization_code&code=\(code)&redirect_uri=\(Self.redirectURI)&code_verifier=\(verifier)")
+    }
+
+    package func refresh(_ token: String) -> Request {
+        self.post("/oauth2/token", "grant_type=refresh_token&refresh_token=\(token)")
+    }
+
+    package func introspection(_ token: String) -> Request { self.post("/oauth2/introspect", "token=\(token)") }
+
+    private func post(_ path: String, _ form: String) -> Request {
         Request(
-            "POST", "/oauth2/token", headers: [self.authorizationHeader], type: "application/x-www-form-urlencoded",
-            body: Array(
-                ("grant_type=authorization_code&code=\(code)&redirect_uri=\(Self.redirectURI)"
-                    + "&code_verifier=\(signIn.verifier)").utf8))
+            "POST", path, headers: [self.authorizationHeader], type: "application/x-www-form-urlencoded",
+            body: Array(form.utf8))
+    }
+
+    /// The access token, and the refresh token that came with it.
+    package func renewable(in answer: HTTPConnection.Response) throws -> (access: String, refresh: String) {
+        guard answer.status == 200, case .object(let tokens) = try JSON(parsing: answer.body) else {
+            throw LoadError("token: \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+        }
+        return (try tokens.requiredString("access_token"), try tokens.requiredString("refresh_token"))
     }
 
     /// The access token, and the person's name for this relying party.
@@ -105,11 +131,14 @@ package struct RelyingParty: Sendable {
         Request("GET", "/oauth2/userinfo", headers: ["Authorization: Bearer \(accessToken)"])
     }
 
-    /// Completes a sign-in down to the ID token. Returns the person's subject.
-    package func finish(_ signIn: SignIn, on browser: inout HTTPConnection) throws -> String {
+    /// Completes a sign-in down to the ID token. Returns the person's subject, and the cookies of the session.
+    package func finish(_ signIn: SignIn, on browser: inout HTTPConnection) throws
+        -> (subject: String, session: [String])
+    {
         let completed = try browser.exchange(signIn.completion)
         guard let code = self.code(in: completed) else { throw LoadError("complete: \(completed.status)") }
-        return try self.tokens(in: try browser.exchange(self.exchange(code: code, of: signIn))).subject
+        let answer = try browser.exchange(self.exchange(code: code, of: signIn))
+        return (try self.tokens(in: answer).subject, completed.cookieHeaders)
     }
 
     /// A dispatch of an authentication of `subject` as a link, with a text to confirm where one is given.

@@ -66,13 +66,14 @@ package struct Server: Sendable {
     }
 
     /// Makes a relying party. Returns its id, and its credentials for HTTP Basic.
-    package func addClient(redirectURI: String) throws -> (id: String, basic: String) {
+    package func addClient(redirectURI: String, grantTypes: [String]) throws -> (id: String, basic: String) {
         var connection = try self.connectOperator()
         let client = try self.admin(
             "/clients",
             [
                 "name": .string("Load generator"), "redirectUris": .array([.string(redirectURI)]),
                 "idTokenSignedResponseAlg": .string("ES256"),
+                "grantTypes": .array(grantTypes.map(JSON.string)),
             ], on: &connection)
         let id = try client.requiredString("clientId")
         return (id, Self.base64("\(id):\(try client.requiredString("clientSecret"))"))
