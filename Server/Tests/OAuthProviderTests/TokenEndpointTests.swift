@@ -59,6 +59,7 @@ struct TokenEndpointTests {
             #expect(claims.members["scope"] == .string("openid profile"))
             #expect(claims.subject == f.provider.subject(ofAccount: "account-a", client: f.bank.client.id))
             #expect(claims.expiration == f.clock.source.now() + .seconds(300))
+            #expect(claims.issuedAt == f.clock.source.now())
             #expect(claims.members["jti"] != nil)
             guard case .string(let grant) = claims.members["grant_id"] else {
                 Issue.record("no grant")
