@@ -320,7 +320,7 @@ struct CodeCostTests {
             try await SampleSignIn("\(number)", secret: [number], client: "bank", at: now).keep(in: store)
         }
         func take(_ digest: [UInt8]) async throws -> CodeTaking {
-            try await store.takeCode(digest: digest, at: now, replay: event)
+            try await store.takeCode(digest: digest, at: now, replay: event) { _, _ in true }
         }
         guard case .taken = try await take([1]) else {
             Issue.record("not taken")

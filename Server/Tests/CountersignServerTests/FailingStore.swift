@@ -219,8 +219,11 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.takeOnce(digest: digest, until: end)
     }
 
-    func takeCode(digest: [UInt8], at moment: Timestamp, replay: AuditEvent) async throws -> CodeTaking {
-        try await self.store.takeCode(digest: digest, at: moment, replay: replay)
+    func takeCode(
+        digest: [UInt8], at moment: Timestamp, replay: AuditEvent,
+        isRight: @escaping @Sendable (CodeRecord, StandingGrant) -> Bool
+    ) async throws -> CodeTaking {
+        try await self.store.takeCode(digest: digest, at: moment, replay: replay, isRight: isRight)
     }
 
     func beginFamily(

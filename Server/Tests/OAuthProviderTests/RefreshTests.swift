@@ -116,6 +116,53 @@ struct RefreshTests {
         }
     }
 
+    @Test func aClientThatMayNoLongerRenewBeginsNoFamily() async throws {
+        try await ProviderFixture.run { f in
+            let client = try await Renewing(f).client
+            let code = try await f.signIn(["client_id": client.client.id, "scope": "openid offline_access"]).code
+            _ = try await f.provider.changeClient(
+                client.client.id, ClientChange(grantTypes: ["authorization_code"]))
+            let answer = try await f.provider.token(header: f.basic(client), body: f.form(code))
+            #expect(answer.status == 200 && answer.body?["refresh_token"] == nil)
+        }
+    }
+
+    /// Before an access token named its grant it was named after it.
+    @Test func anAccessTokenOfAnEarlierVersionIsTakenUntilItEnds() async throws {
+        try await ProviderFixture.run { f in
+            let client = try await Renewing(f)
+            var claims = try f.claims(client.access, type: "at+jwt").members
+            let grant = try claims.requiredString("grant_id")
+            claims["grant_id"] = nil
+            claims["jti"] = .string(grant)
+            #expect(try await client.userinfo(f.provider.sign(claims, type: "at+jwt")) == 200)
+            claims["jti"] = .string("another")
+            #expect(try await client.userinfo(f.provider.sign(claims, type: "at+jwt")) == 401)
+        }
+    }
+
+    /// A code is in the browser's history, and an app has nothing to prove itself with.
+    @Test func anOldCodeByItselfEndsNothing() async throws {
+        try await ProviderFixture.run { f in
+            let code = try await f.signIn().code
+            let body = try #require(try await f.token(code).body)
+            let access = try body.requiredString("access_token")
+            for changes in [
+                ["code_verifier": CodeVerifier(random: .system).text], ["redirect_uri": "https://bank.example/other"],
+            ] {
+                #expect(try await f.token(code, changes).error == "invalid_grant")
+            }
+            let shop = try await f.provider.registerClient(
+                name: "Shop", redirectURIs: [ProviderFixture.address],
+                settings: ClientSettings(idTokenAlgorithm: .es256))
+            let foreign = try await f.provider.token(header: f.basic(shop), body: f.form(code))
+            #expect(foreign.error == "invalid_grant")
+            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
+            #expect(try await f.token(code).error == "invalid_grant")
+            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 401)
+        }
+    }
+
     @Test func anAnswerThatWasLostCostsNothingADayLater() async throws {
         try await ProviderFixture.run { f in
             var client = try await Renewing(f)

@@ -170,7 +170,7 @@ struct SigningTests {
                 settings: ClientSettings(idTokenAlgorithm: .es256), by: "root")
             let signedIn = try await f.signIn()
             _ = try await f.token(signedIn.code)
-            _ = try await f.provider.token(header: f.basic(shop), body: f.form(signedIn.code))
+            _ = try await f.token(signedIn.code)
             _ = try await f.provider.logout("", session: signedIn.session, confirmed: true)
             try await f.provider.rotateSigningKeys(by: "root")
             #expect(try await f.provider.deleteClient("unknown", by: "root") == false)
@@ -181,7 +181,7 @@ struct SigningTests {
                     "client-added", "client-added", "code-replayed", "signed-out", "signing-key-rotated",
                     "client-deleted",
                 ])
-            #expect(trail.map(\.actor) == [nil, "root", shop.client.id, nil, "root", "root"])
+            #expect(trail.map(\.actor) == [nil, "root", f.bank.client.id, nil, "root", "root"])
             #expect(trail.map(\.accountID) == [nil, nil, "account-a", "account-a", nil, nil])
             #expect(trail[1].detail == shop.client.id && trail[5].detail == shop.client.id)
         }

@@ -77,8 +77,11 @@ struct SQLiteDatabaseTests {
             "1", secret: [5], account: "id-alice", at: self.now, browser: "Browser", address: "192.0.2.1")
         try await signIn.keep(in: database)
         #expect(try await database.session(cookieDigest: [5]) == signIn.session)
-        #expect(try await database.takeCode(digest: [5], at: self.now, replay: self.event()) == signIn.taken)
-        #expect(try await database.takeCode(digest: [5], at: self.now, replay: self.event()) == .replayed)
+        #expect(
+            try await database.takeCode(digest: [5], at: self.now, replay: self.event()) { _, _ in true }
+                == signIn.taken)
+        #expect(
+            try await database.takeCode(digest: [5], at: self.now, replay: self.event()) { _, _ in true } == .replayed)
         let ceremony = CeremonyRecord(
             id: "ceremony", kind: .transaction, clientID: "client", reference: "reference", browserDigest: [8],
             accountID: "id-alice", createdAt: self.now, expiresAt: end, detail: CeremonyDetail(service: "Bank"))

@@ -101,7 +101,7 @@ struct SignedInUpgradeTests {
             }
         }) { store async throws in
             func take() async throws -> CodeTaking {
-                try await store.takeCode(digest: digest, at: Self.usedAt, replay: Self.event)
+                try await store.takeCode(digest: digest, at: Self.usedAt, replay: Self.event) { _, _ in true }
             }
             guard case .taken(let code, let standing) = try await take() else {
                 Issue.record("not taken")

@@ -5,7 +5,7 @@ import _Primitives
 /// Tokens for an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.6).
 ///
 /// A code is taken before it is judged: shown with a wrong verifier, a wrong address or by another client it is spent too,
-/// and shown twice it revokes what it gave. It is not spent where the server lacks the key to sign with. A code that was
+/// and shown twice as the one whom it was given to it revokes what it gave. It is not spent where the server lacks the key to sign with. A code that was
 /// made without a challenge takes no verifier, and one that was made with a challenge takes nothing else (RFC 9700, section
 /// 2.1.1).
 struct AuthorizationCodeGrant: TokenGrant {
@@ -21,21 +21,19 @@ struct AuthorizationCodeGrant: TokenGrant {
         let verifier = try Self.verifier(request.parameters, of: client)
         let algorithm = client.settings.idTokenAlgorithm
         try await provider.requireSigningKey(algorithm)
+        let key = request.proof?.thumbprint
         let now = provider.time.now()
         let taking = try await provider.store.takeCode(
             digest: Sealing.digest(ofSecret: secret), at: now,
-            replay: AuditEvent(.codeReplayed, at: now, actor: client.id))
-        let (code, standing) = try Self.checked(
-            taking, client: client, redirectURI: redirectURI, verifier: verifier, at: now)
-        let key = request.proof?.thumbprint
-        if let expected = code.keyThumbprint {
-            guard key?.text.hasSameBytes(as: expected) ?? false else {
-                throw Self.refusal(key == nil ? "no proof of its key" : "another key")
-            }
+            replay: AuditEvent(.codeReplayed, at: now, actor: client.id)
+        ) { code, standing in
+            Self.mismatch(code, standing, client: client, redirectURI: redirectURI, verifier: verifier, key: key) == nil
         }
+        let (code, standing) = try Self.checked(
+            taking, client: client, redirectURI: redirectURI, verifier: verifier, key: key, at: now)
         var response = try provider.tokens(
             for: standing, nonce: code.nonce, algorithm: algorithm, boundTo: key, at: now)
-        if standing.grant.isLasting {
+        if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
             response.refreshToken = try await Self.firstRefreshToken(
                 of: standing.grant, for: request, from: provider, at: now)
         }
@@ -73,21 +71,35 @@ struct AuthorizationCodeGrant: TokenGrant {
     }
 
     private static func checked(
-        _ taking: CodeTaking, client: ClientRecord, redirectURI: String, verifier: CodeVerifier?, at now: Timestamp
+        _ taking: CodeTaking, client: ClientRecord, redirectURI: String, verifier: CodeVerifier?, key: KeyThumbprint?,
+        at now: Timestamp
     ) throws -> (CodeRecord, StandingGrant) {
         guard case .taken(let code, let standing) = taking else {
             throw refusal(taking == .replayed ? "used before: the grant is revoked" : "unknown, or revoked")
         }
-        guard standing.grant.client.hasSameBytes(as: client.id) else { throw refusal("another client's") }
+        let mismatch = Self.mismatch(
+            code, standing, client: client, redirectURI: redirectURI, verifier: verifier, key: key)
+        if let mismatch { throw refusal(mismatch) }
         guard now < code.expiresAt else { throw refusal("expired") }
-        guard code.redirectURI.hasSameBytes(as: redirectURI) else { throw refusal("another redirect address") }
-        switch (code.challenge, verifier) {
-        case (nil, nil): return (code, standing)
+        return (code, standing)
+    }
+
+    /// What of a request is not right for a code that lives; `nil` where all of it is.
+    private static func mismatch(
+        _ code: CodeRecord, _ standing: StandingGrant, client: ClientRecord, redirectURI: String,
+        verifier: CodeVerifier?, key: KeyThumbprint?
+    ) -> String? {
+        guard standing.grant.client.hasSameBytes(as: client.id) else { return "another client's" }
+        guard code.redirectURI.hasSameBytes(as: redirectURI) else { return "another redirect address" }
+        if let expected = code.keyThumbprint, !(key?.text.hasSameBytes(as: expected) ?? false) {
+            return key == nil ? "no proof of its key" : "another key"
+        }
+        return switch (code.challenge, verifier) {
+        case (nil, nil): nil
         case (let digest?, let verifier?):
-            guard CodeChallenge(digest: digest).matches(verifier) else { throw refusal("another verifier") }
-            return (code, standing)
-        case (_?, nil): throw refusal("no verifier for its challenge")
-        case (nil, _?): throw refusal("a verifier without a challenge: it was left out on the way")
+            CodeChallenge(digest: digest).matches(verifier) ? nil : "another verifier"
+        case (_?, nil): "no verifier for its challenge"
+        case (nil, _?): "a verifier without a challenge: it was left out on the way"
         }
     }
 }

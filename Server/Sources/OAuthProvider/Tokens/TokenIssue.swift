@@ -57,7 +57,8 @@ struct OwnAccessToken {
         }
         self.claims = claims.members
         self.id = try text("jti")
-        self.grant = try text(TokenClaim.grant)
+        // A token of an earlier version was named after its grant; such tokens live for minutes.
+        self.grant = try claims.members[TokenClaim.grant] == nil ? self.id : text(TokenClaim.grant)
         self.client = try text("client_id")
         self.subject = subject
         self.scope = try Scope(text("scope"))

@@ -3,8 +3,8 @@ import Store
 import _Primitives
 
 extension OpenIDProvider {
-    /// The userinfo endpoint (OpenID Connect Core 1.0, section 5.3). An access token of an ended session or a revoked
-    /// grant is refused at once, on every node.
+    /// The userinfo endpoint (OpenID Connect Core 1.0, section 5.3). An access token of a grant that was revoked, or that
+    /// ended with its session, is refused at once, on every node.
     ///
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.

@@ -69,8 +69,10 @@ public final class HashingPool: Sendable {
     public func verify(_ password: Password?, against hash: PasswordHash?) async throws -> PasswordVerdict {
         let judged = hash ?? self.nobodys
         let matches = try await self.queue.run(memoryKiB: judged.memoryKiB) { try judged.matches(password ?? .nobodys) }
-        guard matches, password != nil, let hash else { return .wrong }
-        return .right(needsUpgrade: hash.needsUpgrade(to: self.limits.hashing))
+        guard matches, let password, let hash else { return .wrong }
+        // bcrypt has not seen what is behind its 72 bytes: who typed that wrong must not make it the password.
+        let isWholeSeen = password.withBytes { $0.count } <= PasswordLimits.Fixed.bcryptBytes || !hash.isCut
+        return .right(needsUpgrade: isWholeSeen && hash.needsUpgrade(to: self.limits.hashing))
     }
 
     /// What the pool does now.

@@ -133,6 +133,11 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible, Custom
         return cost
     }
 
+    /// Whether it knows nothing of what stands behind the first 72 bytes of a password.
+    var isCut: Bool {
+        if case .bcrypt = self.scheme { true } else { false }
+    }
+
     /// Whether a right password is to be hashed anew: by another scheme, version or cost than `parameters`, or with
     /// less salt.
     public func needsUpgrade(to parameters: Argon2Parameters) -> Bool {

@@ -78,19 +78,25 @@ extension SQLiteDatabase: AuthorizationStore {
         }
     }
 
-    public func takeCode(digest: [UInt8], at moment: Timestamp, replay: AuditEvent) async throws -> CodeTaking {
+    public func takeCode(
+        digest: [UInt8], at moment: Timestamp, replay: AuditEvent,
+        isRight: @escaping @Sendable (CodeRecord, StandingGrant) -> Bool
+    ) async throws -> CodeTaking {
         // A client can send what it has invented, and what it has sent before: readers look it up, and what there is
         // nothing to write of ends there.
-        try await self.step(screenedBy: { db -> Screening<Void, CodeTaking> in
-            try db.isStandingCode(digest: digest, at: moment) ? .step(()) : .answered(.unknown)
+        try await self.step(screenedBy: { [sealing] db -> Screening<Void, CodeTaking> in
+            guard let (code, standing, isTaken) = try db.standingCode(digest: digest, at: moment, sealing),
+                !isTaken || isRight(code, standing)
+            else { return .answered(.unknown) }
+            return .step(())
         }) { [sealing] db, _ in
-            guard let (code, grantID, isTaken) = try db.code(digest: digest),
-                let standing = try db.standingGrant(grantID, at: moment, sealing)
+            guard let (code, standing, isTaken) = try db.standingCode(digest: digest, at: moment, sealing),
+                !isTaken || isRight(code, standing)
             else { return .unknown }
             guard !isTaken else {
                 // With the grant its code is gone, too: whoever goes on is told that there is none, and adds nothing to
                 // the trail, which is kept for ever.
-                try db.deleteGrant(grantID)
+                try db.deleteGrant(standing.grant.id)
                 var replay = replay
                 replay.accountID = standing.authentication.account
                 try db.appendAudit(replay, sealing)

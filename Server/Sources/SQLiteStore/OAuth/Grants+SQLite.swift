@@ -87,30 +87,22 @@ extension Database {
         return StandingGrant(grant: grant, authentication: authentication)
     }
 
-    /// A code, whose it is, and whether it has been taken.
-    func code(digest: [UInt8]) throws -> (code: CodeRecord, grant: String, isTaken: Bool)? {
-        try Row.fetchOne(
+    /// A code of a grant that stands at `moment`, and whether it has been taken.
+    func standingCode(digest: [UInt8], at moment: Timestamp, _ sealing: Sealing) throws
+        -> (code: CodeRecord, standing: StandingGrant, isTaken: Bool)?
+    {
+        let row = try Row.fetchOne(
             self.cachedStatement(sql: "SELECT \(CodeColumn.selection) FROM oauth_code WHERE digest = ?"),
-            arguments: [digest.blob]
-        ).map { row in
-            let code = CodeRecord(
-                digest: try row.bytes(CodeColumn.digest), redirectURI: try row.text(CodeColumn.redirectURI),
-                nonce: try row.optionalText(CodeColumn.nonce), challenge: try row.optionalBytes(CodeColumn.challenge),
-                keyThumbprint: try row.optionalText(CodeColumn.keyThumbprint),
-                expiresAt: try row.moment(CodeColumn.expiresAt))
-            return (code, try row.text(CodeColumn.grantID), try row.optionalMoment(CodeColumn.takenAt) != nil)
+            arguments: [digest.blob])
+        guard let row, let standing = try self.standingGrant(row.text(CodeColumn.grantID), at: moment, sealing) else {
+            return nil
         }
-    }
-
-    /// Whether there is a code of a grant that stands at `moment`.
-    func isStandingCode(digest: [UInt8], at moment: Timestamp) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(
-                sql: """
-                    SELECT EXISTS (
-                        SELECT 1 FROM oauth_code JOIN oauth_grant ON oauth_grant.id = grant_id
-                        WHERE digest = ?1 AND \(Self.isHeldBySession))
-                    """), arguments: [digest.blob, moment.milliseconds]) ?? false
+        let code = CodeRecord(
+            digest: try row.bytes(CodeColumn.digest), redirectURI: try row.text(CodeColumn.redirectURI),
+            nonce: try row.optionalText(CodeColumn.nonce), challenge: try row.optionalBytes(CodeColumn.challenge),
+            keyThumbprint: try row.optionalText(CodeColumn.keyThumbprint),
+            expiresAt: try row.moment(CodeColumn.expiresAt))
+        return (code, standing, try row.optionalMoment(CodeColumn.takenAt) != nil)
     }
 
     /// Notes that a code has been taken.

@@ -18,6 +18,17 @@ extension Migration {
                     STRICT, WITHOUT ROWID;
                 CREATE INDEX oauth_revoked_token_end ON oauth_revoked_token (expires_at);
                 """)
+        // With its last grant an authentication ends that no session stands on.
+        try db.execute(
+            sql: """
+                CREATE TRIGGER oauth_authentication_granted AFTER DELETE ON oauth_grant WHEN OLD.is_lasting = 1
+                BEGIN
+                    UPDATE oauth_authentication SET expires_at = coalesce(
+                        (SELECT max(expires_at) FROM oauth_grant WHERE authentication = OLD.authentication), 0)
+                    WHERE id = OLD.authentication AND NOT EXISTS (
+                        SELECT 1 FROM oauth_session_authentication WHERE authentication = OLD.authentication);
+                END
+                """)
     }
 }
 

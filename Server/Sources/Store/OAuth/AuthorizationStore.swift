@@ -59,12 +59,18 @@ public protocol AuthorizationStore: Sendable {
 
     /// Takes a code, for good: it stays taken whatever its taker then finds wrong with it.
     ///
-    /// Must be atomic: of any number of calls for one code exactly one gets ``CodeTaking/taken(_:_:)``; the next deletes
-    /// the grant with all that hangs on it (RFC 6749, section 4.1.2).
+    /// Must be atomic: of any number of calls for one code exactly one gets ``CodeTaking/taken(_:_:)``; the next that is
+    /// right deletes the grant with all that hangs on it (RFC 6749, section 4.1.2). One that is not is told that there is
+    /// no such code, and changes nothing: an old code by itself, out of a browser's history, ends nobody's grant.
     ///
-    /// - Parameter replay: The audit event of a code that was taken before; the store adds the account to it. It is
-    ///   kept once for a grant.
-    func takeCode(digest: [UInt8], at moment: Timestamp, replay: AuditEvent) async throws -> CodeTaking
+    /// - Parameters:
+    ///   - replay: The audit event of a code that was taken before; the store adds the account to it. It is kept once for
+    ///     a grant.
+    ///   - isRight: Whether everything else that is shown with the code is right for it.
+    func takeCode(
+        digest: [UInt8], at moment: Timestamp, replay: AuditEvent,
+        isRight: @escaping @Sendable (CodeRecord, StandingGrant) -> Bool
+    ) async throws -> CodeTaking
 
     /// The account that a client knows by this subject.
     func account(subject: String, client: String) async throws -> String?

@@ -54,7 +54,7 @@ public enum OAuthConformance {
     private static func take(_ code: UInt8, at moment: Timestamp = Self.start, _ store: Subject) async throws
         -> CodeTaking
     {
-        try await store.takeCode(digest: Self.bytes(code), at: moment, replay: Self.event)
+        try await store.takeCode(digest: Self.bytes(code), at: moment, replay: Self.event) { _, _ in true }
     }
 
     /// The identifiers of the sessions of an account.
@@ -216,6 +216,18 @@ public enum OAuthConformance {
             let trail = try await Self.trail(store)
             try expect(trail == ["a"], "the first replay alone is in the trail, not \(trail.count)")
             try expect(try await Self.sessions(store) == ["session-r"], "the session goes on")
+        },
+        ConformanceCheck("a code that was taken, and is shown without the rest, is told as none and ends nothing") {
+            store in
+            let sample = try await Self.signIn(store, "r", cookie: 10)
+            try expect(try await Self.take(10, store) == sample.taken, "taken")
+            let again = try await store.takeCode(digest: Self.bytes(10), at: Self.start, replay: Self.event) {
+                code, standing in code != sample.code || standing.grant != sample.grant
+            }
+            try expect(again == .unknown, "told as none")
+            try expect(try await store.grant("grant-r", token: nil, at: Self.start) != nil, "the grant stands")
+            try expect(try await Self.trail(store).isEmpty, "nothing in the trail")
+            try expect(try await Self.take(10, store) == .replayed, "and with the rest it is a replay")
         },
         ConformanceCheck("a code without a challenge, nonce or session comes back without one") { store in
             let session = try await Self.signIn(store, "r", cookie: 10).session

@@ -160,6 +160,14 @@ public enum RefreshConformance {
             while try await store.sweepAuthorizations(at: later, idleSince: later, limit: 10) > 0 {}
             try expect(try await Self.refresh(store, 0, to: 1, after: .seconds(4000)) == renewed, "goes on")
         },
+        ConformanceCheck("with its last grant an authentication goes that no session stands on") { store in
+            try await Self.begin(store)
+            try expect(try await store.endSession("session-r", audit: Self.event), "signed out")
+            try expect(try await store.deleteGrant("grant", client: "c", audit: Self.event), "given up")
+            let swept = try await store.sweepAuthorizations(
+                at: Self.start, idleSince: Self.start - Self.day, limit: 10)
+            try expect(swept == 1, "the authentication, not \(swept)")
+        },
         ConformanceCheck("whoever takes a session back takes its lasting grants back") { store in
             try await Self.begin(store)
             try expect(try await store.endSession("session-r", account: "a", audit: Self.event), "taken back")

@@ -119,7 +119,9 @@ public enum SessionListConformance {
             try await Self.signIn(1, store)
             try await Self.signIn(2, store)
             for code in [UInt8(1), 2] {
-                _ = try await store.takeCode(digest: Self.bytes(code), at: Self.start, replay: Self.event)
+                _ = try await store.takeCode(digest: Self.bytes(code), at: Self.start, replay: Self.event) { _, _ in
+                    true
+                }
             }
             try expect(
                 try await store.grant("grant-1", token: nil, at: Self.start)?.authentication.account == "a", "stands")
