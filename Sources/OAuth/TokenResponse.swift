@@ -91,6 +91,8 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var revocationEndpoint: String { self.issuer + "/oauth2/revoke" }
     /// `introspection_endpoint` (RFC 7662)
     public var introspectionEndpoint: String { self.issuer + "/oauth2/introspect" }
+    /// `pushed_authorization_request_endpoint` (RFC 9126)
+    public var pushedRequestEndpoint: String { self.issuer + "/oauth2/par" }
     /// `end_session_endpoint`
     public var endSessionEndpoint: String { self.issuer + "/oauth2/logout" }
 
@@ -111,6 +113,7 @@ public struct ProviderMetadata: Hashable, Sendable {
             "end_session_endpoint": .string(self.endSessionEndpoint),
             "revocation_endpoint": .string(self.revocationEndpoint),
             "introspection_endpoint": .string(self.introspectionEndpoint),
+            "pushed_authorization_request_endpoint": .string(self.pushedRequestEndpoint),
             "scopes_supported": texts(self.scopes),
             "response_types_supported": texts(["code"]),
             "response_modes_supported": texts(["query"]),

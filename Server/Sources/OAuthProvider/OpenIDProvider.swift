@@ -4,8 +4,8 @@ public import Store
 public import _Primitives
 
 /// Everything that the provider keeps.
-public typealias OpenIDStore = AuthorizationStore & ClientStore & RefreshStore & ReplayStore & SessionStore
-    & SigningKeyStore
+public typealias OpenIDStore = AuthorizationStore & ClientStore & PushedRequestStore & RefreshStore & ReplayStore
+    & SessionStore & SigningKeyStore
 
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.
@@ -47,6 +47,8 @@ public struct OpenIDProvider: Sendable {
     let keys: SigningKeys
     /// What the sources of browsers may begin.
     let signIns: Budget
+    /// How many requests clients may push.
+    let pushedRequests: Budget
     /// How often the operator is told of a client.
     let notes: SourceBudget
     let time: TimeSource
@@ -79,6 +81,7 @@ public struct OpenIDProvider: Sendable {
         let provider = OpenIDProvider(
             configuration: configuration, store: store, methods: methods, people: people, keys: keys,
             signIns: signIns,
+            pushedRequests: Self.pushedRequestBudget(limits),
             notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients), time: time,
             random: random)
         // A restored store may have a client whose algorithm's key it lacks. Nothing is made or written where all are
@@ -198,11 +201,15 @@ public struct ProviderAnswer: Sendable {
     public let body: JSONObject?
     /// Why, for the operator's log, where it is a refusal.
     public let refusal: ProviderRefusal?
+    /// The budget that ran out, for the operator's log, where one did.
+    public let shortage: Shortage?
 
     init(
-        status: Int, body: JSONObject?, headers: [(name: String, value: String)] = [], refusal: ProviderRefusal? = nil
+        status: Int, body: JSONObject?, headers: [(name: String, value: String)] = [], refusal: ProviderRefusal? = nil,
+        shortage: Shortage? = nil
     ) {
         self.refusal = refusal
+        self.shortage = shortage
         self.status = status
         self.body = body
         // Tokens and claims are never cached (RFC 6749, section 5.1).

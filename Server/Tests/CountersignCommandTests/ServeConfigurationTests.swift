@@ -484,8 +484,9 @@ struct SettableLimitsTests {
         let clients = try SettableLimits.applied([
             "challengeBurst": 1, "challengesPerMinute": 2, "dispatchBurst": 3, "dispatchesPerMinute": 4,
             "openDispatchBurst": 5, "openDispatchesPerMinute": 6, "personDispatchBurst": 7,
-            "personDispatchesPerMinute": 8,
+            "personDispatchesPerMinute": 8, "pushedRequestBurst": 9, "pushedRequestsPerMinute": 10,
         ])
+        #expect(clients.oauth.pushedRequestBurst == 9 && clients.oauth.pushedRequestsPerMinute == 10)
         #expect(clients.challengeBurst == 1 && clients.challengesPerMinute == 2)
         #expect(clients.dispatchBurst == 3 && clients.dispatchesPerMinute == 4)
         #expect(clients.openDispatchBurst == 5 && clients.openDispatchesPerMinute == 6)

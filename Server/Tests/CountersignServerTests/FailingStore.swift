@@ -226,6 +226,22 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.takeCode(digest: digest, at: moment, replay: replay, isRight: isRight)
     }
 
+    func addPushedRequest(_ request: PushedRequestRecord) async throws {
+        try await self.store.addPushedRequest(request)
+    }
+
+    func pushedRequest(digest: [UInt8]) async throws -> PushedRequestRecord? {
+        try await self.store.pushedRequest(digest: digest)
+    }
+
+    func begin(_ request: AuthorizationRequestRecord, pushed digest: [UInt8]) async throws -> String? {
+        try await self.store.begin(request, pushed: digest)
+    }
+
+    func endPushedRequest(digest: [UInt8], browserDigest: [UInt8]) async throws -> Bool {
+        try await self.store.endPushedRequest(digest: digest, browserDigest: browserDigest)
+    }
+
     func beginFamily(
         ofGrant id: String, head: [UInt8], headEndsAt: Timestamp, keyThumbprint: String?, until end: Timestamp
     ) async throws -> Bool {

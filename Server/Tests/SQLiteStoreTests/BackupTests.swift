@@ -232,7 +232,8 @@ struct BackupTests {
         try await place.begin()
         await place.store.close()
         let past = [
-            "ceremony", "dispatch_token", "oauth_request", "oauth_code", "oauth_grant", "oauth_session",
+            "ceremony", "dispatch_token", "oauth_pushed_request", "oauth_request", "oauth_code", "oauth_grant",
+            "oauth_session",
             "oauth_session_authentication", "oauth_authentication", "oauth_refresh", "oauth_revoked_token",
             "administrator", "administrator_link", "answered_challenge",
         ]
@@ -253,7 +254,8 @@ struct BackupTests {
             voided.ceremonies, voided.authorizationRequests, voided.codesAndTokens, voided.sessions,
             voided.administratorTokens, voided.pendingDevices,
         ]
-        #expect(numbers == [Int](repeating: 1, count: 6))
+        // Of the requests one waits for its person, and one for its browser.
+        #expect(numbers == [1, 2, 1, 1, 1, 1])
         let restored = try SQLiteDatabase(folder: place.data, key: place.key)
         #expect(try await restored.ceremony(.id("ceremony")) == nil)
         #expect(try await restored.request("request-2") == nil)
@@ -281,8 +283,9 @@ struct BackupTests {
         try raw.close()
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
-            "dispatch_token", "oauth_authentication", "oauth_code", "oauth_grant", "oauth_refresh", "oauth_request",
-            "oauth_revoked_token", "oauth_session", "oauth_session_authentication", "oauth_session_service",
+            "dispatch_token", "oauth_authentication", "oauth_code", "oauth_grant", "oauth_pushed_request",
+            "oauth_refresh", "oauth_request", "oauth_revoked_token", "oauth_session", "oauth_session_authentication",
+            "oauth_session_service",
             "replaced_credential",
         ]
         let kept = [
@@ -720,7 +723,11 @@ private final class BackupPlace: Sendable {
             ofGrant: signIn.grant.id, head: Self.digest(7), headEndsAt: end, keyThumbprint: nil, until: end)
         try await self.store.revokeToken("token", ofGrant: signIn.grant.id, client: "bank", until: end)
         let waiting = SampleSignIn("2", secret: Self.digest(4), client: "bank", at: Self.now)
-        try await self.store.addRequest(waiting.request)
+        for number in [UInt8(8), 9] {
+            try await self.store.addPushedRequest(
+                PushedRequestRecord(digest: Self.digest(number), client: "bank", parameters: "a=b", expiresAt: end))
+        }
+        _ = try await self.store.begin(waiting.request, pushed: Self.digest(8))
         _ = try await self.store.createAdministratorLink(
             digest: Self.digest(6), expiresAt: Self.now + .seconds(60), audit: Self.event("link"))
         _ = try await self.store.redeemAdministratorLink(

@@ -56,6 +56,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("pushed requests", arguments: PushedRequestConformance.checks)
+    func keepsTheRuleOfPushedRequests(check: ConformanceCheck<PushedRequestConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("refresh tokens", arguments: RefreshConformance.checks, memories)
     func keepsTheRuleOfRefreshTokens(
         check: ConformanceCheck<RefreshConformance.Subject>, handedOutTokens: Int

@@ -25,7 +25,9 @@ enum SettableLimits {
         "dispatchesPerMinute": \.dispatchesPerMinute, "guessBurst": \.guessBurst,
         "guessesPerMinute": \.guessesPerMinute, "openDispatchBurst": \.openDispatchBurst,
         "openDispatchesPerMinute": \.openDispatchesPerMinute, "personDispatchBurst": \.personDispatchBurst,
-        "personDispatchesPerMinute": \.personDispatchesPerMinute, "refusalBurst": \.refusalBurst,
+        "personDispatchesPerMinute": \.personDispatchesPerMinute,
+        "pushedRequestBurst": \.oauth.pushedRequestBurst,
+        "pushedRequestsPerMinute": \.oauth.pushedRequestsPerMinute, "refusalBurst": \.refusalBurst,
         "refusalsPerMinute": \.refusalsPerMinute, "signInBurst": \.signInBurst, "signInsPerMinute": \.signInsPerMinute,
     ]
 

@@ -17,6 +17,7 @@ struct TokenRoutes: Sendable {
 
     func mount(on router: ServerRouter) {
         router.endpoint("/oauth2/token", [.post: self.token])
+        router.endpoint("/oauth2/par", [.post: self.push])
         router.endpoint("/oauth2/revoke", [.post: self.revoke])
         router.endpoint("/oauth2/introspect", [.post: self.introspect])
         router.endpoint("/oauth2/userinfo", [.get: self.userinfo, .post: self.userinfo])
@@ -43,6 +44,14 @@ struct TokenRoutes: Sendable {
                 header: Self.authorization(of: request), body: form, proofs: Self.proofs(of: request))
             if answer.status == 200 { self.trace?.record(.tokensIssued, in: request.trace, context) }
             return answer
+        }
+    }
+
+    @Sendable private func push(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.answer(context) {
+            let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+            return try await self.provider.push(
+                header: Self.authorization(of: request), body: form, source: context.source)
         }
     }
 
@@ -82,6 +91,7 @@ struct TokenRoutes: Sendable {
     private func answer(_ context: ServerContext, _ body: () async throws -> ProviderAnswer) async throws -> Response {
         do {
             let answer = try await body()
+            if let shortage = answer.shortage { context.log(shortage) }
             if let refusal = answer.refusal { context.notes.note(RequestRefusal(refusal)) }
             return answer.response
         } catch {

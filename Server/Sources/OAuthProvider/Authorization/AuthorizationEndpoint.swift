@@ -32,51 +32,74 @@ extension OpenIDProvider {
         explain: (ProviderRefusal) -> Void = { _ in }
     ) async throws -> AuthorizationAnswer {
         var (clientID, setting): (String?, String?)
-        let parameters: Parameters
+        let asked: AskedAuthorization
         let client: ClientRecord
         let reply: AuthorizationReply
         do {
-            parameters = try Parameters(
+            let parameters = try Parameters(
                 parsing: text, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
             clientID = parameters["client_id"]
-            (client, reply) = try await self.recipient(of: parameters, setting: &setting)
+            asked = try await self.asked(by: parameters, browser: browser)
+            (client, reply) = try await self.recipient(of: asked.parameters, setting: &setting)
         } catch let error as OAuthError {
             explain(ProviderRefusal(error, client: clientID, setting: setting))
             return .page(error)
         }
         do {
-            setting = self.noteMissingChallenge(parameters, client: client)
-            let checked = try AuthorizationParameters(
-                parameters, settings: client.settings, limits: self.limits)
-            let expected = try await self.expectedSubject(checked.idTokenHint, client: client)
-            // To an app that any other program on the person's device could pass for nothing goes unasked (RFC 8252, section
-            // 8.6).
-            let isAsked = client.settings.isPublic && reply.redirectURI.kind != .https
-            let fitting =
-                isAsked
-                ? nil : try await self.fittingSession(session, for: checked, expected: expected, client: client)
-            guard fitting != nil || !checked.isSilent else { throw Self.nobodySignedIn }
-            let now = self.time.now()
-            // Counted before anything is written: a sign-in by session as one that begins at the page.
-            if let shortage = self.signIns.spend(source, at: now) { return .tooMany(shortage) }
-            if let fitting,
-                let code = try await self.code(
-                    of: fitting, for: checked, client: client, reply: reply, address: address, at: now)
+            return try await self.answer(
+                asked, of: client, reply, browser: browser, session: session, source: source, address: address,
+                setting: &setting)
+        } catch let error as OAuthError {
+            explain(ProviderRefusal(error, client: client.id, setting: setting))
+            // There is nothing to answer, or no more.
+            guard error != OAuthError(.invalidRequestURI) else { return .page(error) }
+            do { try await self.end(asked, browser: browser) } catch let error as OAuthError { return .page(error) }
+            return .redirect(reply.address(error: error))
+        }
+    }
+
+    /// What to do with a browser whose client can be answered. Throws `OAuthError`, for the client to be told.
+    private func answer(
+        _ asked: AskedAuthorization, of client: ClientRecord, _ reply: AuthorizationReply, browser: BrowserSecret,
+        session: SessionSecret?, source: String, address: String?, setting: inout String?
+    ) async throws -> AuthorizationAnswer {
+        let (checked, expected) = try await self.check(asked.parameters, of: client, setting: &setting)
+        // To an app that any other program on the person's device could pass for nothing goes unasked (RFC 8252, section
+        // 8.6).
+        let isAsked = client.settings.isPublic && reply.redirectURI.kind != .https
+        let fitting =
+            isAsked ? nil : try await self.fittingSession(session, for: checked, expected: expected, client: client)
+        guard fitting != nil || !checked.isSilent else { throw Self.nobodySignedIn }
+        let now = self.time.now()
+        // Counted before anything is written: a sign-in by session as one that begins at the page.
+        if let shortage = self.signIns.spend(source, at: now) { return .tooMany(shortage) }
+        if let fitting {
+            // Before there is a code: one that was pushed never gives two.
+            try await self.end(asked, browser: browser)
+            if let code = try await self.code(
+                of: fitting, for: checked, client: client, reply: reply, address: address, at: now)
             {
                 return .redirect(reply.address(code: code))
             }
-            guard !checked.isSilent else { throw Self.nobodySignedIn }
-            let request = AuthorizationRequestRecord(
-                id: self.random.identifier(), browserDigest: browser.digest, client: client.id,
-                redirectURI: reply.redirectURI.text, scope: checked.scope.description, state: reply.state,
-                nonce: checked.nonce, codeChallenge: checked.challenge?.digest, expectedSubject: expected,
-                keyThumbprint: checked.keyThumbprint?.text, expiresAt: now + self.limits.authorizationRequestLifetime)
-            try await self.store.addRequest(request)
-            return .signIn(request: request.id, client: client.id)
-        } catch let error as OAuthError {
-            explain(ProviderRefusal(error, client: client.id, setting: setting))
-            return .redirect(reply.address(error: error))
         }
+        guard !checked.isSilent else { throw Self.nobodySignedIn }
+        let request = AuthorizationRequestRecord(
+            id: self.random.identifier(), browserDigest: browser.digest, client: client.id,
+            redirectURI: reply.redirectURI.text, scope: checked.scope.description, state: reply.state,
+            nonce: checked.nonce, codeChallenge: checked.challenge?.digest, expectedSubject: expected,
+            keyThumbprint: checked.keyThumbprint?.text, expiresAt: now + self.limits.authorizationRequestLifetime)
+        return .signIn(request: try await self.begin(request, asked), client: client.id)
+    }
+
+    /// Checks what needs no browser, and finds whom alone the request expects.
+    ///
+    /// Throws `OAuthError`, for the client to be told. `setting` is set to the setting of the client that it does not fit.
+    func check(_ parameters: Parameters, of client: ClientRecord, setting: inout String?) async throws -> (
+        AuthorizationParameters, expected: String?
+    ) {
+        setting = self.noteMissingChallenge(parameters, client: client)
+        let checked = try AuthorizationParameters(parameters, settings: client.settings, limits: self.limits)
+        return (checked, try await self.expectedSubject(checked.idTokenHint, client: client))
     }
 
     /// Finds out whom the answer may go to. Until this is known, nobody is sent anywhere (RFC 6749, section 4.1.2.1).
@@ -88,6 +111,14 @@ extension OpenIDProvider {
         guard let client = try await self.store.client(parameters.required("client_id")) else {
             throw OAuthError(.invalidRequest, "The client is not known here.")
         }
+        return (client, try self.reply(to: parameters, of: client, setting: &setting))
+    }
+
+    /// Where the answer to a request of this client goes. Throws `OAuthError` where it must not go there.
+    ///
+    /// - Parameter setting: Is set to the setting of the client that the request does not fit.
+    func reply(to parameters: Parameters, of client: ClientRecord, setting: inout String?) throws -> AuthorizationReply
+    {
         let address = try parameters.required("redirect_uri")
         guard let redirectURI = client.address(answering: address) else {
             setting = "--redirect-uri"
@@ -102,7 +133,7 @@ extension OpenIDProvider {
             // It cannot be given back, so the client could not tell the answer from a forged one.
             throw OAuthError(.invalidRequest, "The state is too long.")
         }
-        return (client, AuthorizationReply(redirectURI: redirectURI, state: state, issuer: self.issuer))
+        return AuthorizationReply(redirectURI: redirectURI, state: state, issuer: self.issuer)
     }
 
     /// Tells the operator of a client without PKCE, whose developer reads the same. Returns the setting.

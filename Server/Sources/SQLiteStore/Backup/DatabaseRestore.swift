@@ -159,7 +159,9 @@ extension Database {
         // What a deregistration has deleted is told again for as long as ever: that gives nobody anything.
         voided.ceremonies = try delete("ceremony", "(\(CeremonyRecord.isCarriedOutDeregistration)) IS NOT TRUE")
         _ = try delete("dispatch_token", "ceremony_id NOT IN (SELECT id FROM ceremony)")
-        voided.authorizationRequests = try delete("oauth_request")
+        // Those that a browser has come with go with what waits for its person.
+        voided.authorizationRequests =
+            try delete("oauth_pushed_request", "request IS NULL") + delete("oauth_request")
         voided.codesAndTokens = try delete("oauth_grant")
         voided.sessions = try delete("oauth_session")
         _ = try delete("oauth_authentication")

@@ -5,17 +5,7 @@ public import _Primitives
 
 extension SQLiteDatabase: AuthorizationStore {
     public func addRequest(_ request: AuthorizationRequestRecord) async throws {
-        try await self.step { db in
-            try db.insert(
-                [
-                    RequestColumn.id: request.id, .browserDigest: request.browserDigest.blob,
-                    .client: request.client, .redirectURI: request.redirectURI, .scope: request.scope,
-                    .state: request.state, .nonce: request.nonce,
-                    .codeChallenge: (request.codeChallenge ?? []).blob,
-                    .expiresAt: request.expiresAt.milliseconds, .expectedSubject: request.expectedSubject,
-                    .keyThumbprint: request.keyThumbprint,
-                ], by: RequestColumn.insertion)
-        }
+        try await self.step { db in try db.insert(request) }
     }
 
     public func request(_ id: String) async throws -> AuthorizationRequestRecord? {
@@ -119,7 +109,8 @@ extension SQLiteDatabase: AuthorizationStore {
         try await self.step { db in
             var count = 0
             for (table, name) in [
-                ("oauth_request", "id"), ("oauth_grant", "id"), ("oauth_session", "id"), ("oauth_authentication", "id"),
+                ("oauth_pushed_request", "digest"), ("oauth_request", "id"), ("oauth_grant", "id"),
+                ("oauth_session", "id"), ("oauth_authentication", "id"),
                 ("oauth_revoked_token", "id"), ("oauth_shown", "digest"),
             ] {
                 let key = "\(name) IN (SELECT \(name) FROM \(table) WHERE expires_at <= ? LIMIT ?)"
@@ -144,6 +135,20 @@ extension SQLiteDatabase: AuthorizationStore {
     private static func challenge(_ row: Row, _ column: some TableColumn) throws -> [UInt8]? {
         let bytes = try row.bytes(column)
         return bytes.isEmpty ? nil : bytes
+    }
+}
+
+extension Database {
+    /// Keeps a request within the present step.
+    func insert(_ request: AuthorizationRequestRecord) throws {
+        try self.insert(
+            [
+                RequestColumn.id: request.id, .browserDigest: request.browserDigest.blob, .client: request.client,
+                .redirectURI: request.redirectURI, .scope: request.scope, .state: request.state,
+                .nonce: request.nonce, .codeChallenge: (request.codeChallenge ?? []).blob,
+                .expiresAt: request.expiresAt.milliseconds, .expectedSubject: request.expectedSubject,
+                .keyThumbprint: request.keyThumbprint,
+            ], by: RequestColumn.insertion)
     }
 }
 

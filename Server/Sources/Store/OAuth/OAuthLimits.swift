@@ -35,6 +35,14 @@ extension Limits {
         public var stateCharacters = 1024
         /// Characters of `nonce`.
         public var nonceCharacters = 512
+        /// How long a browser can come with a request that its client has pushed. Past it: an error page. FAPI 2.0 wants
+        /// less than 600 seconds.
+        public var pushedRequestLifetime: Duration = .seconds(90)
+        /// Requests that one client can push at once. Past it: 429, and the log names client and setting. A client without
+        /// a secret or a key has as many for each source, as anybody can push in its name.
+        public var pushedRequestBurst = 3000
+        /// Requests that it can push each minute after that. Past it: 429, and the log names client and setting.
+        public var pushedRequestsPerMinute = 6000
         /// Redirect addresses of one client, and as many after signing out.
         public var addressesPerClient = 16
         /// Bytes of a client's keys (`jwks`).

@@ -41,6 +41,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/oauth2/authorize", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/oauth2/logout", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/oauth2/token", allow: "POST", body: .form, isForClients: true),
+        .init(path: "/oauth2/par", allow: "POST", body: .form, isForClients: true),
         .init(path: "/oauth2/userinfo", allow: "GET, HEAD, POST"),
         .init(path: "/oauth2/revoke", allow: "POST", body: .form, isForClients: true),
         .init(path: "/oauth2/introspect", allow: "POST", body: .form, isForClients: true),

@@ -53,6 +53,7 @@ struct MetadataTests {
                     "introspection_endpoint_auth_methods_supported",
                     "introspection_endpoint_auth_signing_alg_values_supported",
                     "code_challenge_methods_supported", "acr_values_supported", "dpop_signing_alg_values_supported",
+                    "pushed_authorization_request_endpoint",
                     "claims_supported", "prompt_values_supported", "authorization_response_iss_parameter_supported",
                     "request_parameter_supported", "request_uri_parameter_supported",
                 ])

@@ -44,6 +44,30 @@ struct OAuthConformanceTests {
         try FileManager.default.removeItem(atPath: self.folder)
     }
 
+    @Test("what a client pushes names people: it lies sealed, to its own row")
+    func pushedRequestsAreSealed() async throws {
+        var store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        let digest = [UInt8](repeating: 0x3C, count: 32)
+        let pushed = PushedRequestRecord(
+            digest: digest, client: "c", parameters: "login_hint=alice-in-the-clear", expiresAt: Timestamp(seconds: 9))
+        try await store.addPushedRequest(pushed)
+        await store.close()
+        for file in try FileManager.default.contentsOfDirectory(atPath: self.folder) {
+            let data = try #require(FileManager.default.contents(atPath: self.folder + "/" + file))
+            #expect(data.range(of: Data("alice-in-the-clear".utf8)) == nil)
+        }
+        let queue = try DatabaseQueue(path: self.folder + "/countersign.sqlite")
+        let other = [UInt8](repeating: 0x3D, count: 32)
+        try await queue.write {
+            try $0.execute(sql: "UPDATE oauth_pushed_request SET digest = ?", arguments: [Data(other)])
+        }
+        try queue.close()
+        store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        await #expect(throws: StoreError(.corrupt, "")) { try await store.pushedRequest(digest: other) }
+        await store.close()
+        try FileManager.default.removeItem(atPath: self.folder)
+    }
+
     @Test("a client that was registered before algorithms could be chosen keeps ES256 and its challenges")
     func olderClients() async throws {
         var store = try SQLiteDatabase(folder: self.folder, key: self.key)

@@ -1,0 +1,103 @@
+import GRDB
+public import Store
+import _Primitives
+
+extension Migration {
+    /// Requests that clients send before a browser comes with them.
+    static let pushedRequests = Migration(name: "pushed requests") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE oauth_pushed_request (
+                    digest BLOB PRIMARY KEY, client TEXT NOT NULL, parameters BLOB NOT NULL, expires_at INTEGER NOT NULL,
+                    request TEXT REFERENCES oauth_request (id) ON DELETE CASCADE
+                ) STRICT;
+                CREATE INDEX oauth_pushed_request_end ON oauth_pushed_request (expires_at);
+                CREATE INDEX oauth_pushed_request_client ON oauth_pushed_request (client);
+                CREATE INDEX oauth_pushed_request_request ON oauth_pushed_request (request)
+                    WHERE request IS NOT NULL;
+                """)
+    }
+}
+
+extension SealingPurpose {
+    /// The parameters of a pushed request, bound to its digest.
+    static let pushedRequest = SealingPurpose("oauth pushed request")
+}
+
+private enum PushedRequestColumn: Int, TableColumn {
+    static let table = "oauth_pushed_request"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case digest, client, parameters, expiresAt
+}
+
+extension SQLiteDatabase: PushedRequestStore {
+    public func addPushedRequest(_ request: PushedRequestRecord) async throws {
+        let sealed = try self.sealing.seal(
+            request.parameters, purpose: .pushedRequest, row: Base64URL.encode(request.digest))
+        try await self.step { db in
+            try db.insert(
+                [
+                    PushedRequestColumn.digest: request.digest.blob, .client: request.client, .parameters: sealed.blob,
+                    .expiresAt: request.expiresAt.milliseconds,
+                ], by: PushedRequestColumn.insertion)
+        }
+    }
+
+    public func pushedRequest(digest: [UInt8]) async throws -> PushedRequestRecord? {
+        try await self.read { [sealing] db in
+            try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(PushedRequestColumn.selection), oauth_request.browser_digest FROM oauth_pushed_request
+                        LEFT JOIN oauth_request ON oauth_request.id = request WHERE digest = ?
+                        """), arguments: [digest.blob]
+            ).map { row in
+                let parameters = try sealing.openText(
+                    row.bytes(PushedRequestColumn.parameters), purpose: .pushedRequest, row: Base64URL.encode(digest))
+                return PushedRequestRecord(
+                    digest: try row.bytes(PushedRequestColumn.digest), client: try row.text(PushedRequestColumn.client),
+                    parameters: parameters,
+                    browserDigest: try row.optionalBytes("browser_digest"),
+                    expiresAt: try row.moment(PushedRequestColumn.expiresAt))
+            }
+        }
+    }
+
+    public func begin(_ request: AuthorizationRequestRecord, pushed digest: [UInt8]) async throws -> String? {
+        try await self.step { db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT oauth_request.id, oauth_request.browser_digest FROM oauth_pushed_request
+                        LEFT JOIN oauth_request ON oauth_request.id = request WHERE digest = ?
+                        """), arguments: [digest.blob])
+            guard let row else { return nil }
+            if let waiting = try row.optionalText("id") {
+                return try constantTimeEqual(row.bytes("browser_digest"), request.browserDigest) ? waiting : nil
+            }
+            try db.insert(request)
+            try db.cachedStatement(
+                sql: "UPDATE oauth_pushed_request SET request = ?, expires_at = min(expires_at, ?) WHERE digest = ?"
+            ).execute(arguments: [request.id, request.expiresAt.milliseconds, digest.blob])
+            return request.id
+        }
+    }
+
+    public func endPushedRequest(digest: [UInt8], browserDigest: [UInt8]) async throws -> Bool {
+        try await self.step { db in
+            // What waits takes the pushed one with it.
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM oauth_request WHERE browser_digest = ?
+                    AND id = (SELECT request FROM oauth_pushed_request WHERE digest = ?)
+                    """
+            ).execute(arguments: [browserDigest.blob, digest.blob])
+            if db.changesCount > 0 { return true }
+            try db.cachedStatement(sql: "DELETE FROM oauth_pushed_request WHERE digest = ? AND request IS NULL")
+                .execute(arguments: [digest.blob])
+            return db.changesCount > 0
+        }
+    }
+}
