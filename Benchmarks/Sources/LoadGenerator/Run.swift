@@ -56,7 +56,7 @@ struct Run: Sendable {
         return devices.withLock { $0 }
     }
 
-    private func measure(_ body: () throws -> Int) rethrows -> Measurement {
+    func measure(_ body: () throws -> Int) rethrows -> Measurement {
         let clock = ContinuousClock()
         let (server, generator) = (processorSeconds(of: self.process), processorSeconds(of: getpid()))
         let start = clock.now
