@@ -22,8 +22,3 @@ protocol TokenGrant: Sendable {
     /// Gives the tokens. Throws `OAuthError`, for the client to be told.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse
 }
-
-extension OpenIDProvider {
-    /// The ways to tokens that there are.
-    static let tokenGrants: [any TokenGrant] = [AuthorizationCodeGrant(), RefreshTokenGrant()]
-}
