@@ -271,9 +271,6 @@ public struct JWKSet: Hashable, Sendable {
     /// The key of that name.
     public subscript(keyID: String) -> JWK? { self.keys.first { $0.keyID?.hasSameBytes(as: keyID) == true } }
 
-    /// The keys that signatures of an algorithm can be verified with: of its kind, and for nothing else by `alg` and `use`.
-    public func fitting(_ algorithm: JWSAlgorithm) -> JWKSet { JWKSet(self.keys.filter { $0.fits(algorithm) }) }
-
     /// The JSON form of the public parts. Octet sequences are left out.
     public var publicJSON: JSONObject { ["keys": .array(self.keys.compactMap { $0.publicJSON.map(JSON.object) })] }
 }

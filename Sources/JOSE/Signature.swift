@@ -241,3 +241,8 @@ extension JWK {
         guard self.fits(algorithm) else { throw JOSEError(.invalidKey, "alg or use of the key") }
     }
 }
+
+extension JWKSet {
+    /// The keys that signatures of an algorithm can be verified with: of its kind, and for nothing else by `alg` and `use`.
+    public func fitting(_ algorithm: JWSAlgorithm) -> JWKSet { JWKSet(self.keys.filter { $0.fits(algorithm) }) }
+}

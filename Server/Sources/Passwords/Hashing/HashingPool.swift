@@ -8,20 +8,6 @@ public import _Primitives
 /// that of one hash a thread, or by the costliest hash that is read where that is more. A caller that is cancelled
 /// while it waits leaves the queue; a hash that has begun is finished.
 public final class HashingPool: Sendable {
-    /// What a pool does, for metrics.
-    public struct Load: Sendable, Hashable {
-        /// Hashes that wait for a thread.
-        public var waiting = 0
-        /// Memory of the hashes that run, in KiB.
-        public var memoryKiB = 0
-        /// The most that it has been since the start, in KiB.
-        public var mostMemoryKiB = 0
-        /// Hashes that were finished since the start.
-        public var done = 0
-        /// Whether it takes nothing more.
-        public var isClosed = false
-    }
-
     private let queue: HashingQueue
     private let limits: PasswordLimits
     private let random: RandomSource
@@ -76,7 +62,7 @@ public final class HashingPool: Sendable {
     }
 
     /// What the pool does now.
-    public var load: Load { self.queue.currentLoad }
+    public var load: HashingLoad { self.queue.currentLoad }
 
     /// Takes nothing more, finishes what waits, and returns when the threads are gone.
     public func shutDown() async {
@@ -92,37 +78,4 @@ public enum PasswordVerdict: Sendable, Hashable {
     /// The password. Where it needs an upgrade, the caller has it hashed anew and stored; that may fail, and then the
     /// next sign-in does it.
     case right(needsUpgrade: Bool)
-}
-
-/// Why a password was not hashed or judged. Two are equal when their codes are.
-public struct HashingError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong, for code that has to choose.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Name: String { case busy, closed, failed }
-        private let name: Name
-        /// Too many wait already. It is 503 with `Retry-After` to whoever asked.
-        public static let busy = Self(name: .busy)
-        /// The pool was shut down.
-        public static let closed = Self(name: .closed)
-        /// The library could not: no memory, or a function that the system's libcrypt leaves out.
-        public static let failed = Self(name: .failed)
-        public var description: String { self.name.rawValue }
-    }
-
-    /// What went wrong.
-    public let code: Code
-    /// For the log.
-    public let reason: String
-    /// When to come again, of ``Code/busy``.
-    public let retryAfter: Duration?
-
-    init(_ code: Code, _ reason: String, retryAfter: Duration? = nil) {
-        self.code = code
-        self.reason = reason
-        self.retryAfter = retryAfter
-    }
-
-    public var description: String { "HashingError.\(self.code): \(self.reason)" }
-    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
 }

@@ -8,7 +8,7 @@ final class HashingQueue: @unchecked Sendable {
     // Safe to share: every access to what varies holds `condition`.
     private let condition = NSCondition()
     private var waiting: [Job] = []
-    private var load = HashingPool.Load()
+    private var load = HashingLoad()
     private var running: Int
     private var isClosed = false
     private var nextID: UInt64 = 0
@@ -133,7 +133,7 @@ final class HashingQueue: @unchecked Sendable {
     }
 
     /// What it does now, and what it has done.
-    var currentLoad: HashingPool.Load {
+    var currentLoad: HashingLoad {
         self.condition.withLock {
             var load = self.load
             load.waiting = self.waiting.count
