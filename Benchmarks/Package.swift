@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The load generator of `make bench` and the crash test of `make test`: both are clients of a running server, with keys
-/// of their own. Beside them, what verification costs without a server. A package of its own, so that neither an app nor
+/// The load generator of `make bench` and the tests by kills of `make test`: clients of a running server, with keys of
+/// their own. Beside them, what verification costs without a server. A package of its own, so that neither an app nor
 /// the server resolves it.
 
 let protocols: Target.Dependency = .product(name: "CountersignProtocols", package: "countersign")
@@ -30,6 +30,7 @@ let package = Package(
         .executableTarget(
             name: "VerificationCost", dependencies: [relyingParty, secp256k1TestKeys, protocols, crypto, cryptoExtras]),
         .executableTarget(name: "CrashTest", dependencies: ["ServerClients", protocols]),
+        .executableTarget(name: "RenewalTest", dependencies: ["ServerClients", protocols]),
         // The fuzz targets' code once more, for a counter of instructions.
         .executableTarget(
             name: "CountWork",

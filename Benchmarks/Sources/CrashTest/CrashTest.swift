@@ -24,7 +24,7 @@ struct CrashTest {
 
         let hazard = Hazard(process: process, seed: seed)
         let journeys = try Journeys(server: Server(process), hazard: hazard)
-        var findings = Findings()
+        var findings = Findings<Rule>()
         var rounds = 0
         while hazard.points < points || hazard.inFlight < points * 3 / 4 {
             rounds += 1
@@ -45,7 +45,7 @@ struct CrashTest {
 
         print("  \(hazard.summary)")
         print("  \(findings.summary)")
-        try findings.writeReport(to: arguments[3])
+        try findings.writeReport(of: "CrashTest", to: arguments[3])
         for text in findings.texts { print("  " + text) }
         if !findings.texts.isEmpty {
             print("crash test failed: the server's folder is \(folder)")

@@ -36,7 +36,7 @@ final class Journeys {
         self.subject = try self.relyingParty.finish(signIn, on: &browser).subject
     }
 
-    func runOne(_ findings: inout Findings) throws {
+    func runOne(_ findings: inout Findings<Rule>) throws {
         switch self.hazard.random(4) {
         case 0:
             self.hazard.arm(atStep: self.hazard.random(2))
@@ -55,7 +55,7 @@ final class Journeys {
     // MARK: - Steps that several kinds share
 
     /// Redeems a token. `nil` where the answer that a phone should have got was lost for good.
-    private func redeem(_ token: String, _ findings: inout Findings) throws -> AuthenticationRequest? {
+    private func redeem(_ token: String, _ findings: inout Findings<Rule>) throws -> AuthenticationRequest? {
         let redemption = self.server.redemption(of: token)
         var wins = 0
         var message: String?
@@ -79,7 +79,8 @@ final class Journeys {
 
     /// Answers a request, again where the server died, and then tries to answer it once more.
     /// `nil` where the server refuses the repeated answer: it must then have kept the first.
-    private func answer(_ request: AuthenticationRequest, device index: Int, _ findings: inout Findings) throws -> Bool?
+    private func answer(_ request: AuthenticationRequest, device index: Int, _ findings: inout Findings<Rule>) throws
+        -> Bool?
     {
         let body = try self.devices[index].authentication(for: request)
         let answer = self.server.authenticationAnswer(body)
@@ -104,7 +105,7 @@ final class Journeys {
 
     // MARK: - The three kinds
 
-    private func signIn(_ findings: inout Findings) throws {
+    private func signIn(_ findings: inout Findings<Rule>) throws {
         let index = self.hazard.random(self.devices.count)
         let verifier = RandomSource.system.token()
         let authorization = try self.hazard.sendUntilAnswered(
@@ -143,7 +144,7 @@ final class Journeys {
         try self.exchange(code, signIn, &findings)
     }
 
-    private func exchange(_ code: String, _ signIn: RelyingParty.SignIn, _ findings: inout Findings) throws {
+    private func exchange(_ code: String, _ signIn: RelyingParty.SignIn, _ findings: inout Findings<Rule>) throws {
         let exchange = self.relyingParty.exchange(code: code, of: signIn)
         var accessToken: String?
         var successes = 0
@@ -177,7 +178,7 @@ final class Journeys {
         findings.check(.noCodeWorksTwice, successes <= 1 && again.status != 200, "a code worked again")
     }
 
-    private func confirmTransaction(_ findings: inout Findings) throws {
+    private func confirmTransaction(_ findings: inout Findings<Rule>) throws {
         let text = "Pay \(self.hazard.random(1000)) EUR to Jo Gardener"
         let (session, token) = try self.relyingParty.dispatched(
             in: try self.hazard.sendUntilAnswered(
@@ -196,7 +197,7 @@ final class Journeys {
         return (try? object.string("status")) == "succeeded" && (try? object.string("result")) != nil
     }
 
-    private func authenticateInApp(_ findings: inout Findings) throws {
+    private func authenticateInApp(_ findings: inout Findings<Rule>) throws {
         let index = self.hazard.random(self.devices.count)
         let challenge = try self.hazard.sendUntilAnswered(
             self.server.challengeRequest(for: self.devices[index]), "challenge")
@@ -208,7 +209,7 @@ final class Journeys {
 
     // MARK: - What must still be there
 
-    private func checkAcknowledged(_ findings: inout Findings) throws {
+    private func checkAcknowledged(_ findings: inout Findings<Rule>) throws {
         self.accessTokens.removeAll { $0.end < .now }
         for (token, _) in self.accessTokens {
             let status = try self.hazard.exchange(self.relyingParty.userinfo(token), "userinfo").status
@@ -222,7 +223,7 @@ final class Journeys {
     }
 
     /// Every signature that was made was accepted once: the sum in the database is the sum of the devices.
-    func checkCounters(_ findings: inout Findings) throws {
+    func checkCounters(_ findings: inout Findings<Rule>) throws {
         let stored = try sumOfCounters(inDatabase: self.hazard.databasePath)
         let signed = self.devices.reduce(UInt64(0)) { $0 + UInt64($1.counter) }
         findings.check(.countersEqualTheSignatures, stored == signed, "\(stored) in the database, \(signed) signed")

@@ -14,7 +14,7 @@ struct PhoneAttempts {
     /// A third wrong PIN makes the phone wait for a minute: more are tried on another phone.
     private static let triesOfAPhone = 3
 
-    func run(_ findings: inout Findings) throws {
+    func run(_ findings: inout Findings<Rule>) throws {
         for number in 0..<6 {
             let home = self.folder + "/phone-\(number)"
             try self.enrol("phone-\(number)", home: home)

@@ -16,7 +16,7 @@ struct PhoneCounters {
 
     private var home: String { self.folder + "/test-keys" }
 
-    func run(_ findings: inout Findings) throws {
+    func run(_ findings: inout Findings<Rule>) throws {
         let policy = Policy(accepted: [[MatchCriteria(aaid: [Self.aaid])]])
         let registration = RegistrationRequest(
             header: OperationHeader(operation: .registration), challenge: Challenge(random: .system), username: "alice",
@@ -58,7 +58,7 @@ struct PhoneCounters {
     }
 
     /// One signature that nobody disturbs, and how long it took.
-    private func sign(_ policy: Policy, _ name: String, _ findings: inout Findings, after highest: UInt32) throws
+    private func sign(_ policy: Policy, _ name: String, _ findings: inout Findings<Rule>, after highest: UInt32) throws
         -> (counter: UInt32, seconds: Double)
     {
         let clock = ContinuousClock()

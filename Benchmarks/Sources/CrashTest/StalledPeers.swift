@@ -17,7 +17,7 @@ struct StalledPeers {
             program: program, folder: folder, options: ["--connections", "\(Self.connections)"])
     }
 
-    func run(_ findings: inout Findings) throws {
+    func run(_ findings: inout Findings<Rule>) throws {
         defer { self.process.killAtOnce() }
         try self.process.start()
         let server = Server(self.process)
@@ -59,7 +59,7 @@ struct StalledPeers {
     }
 
     private static func signIn(
-        _ server: Server, _ relyingParty: RelyingParty, _ device: inout SoftwareDevice, _ findings: inout Findings
+        _ server: Server, _ relyingParty: RelyingParty, _ device: inout SoftwareDevice, _ findings: inout Findings<Rule>
     ) throws {
         do {
             // Each step over a connection of its own: one that waits gives way at the bound, and clients ask again.

@@ -2,15 +2,20 @@ import Crypto
 package import _Primitives
 
 /// A web application with its browsers, as far as the server sees them: the requests, and what is read from answers.
-package struct RelyingParty: Sendable {
-    private static let redirectURI = "http://127.0.0.1:8099/signed-in"
-
+package struct RelyingParty: Sendable, Codable {
     private let clientID: String
-    private let basic: String
+    /// Its identifier and secret for HTTP Basic; `nil` for an app, which has no secret.
+    private let basic: String?
+    private let redirectURI: String
 
-    /// - Parameter grantTypes: The ways to tokens that it may go.
-    package init(server: Server, grantTypes: [String] = ["authorization_code"]) throws {
-        (self.clientID, self.basic) = try server.addClient(redirectURI: Self.redirectURI, grantTypes: grantTypes)
+    /// - Parameters:
+    ///   - grantTypes: The ways to tokens that it may go.
+    ///   - isPublic: Whether it is an app, which proves nothing. Its answers go to an https address of its site, so that a
+    ///     browser that is signed in gives it a code unasked.
+    package init(server: Server, grantTypes: [String] = ["authorization_code"], isPublic: Bool = false) throws {
+        self.redirectURI = isPublic ? "https://app.example/signed-in" : "http://127.0.0.1:8099/signed-in"
+        (self.clientID, self.basic) = try server.addClient(
+            redirectURI: self.redirectURI, grantTypes: grantTypes, isPublic: isPublic)
     }
 
     /// A sign-in whose page is open.
@@ -36,7 +41,7 @@ package struct RelyingParty: Sendable {
         return Request(
             "GET",
             "/oauth2/authorize?response_type=code&scope=\(scope)&state=s&nonce=n&client_id=\(self.clientID)"
-                + "&redirect_uri=\(Self.redirectURI)&code_challenge=\(challenge)&code_challenge_method=S256",
+                + "&redirect_uri=\(self.redirectURI)&code_challenge=\(challenge)&code_challenge_method=S256",
             headers: session + [forwardedHeader()])
     }
 
@@ -75,7 +80,7 @@ package struct RelyingParty: Sendable {
 
     /// The code that a completion's redirect carries; `nil` where it carries none.
     package func code(in answer: HTTPConnection.Response) -> String? {
-        guard let location = answer.header("location"), location.hasPrefix(Self.redirectURI),
+        guard let location = answer.header("location"), location.hasPrefix(self.redirectURI),
             let mark = location.firstRange(of: "code=")
         else { return nil }
         return String(location[mark.upperBound...].prefix { $0 != "&" })
@@ -83,28 +88,31 @@ package struct RelyingParty: Sendable {
 
     // MARK: - The back end
 
-    private var authorizationHeader: String { "Authorization: Basic \(self.basic)" }
+    private var authorizationHeaders: [String] { self.basic.map { ["Authorization: Basic \($0)"] } ?? [] }
 
     package func exchange(code: String, of signIn: SignIn) -> Request {
         self.exchange(code: code, verifier: signIn.verifier)
     }
 
-    package func exchange(code: String, verifier: String) -> Request {
+    /// - Parameter headers: What comes with it, such as a proof of a key.
+    package func exchange(code: String, verifier: String, headers: [String] = []) -> Request {
         self.post(
             "/oauth2/token",
-            "grant_type=authorization_code&code=\(code)&redirect_uri=\(Self.redirectURI)&code_verifier=\(verifier)")
+            "grant_type=authorization_code&code=\(code)&redirect_uri=\(self.redirectURI)&code_verifier=\(verifier)",
+            headers)
     }
 
-    package func refresh(_ token: String) -> Request {
-        self.post("/oauth2/token", "grant_type=refresh_token&refresh_token=\(token)")
+    /// - Parameter headers: What comes with it, such as a proof of a key.
+    package func refresh(_ token: String, headers: [String] = []) -> Request {
+        self.post("/oauth2/token", "grant_type=refresh_token&refresh_token=\(token)", headers)
     }
 
     package func introspection(_ token: String) -> Request { self.post("/oauth2/introspect", "token=\(token)") }
 
-    private func post(_ path: String, _ form: String) -> Request {
+    private func post(_ path: String, _ form: String, _ headers: [String] = []) -> Request {
         Request(
-            "POST", path, headers: [self.authorizationHeader], type: "application/x-www-form-urlencoded",
-            body: Array(form.utf8))
+            "POST", path, headers: self.authorizationHeaders + headers, type: "application/x-www-form-urlencoded",
+            body: Array((self.basic == nil ? form + "&client_id=\(self.clientID)" : form).utf8))
     }
 
     /// The access token, and the refresh token that came with it.
@@ -169,7 +177,7 @@ package struct RelyingParty: Sendable {
 
     /// A dispatch of whatever the body says.
     package func dispatch(body: [UInt8]) -> Request {
-        Request("POST", "/token/dispatch/authentication", headers: [self.authorizationHeader], body: body)
+        Request("POST", "/token/dispatch/authentication", headers: self.authorizationHeaders, body: body)
     }
 
     package func dispatched(in answer: HTTPConnection.Response) throws -> (session: String, token: String) {
@@ -181,7 +189,7 @@ package struct RelyingParty: Sendable {
 
     package func status(session: String) -> Request {
         Request(
-            "POST", "/status", headers: [self.authorizationHeader],
+            "POST", "/status", headers: self.authorizationHeaders,
             body: JSON.object(["sessionId": .string(session)]).serialized)
     }
 }

@@ -65,8 +65,10 @@ package struct Server: Sendable {
         _ = try self.admin("/activations/\(activation)/confirm", ["number": .string(number)], on: &`operator`)
     }
 
-    /// Makes a relying party. Returns its id, and its credentials for HTTP Basic.
-    package func addClient(redirectURI: String, grantTypes: [String]) throws -> (id: String, basic: String) {
+    /// Makes a relying party. Returns its id, and its credentials for HTTP Basic where it is no app.
+    package func addClient(redirectURI: String, grantTypes: [String], isPublic: Bool) throws
+        -> (id: String, basic: String?)
+    {
         var connection = try self.connectOperator()
         let client = try self.admin(
             "/clients",
@@ -74,8 +76,10 @@ package struct Server: Sendable {
                 "name": .string("Load generator"), "redirectUris": .array([.string(redirectURI)]),
                 "idTokenSignedResponseAlg": .string("ES256"),
                 "grantTypes": .array(grantTypes.map(JSON.string)),
+                "tokenEndpointAuthMethod": .string(isPublic ? "none" : "client_secret_basic"),
             ], on: &connection)
         let id = try client.requiredString("clientId")
+        guard !isPublic else { return (id, nil) }
         return (id, Self.base64("\(id):\(try client.requiredString("clientSecret"))"))
     }
 

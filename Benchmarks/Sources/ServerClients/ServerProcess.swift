@@ -9,6 +9,10 @@ package final class ServerProcess {
     private let operationsPort: LoopbackPort
     private var process: Process?
 
+    /// How far the server's clock is ahead of this machine's, in seconds, from its next start on (faketime).
+    package var secondsAhead = 0
+    private var clockIsShifted = false
+
     /// From the start of the process to the first answer that says ready, the last time.
     package private(set) var startDuration: Duration = .zero
 
@@ -22,7 +26,12 @@ package final class ServerProcess {
     }
 
     package var port: UInt16 { self.publicPort.number }
-    package var identifier: Int32 { self.process?.processIdentifier ?? 0 }
+    /// The server's process; the clock's program runs it as a child of its own.
+    package var identifier: Int32 {
+        guard let started = self.process?.processIdentifier else { return 0 }
+        let children = try? String(contentsOfFile: "/proc/\(started)/task/\(started)/children", encoding: .utf8)
+        return self.clockIsShifted ? children?.split(separator: " ").first.flatMap { Int32($0) } ?? started : started
+    }
     package var databasePath: String { self.folder + "/data/countersign.sqlite" }
     package var socketPath: String { self.folder + "/data/admin.sock" }
 
@@ -40,6 +49,12 @@ package final class ServerProcess {
                 "--issuer", "http://localhost:\(self.port)", "--trusted-proxies", "127.0.0.1/32",
                 "--limits", "dispatchBurst=1000000,personDispatchBurst=1000000",
             ] + self.options
+        if self.secondsAhead != 0 {
+            // Clocks that count from the machine's start go on as they are: the server's timers are no part of this.
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/faketime")
+            process.arguments =
+                ["-m", "--exclude-monotonic", "-f", "+\(self.secondsAhead)s", self.program] + (process.arguments ?? [])
+        }
         let log = self.folder + "/server.log"
         if !FileManager.default.fileExists(atPath: log) {
             _ = FileManager.default.createFile(atPath: log, contents: nil)
@@ -53,6 +68,7 @@ package final class ServerProcess {
         let start = clock.now
         try process.run()
         self.process = process
+        self.clockIsShifted = self.secondsAhead != 0
         while !self.isReady() {
             guard process.isRunning, start.duration(to: clock.now) < .seconds(60) else {
                 throw LoadError("the server did not start; its log is \(log)")
@@ -70,14 +86,14 @@ package final class ServerProcess {
     /// Ends the process at once, as a power cut would: no handler runs.
     package func killAtOnce() {
         guard let process = self.process else { return }
-        kill(process.processIdentifier, SIGKILL)
+        kill(self.identifier, SIGKILL)
         process.waitUntilExit()
         self.process = nil
     }
 
     package func stop() {
         guard let process = self.process else { return }
-        process.terminate()
+        kill(self.identifier, SIGTERM)
         process.waitUntilExit()
         self.process = nil
     }
