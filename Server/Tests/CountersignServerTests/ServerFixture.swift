@@ -87,8 +87,8 @@ extension TestClientProtocol {
         let response = try await self.execute(
             uri: path, method: method, headers: headers,
             body: body.map { ByteBuffer(bytes: JSON.object($0).serialized) })
-        // The admin API's own document is deeper than any message.
-        let limits = JSONLimits(depth: 24)
+        // The documents that the server makes of its own addresses are deeper and longer than any message.
+        let limits = JSONLimits(bytes: 1024 * 1024, depth: 24, values: 100_000)
         guard case .object(let object)? = try? JSON(parsing: Array(response.body.readableBytesView), limits: limits)
         else {
             return (response, [:])

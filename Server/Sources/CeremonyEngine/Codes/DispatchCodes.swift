@@ -1,6 +1,6 @@
 import Ceremony
 import Foundation
-import Store
+public import Store
 public import UAF
 import _Primitives
 
@@ -134,6 +134,9 @@ extension CeremonyRecord.Channel {
         case .typed: "typed"
         }
     }
+
+    /// The names that back ends can ask for.
+    public static var dispatchers: [String] { Self.allCases.filter { $0 != .typed }.map(\.wireName) }
 
     /// The channel of a dispatcher; `nil` for none, and for typed codes, which are the sign-in page's alone.
     init?(dispatcher name: String) {

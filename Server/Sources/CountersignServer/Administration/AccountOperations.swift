@@ -38,7 +38,9 @@ struct AccountOperations: Sendable {
                 method: .get, path: "/accounts", id: "listAccounts",
                 summary: "List people as they were added, a page at a time.",
                 query: [.optional("after", "The last name of the page before.")],
-                answer: [.required("accounts", .objects(Self.account), "At most a page.")], handler: self.list),
+                answer: [.required("accounts", .objects(Self.account), "At most a page.")],
+                refusals: [(400, "The query is not encoded."), (404, "There is nobody of that name any more.")],
+                handler: self.list),
             AdminOperation(
                 method: .get, path: "/accounts/{username}", id: "showAccount", summary: "Show a person.",
                 answer: Self.account, refusals: Self.notFound, handler: self.show),

@@ -29,7 +29,7 @@ struct AdminDocument {
                 "securitySchemes": .object([
                     "token": .object(["type": .string("http"), "scheme": .string("bearer")])
                 ]),
-                "schemas": .object(["Problem": .object(Self.problem)]),
+                "schemas": .object(["Problem": .object(Problem.schema)]),
             ]),
         ]
     }
@@ -55,7 +55,8 @@ struct AdminDocument {
         if !parameters.isEmpty { document["parameters"] = .array(parameters) }
         if !operation.body.isEmpty {
             document["requestBody"] = .object([
-                "required": .bool(true), "content": Self.content(.object(Self.schema(operation.body, isClosed: true))),
+                "required": .bool(true),
+                "content": Self.content(.object(DescribedField.schema(operation.body, isClosed: true))),
             ])
         }
         document["responses"] = .object(self.responses(of: operation))
@@ -66,7 +67,7 @@ struct AdminDocument {
         var responses: JSONObject = [:]
         var success: JSONObject = ["description": .string(operation.status.reasonPhrase)]
         if operation.status != .noContent {
-            success["content"] = Self.content(.object(Self.schema(operation.answer, isClosed: false)))
+            success["content"] = Self.content(.object(DescribedField.schema(operation.answer)))
         }
         responses[String(operation.status.code)] = .object(success)
         var refusals = operation.refusals
@@ -94,38 +95,4 @@ struct AdminDocument {
     private static func content(_ schema: JSON) -> JSON {
         .object(["application/json": .object(["schema": schema])])
     }
-
-    private static func schema(_ fields: [AdminOperation.Field], isClosed: Bool) -> JSONObject {
-        var properties: JSONObject = [:]
-        for field in fields {
-            var property: JSONObject
-            switch field.kind {
-            case .string: property = ["type": .string("string")]
-            case .boolean: property = ["type": .string("boolean")]
-            case .integer: property = ["type": .string("integer")]
-            case .object: property = ["type": .string("object")]
-            case .strings:
-                property = ["type": .string("array"), "items": .object(["type": .string("string")])]
-            case .objects(let inner):
-                property = ["type": .string("array"), "items": .object(Self.schema(inner, isClosed: false))]
-            }
-            property["description"] = .string(field.summary)
-            properties[field.name] = .object(property)
-        }
-        var schema: JSONObject = ["type": .string("object"), "properties": .object(properties)]
-        let required = fields.filter(\.isRequired).map { JSON.string($0.name) }
-        if !required.isEmpty { schema["required"] = .array(required) }
-        if isClosed { schema["additionalProperties"] = .bool(false) }
-        return schema
-    }
-
-    private static let problem: JSONObject = [
-        "type": .string("object"),
-        "required": .array([.string("type"), .string("title"), .string("status")]),
-        "properties": .object([
-            "type": .object(["type": .string("string"), "format": .string("uri")]),
-            "title": .object(["type": .string("string")]), "status": .object(["type": .string("integer")]),
-            "detail": .object(["type": .string("string")]),
-        ]),
-    ]
 }

@@ -1,5 +1,3 @@
-import Accounts
-import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import _Primitives
@@ -9,32 +7,7 @@ struct AdminOperation: Sendable {
     /// Where the paths of all operations begin.
     static let prefix = "/admin/v1"
 
-    /// A member of a body.
-    struct Field: Sendable {
-        indirect enum Kind: Sendable {
-            case string, boolean, integer, strings
-            /// An object of a standard's, whose members are its own.
-            case object
-            case objects([Field])
-        }
-
-        let name: String
-        let kind: Kind
-        let isRequired: Bool
-        let summary: String
-
-        static func required(_ name: String, _ summary: String) -> Field { .required(name, .string, summary) }
-
-        static func required(_ name: String, _ kind: Kind, _ summary: String) -> Field {
-            Field(name: name, kind: kind, isRequired: true, summary: summary)
-        }
-
-        static func optional(_ name: String, _ summary: String) -> Field { .optional(name, .string, summary) }
-
-        static func optional(_ name: String, _ kind: Kind, _ summary: String) -> Field {
-            Field(name: name, kind: kind, isRequired: false, summary: summary)
-        }
-    }
+    typealias Field = DescribedField
 
     /// What a handler is given: the path's parameters and the body, of whose members all are known.
     struct Call: Sendable {
@@ -42,11 +15,6 @@ struct AdminOperation: Sendable {
         let parameters: [String: String]
         let query: String?
         let body: JSONObject
-        /// Whether an operation has not found what it was asked about.
-        private static func isNotFound(_ error: any Error) -> Bool {
-            (error as? CeremonyError)?.code == .notFound || (error as? AccountError)?.code == .notFound
-        }
-
         /// Who asks, for the audit trail.
         let actor: String
         /// From where.

@@ -172,6 +172,7 @@ public struct ServerAssembly: Sendable {
         ).mount(on: router)
         AccountRoutes(directory: self.directory, provider: self.provider, authorization: devices).mount(on: router)
         self.mountPages(on: router, answers)
+        PublicOperations(metadata: self.provider.discovery).mount(on: router)
         let administrators = self.administrators
         self.administration(.token { try await administrators.administrator(token: $0) }).mount(on: router)
         return router.complete()

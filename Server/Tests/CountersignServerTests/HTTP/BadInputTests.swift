@@ -29,6 +29,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
     }
 
     static let all: [MountedAddress] = [
+        .init(path: "/openapi.json", allow: "GET, HEAD"),
         .init(path: "/open", allow: "GET, HEAD"), .init(path: "/admin/setup", allow: "GET, HEAD"),
         .init(path: "/sign-in", allow: "GET, HEAD"), .init(path: "/sign-in/wait", allow: "GET, HEAD"),
         .init(path: "/sign-in/wait/events", allow: "GET, HEAD"),

@@ -1,0 +1,367 @@
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import OAuthProvider
+import Store
+import UAF
+import _Primitives
+
+/// What the public addresses take and answer, for the document of them. A test holds it against what is mounted.
+///
+/// Where the provider's metadata has a list of what a parameter can be, the document has the same.
+struct PublicOperations {
+    /// The provider's metadata (RFC 8414).
+    let metadata: JSONObject
+
+    func mount(on router: ServerRouter) {
+        let document = PublicDocument(operations: self.all).json
+        router.endpoint(RouterPath(PublicDocument.path), [.get: { _, _ in .json(document) }])
+    }
+
+    var all: [PublicOperation] {
+        let document = PublicOperation(
+            method: .get, path: PublicDocument.path, id: "describe", summary: "This document.",
+            answers: [.init(status: 200, meaning: "OpenAPI 3.1.", type: "application/json")])
+        let parts = [
+            [document], self.authorization, self.tokens, self.userinfo, self.descriptions, Self.signIn, Self.dispatch,
+            Self.status, Self.redemption, Self.uaf, Self.account,
+        ]
+        return parts.flatMap(\.self)
+    }
+
+    /// One of the texts that a member of the metadata lists.
+    private func choice(_ member: String) -> DescribedField.Kind {
+        .choice((try? self.metadata.strings(member)) ?? [])
+    }
+
+    // MARK: OpenID
+
+    private static let state = DescribedField.optional("state", "Comes back as it is.")
+    private static let clientID = DescribedField.optional("client_id", "The client, where it is not in the header.")
+    private static let secret = DescribedField.optional("client_secret", "Its secret, where it is not in the header.")
+    private static let proof = DescribedField.optional("DPoP", "A proof of a key (RFC 9449).")
+    private static let token = DescribedField.required("token", "A token that this server gave.")
+
+    /// What a client proves itself by in a form (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
+    private static let credentials = [
+        clientID, secret, .optional("client_assertion_type", "What kind of statement client_assertion is."),
+        .optional("client_assertion", "A statement that the client has signed."),
+    ]
+
+    /// An authorization request (RFC 6749, section 4.1.1; OpenID Connect Core 1.0, section 3.1.2.1).
+    private var request: [DescribedField] {
+        [
+            .optional("response_type", self.choice("response_types_supported"), "What is to come back."),
+            .optional("redirect_uri", "Where the answer goes: an address that the client has registered."),
+            .optional("scope", "What the client wants, separated by spaces; openid among it."), Self.state,
+            .optional("nonce", "Comes back in the ID token."),
+            .optional("code_challenge", "What the code is bound to (RFC 7636)."),
+            .optional("code_challenge_method", self.choice("code_challenge_methods_supported"), "How it is made."),
+            .optional("prompt", "Whether the person is asked."),
+            .optional("max_age", "How many seconds ago the person may have authenticated."),
+            .optional("id_token_hint", "An ID token of the person who alone may sign in."),
+            .optional("dpop_jkt", "The thumbprint of the key that the tokens will be bound to."),
+        ]
+    }
+
+    private static let page = PublicOperation.Answer(status: 200, meaning: "A page.", type: "text/html")
+    private static let goOn = PublicOperation.Answer(status: 303, meaning: "The browser goes on with GET.")
+    private static let tooMany = (status: 429, meaning: "The caller has used up its budget.")
+
+    private var authorization: [PublicOperation] {
+        let parameters =
+            [
+                .required("client_id", "The client."),
+                .optional("request_uri", "The name of a request that the client has pushed."),
+            ] + self.request
+        let logout: [DescribedField] = [
+            .optional("id_token_hint", "An ID token of the person who is to be signed out."),
+            .optional("client_id", "The client."),
+            .optional("post_logout_redirect_uri", "Where to go then: an address that the client has registered."),
+            Self.state,
+        ]
+        return [
+            PublicOperation(
+                method: .get, path: "/oauth2/authorize", id: "authorize", summary: "Begin a sign-in.",
+                query: parameters, answers: [Self.goOn], refusals: .pages, refusing: [Self.tooMany]),
+            PublicOperation(
+                method: .post, path: "/oauth2/authorize", id: "authorizeByForm", summary: "Begin a sign-in.",
+                body: (.form, parameters), answers: [Self.goOn], refusals: .pages, refusing: [Self.tooMany]),
+            PublicOperation(
+                method: .get, path: "/oauth2/logout", id: "logout", summary: "Sign the browser out.", query: logout,
+                answers: [Self.page, Self.goOn], refusals: .pages),
+            PublicOperation(
+                method: .post, path: "/oauth2/logout", id: "logoutByForm", summary: "Sign the browser out.",
+                body: (.form, logout), answers: [Self.page, Self.goOn], refusals: .pages),
+        ]
+    }
+
+    private var tokens: [PublicOperation] {
+        [
+            PublicOperation(
+                method: .post, path: "/oauth2/par", id: "pushRequest",
+                summary: "Push an authorization request (RFC 9126).", caller: .client,
+                body: (.form, Self.credentials + self.request),
+                answers: [
+                    .init(
+                        status: 201, meaning: "The request has a name.", type: "application/json",
+                        members: [
+                            .required("request_uri", "For the browser to come with."),
+                            .required("expires_in", .integer, "Seconds."),
+                        ])
+                ], refusals: .oauth, refusing: [Self.tooMany]),
+            PublicOperation(
+                method: .post, path: "/oauth2/token", id: "giveTokens", summary: "Get tokens.", caller: .client,
+                headers: [Self.proof],
+                body: (
+                    .form,
+                    [
+                        .required("grant_type", self.choice("grant_types_supported"), "What they are given for."),
+                        .optional("code", "A code."), .optional("redirect_uri", "Where the code was sent to."),
+                        .optional("code_verifier", "What its challenge was made of."),
+                        .optional("refresh_token", "A refresh token."), .optional("scope", "What is wanted."),
+                    ] + Self.credentials
+                ),
+                answers: [
+                    .init(
+                        status: 200, meaning: "Tokens.", type: "application/json",
+                        members: [
+                            .required("access_token", "Opens userinfo."), .required("token_type", "How it is shown."),
+                            .optional("expires_in", .integer, "Seconds."), .optional("scope", "What it is good for."),
+                            .optional("id_token", "Who has signed in."), .optional("refresh_token", "Renews them."),
+                        ])
+                ], refusals: .oauth),
+            PublicOperation(
+                method: .post, path: "/oauth2/revoke", id: "revoke", summary: "Give a token up (RFC 7009).",
+                caller: .client,
+                body: (
+                    .form, [Self.token, .optional("token_type_hint", "Of which kind it is.")] + Self.credentials
+                ), answers: [.init(status: 200, meaning: "It is worth nothing now.")], refusals: .oauth),
+            PublicOperation(
+                method: .post, path: "/oauth2/introspect", id: "introspect",
+                summary: "Ask whether a token is good (RFC 7662).", caller: .client,
+                body: (
+                    .form, [Self.token, .optional("token_type_hint", "Of which kind it is.")] + Self.credentials
+                ),
+                answers: [
+                    .init(
+                        status: 200, meaning: "What it is good for.", type: "application/json",
+                        members: [.required("active", .boolean, "Whether it is good now.")])
+                ], refusals: .oauth),
+        ]
+    }
+
+    private var userinfo: [PublicOperation] {
+        [HTTPRequest.Method.get, .post].map { method in
+            PublicOperation(
+                method: method, path: "/oauth2/userinfo", id: method == .get ? "userinfo" : "userinfoByPost",
+                summary: "What a client may know of a person.", caller: .token, headers: [Self.proof],
+                answers: [
+                    .init(
+                        status: 200, meaning: "Claims.", type: "application/json",
+                        members: [.required("sub", "The person, as this client knows them.")])
+                ], refusals: .oauth, refusing: [(403, "A token that does not reach so far.")])
+        }
+    }
+
+    private var descriptions: [PublicOperation] {
+        let metadata = self.metadata.members.map { DescribedField.required($0.name, Self.kind($0.value), "RFC 8414.") }
+        let keys = PublicOperation(
+            method: .get, path: "/oauth2/jwks", id: "keys", summary: "What tokens are verified with.",
+            answers: [
+                .init(
+                    status: 200, meaning: "A JWK set.", type: "application/jwk-set+json",
+                    members: [.required("keys", .objects([.required("kty", "RFC 7517.")]), "Public keys.")])
+            ])
+        let documents = ["openid-configuration", "oauth-authorization-server"].map { name in
+            PublicOperation(
+                method: .get, path: "/.well-known/\(name)", id: name, summary: "What the provider can do.",
+                answers: [.init(status: 200, meaning: "Metadata.", type: "application/json", members: metadata)])
+        }
+        return [keys] + documents
+    }
+
+    private static func kind(_ value: JSON) -> DescribedField.Kind {
+        switch value {
+        case .array: .strings
+        case .bool: .boolean
+        case .integer, .number: .integer
+        case .object: .object
+        case .string: .string
+        }
+    }
+
+    // MARK: Pages
+
+    private static let signInRequest = DescribedField.required("request", "The sign-in.")
+    private static let service = DescribedField.optional("client", "The service that it is for.")
+    private static let unknown = (status: 404, meaning: "This browser has no such sign-in.")
+
+    private static func page(_ path: String, _ id: String, _ summary: String) -> PublicOperation {
+        PublicOperation(
+            method: .get, path: path, id: id, summary: summary, query: [Self.signInRequest, Self.service],
+            answers: [Self.page, Self.goOn], refusals: .pages,
+            refusing: [Self.unknown, Self.tooMany, (403, "Another browser's."), (409, "Something else was quicker.")])
+    }
+
+    private static let signIn: [PublicOperation] = [
+        PublicOperation(
+            method: .get, path: "/open", id: "open", summary: "Where links of phones lead without the app.",
+            answers: [Self.page]),
+        PublicOperation(
+            method: .get, path: "/admin/setup", id: "setUp", summary: "Where the first administrator begins.",
+            answers: [Self.page]),
+        Self.page("/sign-in", "signIn", "The page of a sign-in."),
+        Self.page("/sign-in/wait", "waitForPhone", "The same page, while a phone is waited for."),
+        Self.page("/sign-in/complete", "completeSignIn", "The way back to the service."),
+        PublicOperation(
+            method: .get, path: "/sign-in/continue", id: "continueSignIn", summary: "Where a phone leads its browser.",
+            query: [.required("code", "What the phone was given.")], answers: [Self.goOn], refusals: .pages,
+            refusing: [Self.unknown, (403, "Another browser's."), (409, "It has ended."), (410, "It is over.")]),
+        PublicOperation(
+            method: .post, path: "/sign-in/cancel", id: "cancelSignIn", summary: "The person gives it up.",
+            body: (.form, [Self.signInRequest, Self.service]), answers: [Self.goOn], refusals: .pages,
+            refusing: [Self.unknown]),
+        PublicOperation(
+            method: .get, path: "/sign-in/wait/events", id: "signInEvents", summary: "The page's own channel.",
+            query: [Self.signInRequest, Self.service],
+            answers: [.init(status: 200, meaning: "States, as they come.", type: "text/event-stream")],
+            refusing: [Self.unknown]),
+    ]
+
+    // MARK: Phones and back ends
+
+    private static let dispatch: [PublicOperation] =
+        ["authentication", "deregistration"].map { operation in
+            PublicOperation(
+                method: .post, path: "/token/dispatch/\(operation)", id: "dispatch-\(operation)",
+                summary: "Have something asked on a phone.", caller: .clientByHeader,
+                body: (
+                    .json,
+                    [
+                        .required("dispatcher", .choice(CeremonyRecord.Channel.dispatchers), "In which form."),
+                        .required("getUafRequest", .members(Self.uafRequest), "What is asked."),
+                    ]
+                ),
+                answers: [
+                    .init(
+                        status: 200, meaning: "What became of it.", type: "application/json",
+                        members: [
+                            .required(
+                                "dispatchResult", .choice(DispatchResult.allCases.map(\.rawValue)), "In a word."),
+                            .optional("sessionId", "To ask for its status with."),
+                            .optional("token", "For the phone."), .optional("link", "For the phone."),
+                            .optional("expiresAt", "RFC 3339."),
+                        ])
+                ], refusing: [(403, "Not for this client."), (422, "No phone can show it."), Self.tooMany])
+        }
+
+    private static let status: [PublicOperation] = [
+        PublicOperation(
+            method: .post, path: "/status", id: "status", summary: "How far a dispatched session is.",
+            caller: .clientByHeader, body: (.json, [.required("sessionId", "From the dispatch.")]),
+            answers: [
+                .init(
+                    status: 200, meaning: "Its state.", type: "application/json",
+                    members: [
+                        .required(
+                            "status", .choice(CeremonyStatus.State.allCases.map(\.rawValue)), "In a word."),
+                        .required("timestamp", "RFC 3339."), .optional("subject", "Who answered."),
+                        .optional("result", "What was confirmed, signed."),
+                    ])
+            ]),
+        PublicOperation(
+            method: .get, path: "/status/{session}/events", id: "statusEvents",
+            summary: "The states of a dispatched session, as they come.", caller: .clientByHeader,
+            answers: [.init(status: 200, meaning: "States.", type: "text/event-stream")],
+            refusing: [(404, "There is no such thing.")]),
+    ]
+
+    private static let redemption: [PublicOperation] = RedeemPath.allCases.map { path in
+        PublicOperation(
+            method: .post, path: path.rawValue, id: "redeem-\(path.operation.rawValue)",
+            summary: "What a one-time token stands for.",
+            body: (.json, [.required("token", "From a link or a QR code, or typed.")]),
+            answers: [.init(status: 200, meaning: "A UAF request.", type: MediaType.uaf.rawValue)],
+            refusing: [
+                (403, "Not now."), (404, "There is no such token."), (409, "Redeemed before."),
+                (410, "Its time is over."),
+                Self.tooMany,
+            ])
+    }
+
+    private static let uafRequest: [DescribedField] = [
+        .optional(
+            "op", .choice([UAF.Operation.registration, .authentication, .deregistration].map(\.rawValue)),
+            "The operation."),
+        .optional("previousRequest", "The request before."), .optional("context", "An object as JSON."),
+    ]
+
+    /// UAF messages are refused with status 200 and a code of their own.
+    private static func uaf(
+        _ path: String, _ id: String, _ summary: String, _ body: [DescribedField], caller: PublicOperation.Caller
+    ) -> PublicOperation {
+        PublicOperation(
+            method: .post, path: "/uaf/1.1/\(path)", id: id, summary: summary, caller: caller, body: (.uaf, body),
+            answers: [
+                .init(
+                    status: 200, meaning: "A UAF message with its own status.", type: MediaType.uaf.rawValue)
+            ], refusing: [(403, "Not for this caller."), Self.tooMany])
+    }
+
+    private static let uaf: [PublicOperation] = {
+        let response: [DescribedField] = [
+            .required("uafResponse", "A UAF response as JSON."), .optional("context", "An object as JSON."),
+        ]
+        return [
+            Self.uaf(
+                "request/registration", "requestRegistration", "A further authenticator of a device.",
+                Self.uafRequest, caller: .token),
+            Self.uaf(
+                "request/authentication", "requestAuthentication", "An authentication in an app.", Self.uafRequest,
+                caller: .client),
+            Self.uaf(
+                "request/deregistration", "requestDeregistration", "Have keys deleted.", Self.uafRequest,
+                caller: .client),
+            Self.uaf("registration", "answerRegistration", "A phone's registration.", response, caller: .anybody),
+            Self.uaf("authentication", "answerAuthentication", "A phone's assertion.", response, caller: .anybody),
+            PublicOperation(
+                method: .get, path: "/uaf/1.1/facets", id: "facets", summary: "The apps that may answer.",
+                headers: [.optional("If-None-Match", "The tag of a list that is there.")],
+                answers: [
+                    .init(
+                        status: 200, meaning: "The list.", type: "application/fido.trusted-apps+json",
+                        members: [
+                            .required(
+                                "trustedFacets", .objects([.required("ids", .strings, "Apps.")]), "A version each.")
+                        ]), .init(status: 304, meaning: "It is the same."),
+                ]),
+        ]
+    }()
+
+    private static let account: [PublicOperation] = [
+        PublicOperation(
+            method: .get, path: "/account/v1/notices", id: "notices", summary: "What happened to the account.",
+            caller: .token,
+            answers: [
+                .init(
+                    status: 200, meaning: "Notices.", type: "application/json",
+                    members: [
+                        .required("username", "Whose."),
+                        .required("notices", .objects([.required("id", "The notice.")]), "The newest first."),
+                    ])
+            ], refusing: [(403, "The account is locked.")]),
+        PublicOperation(
+            method: .get, path: "/account/v1/sessions", id: "sessions", summary: "Where the person is signed in.",
+            caller: .token,
+            answers: [
+                .init(
+                    status: 200, meaning: "Sessions.", type: "application/json",
+                    members: [.required("sessions", .objects([.required("id", "The session.")]), "All of them.")])
+            ], refusing: [(403, "The account is locked.")]),
+        PublicOperation(
+            method: .delete, path: "/account/v1/sessions/{id}", id: "endSession", summary: "Sign a browser out.",
+            caller: .token, answers: [.init(status: 204, meaning: "It is signed out.")],
+            refusing: [(403, "The account is locked."), (404, "There is no such session.")]),
+    ]
+}

@@ -1,0 +1,85 @@
+import _Primitives
+
+/// A parameter or a member of a body, as an OpenAPI document describes it.
+struct DescribedField: Sendable {
+    indirect enum Kind: Sendable {
+        case string, boolean, integer, strings
+        /// A text that is one of these.
+        case choice([String])
+        /// An object of a standard's, whose members are its own.
+        case object
+        /// An object with these members.
+        case members([DescribedField])
+        case objects([DescribedField])
+    }
+
+    let name: String
+    let kind: Kind
+    let isRequired: Bool
+    let summary: String
+
+    static func required(_ name: String, _ summary: String) -> Self { .required(name, .string, summary) }
+
+    static func required(_ name: String, _ kind: Kind, _ summary: String) -> Self {
+        Self(name: name, kind: kind, isRequired: true, summary: summary)
+    }
+
+    static func optional(_ name: String, _ summary: String) -> Self { .optional(name, .string, summary) }
+
+    static func optional(_ name: String, _ kind: Kind, _ summary: String) -> Self {
+        Self(name: name, kind: kind, isRequired: false, summary: summary)
+    }
+
+    /// The JSON schema of its values.
+    var schema: JSONObject {
+        switch self.kind {
+        case .string: ["type": .string("string")]
+        case .boolean: ["type": .string("boolean")]
+        case .integer: ["type": .string("integer")]
+        case .object: ["type": .string("object")]
+        case .choice(let texts): ["type": .string("string"), "enum": .array(texts.map(JSON.string))]
+        case .strings: ["type": .string("array"), "items": .object(["type": .string("string")])]
+        case .members(let inner): Self.schema(inner)
+        case .objects(let inner): ["type": .string("array"), "items": .object(Self.schema(inner))]
+        }
+    }
+
+    /// The field as a parameter of a request.
+    func parameter(in place: String) -> JSON {
+        var parameter: JSONObject = ["name": .string(self.name), "in": .string(place)]
+        if self.isRequired { parameter["required"] = .bool(true) }
+        parameter["description"] = .string(self.summary)
+        parameter["schema"] = .object(self.schema)
+        return .object(parameter)
+    }
+
+    /// The JSON schema of an object of these members.
+    ///
+    /// - Parameter isClosed: Whether it has no others.
+    static func schema(_ fields: [DescribedField], isClosed: Bool = false) -> JSONObject {
+        var properties: JSONObject = [:]
+        for field in fields {
+            var property = field.schema
+            property["description"] = .string(field.summary)
+            properties[field.name] = .object(property)
+        }
+        var schema: JSONObject = ["type": .string("object"), "properties": .object(properties)]
+        let required = fields.filter(\.isRequired).map { JSON.string($0.name) }
+        if !required.isEmpty { schema["required"] = .array(required) }
+        if isClosed { schema["additionalProperties"] = .bool(false) }
+        return schema
+    }
+}
+
+extension Problem {
+    /// The JSON schema of its document.
+    static let schema: JSONObject = [
+        "type": .string("object"),
+        "required": .array([.string("type"), .string("title"), .string("status")]),
+        "properties": .object([
+            "type": .object(["type": .string("string"), "format": .string("uri")]),
+            "title": .object(["type": .string("string")]), "status": .object(["type": .string("integer")]),
+            "detail": .object(["type": .string("string")]),
+        ]),
+    ]
+}

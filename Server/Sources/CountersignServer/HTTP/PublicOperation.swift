@@ -1,0 +1,173 @@
+import HTTPTypes
+import _Primitives
+
+/// One operation at an address that everybody reaches, as the document of the public addresses describes it.
+struct PublicOperation: Sendable {
+    /// How a request says whose it is.
+    enum Caller: Sendable {
+        case anybody
+        /// A client, by its secret in the header; what it shows in the form is described with the form.
+        case client
+        /// A client at an address that takes the header alone.
+        case clientByHeader
+        /// Whoever has an access token, or an app that has the token of an authentication on its device.
+        case token
+    }
+
+    /// The form in which the operation's refusals are told.
+    enum Refusals: Sendable {
+        /// RFC 9457.
+        case problems
+        /// RFC 6749, section 5.2.
+        case oauth
+        /// For people.
+        case pages
+
+        fileprivate var types: [String] {
+            // What is wrong with a request as HTTP is a problem document, whatever is at the address.
+            switch self {
+            case .problems: ["application/problem+json"]
+            case .oauth: ["application/json", "application/problem+json"]
+            case .pages: ["text/html", "application/problem+json"]
+            }
+        }
+    }
+
+    /// What it can answer.
+    struct Answer: Sendable {
+        let status: Int
+        let meaning: String
+        /// `nil` for no body.
+        var type: String?
+        /// The members of the body, where it is JSON.
+        var members: [DescribedField] = []
+    }
+
+    let method: HTTPRequest.Method
+    /// Parameters in braces.
+    let path: String
+    /// The document's operationId.
+    let id: String
+    let summary: String
+    var caller = Caller.anybody
+    var query: [DescribedField] = []
+    var headers: [DescribedField] = []
+    var body: (type: MediaType, members: [DescribedField])?
+    /// How it succeeds.
+    var answers: [Answer]
+    var refusals = Refusals.problems
+    /// Statuses of refusals of its own, beside those of every operation of its kind.
+    var refusing: [(status: Int, meaning: String)] = []
+
+    /// The operation's part of the document.
+    var document: JSONObject {
+        var document: JSONObject = ["operationId": .string(self.id), "summary": .string(self.summary)]
+        switch self.caller {
+        case .anybody: break
+        case .client, .clientByHeader: document["security"] = .array([.object(["client": .array([])])])
+        case .token: document["security"] = .array([.object(["token": .array([])])])
+        }
+        // Paths are our own words.
+        let names = self.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
+        let parameters =
+            names.map { DescribedField.required(String($0), "What is named.").parameter(in: "path") }
+            + self.query.map { $0.parameter(in: "query") } + self.headers.map { $0.parameter(in: "header") }
+        if !parameters.isEmpty { document["parameters"] = .array(parameters) }
+        if let body {
+            let schema = DescribedField.schema(body.members)
+            document["requestBody"] = .object([
+                "required": .bool(true),
+                "content": .object([body.type.rawValue: .object(["schema": .object(schema)])]),
+            ])
+        }
+        document["responses"] = .object(self.responses)
+        return document
+    }
+
+    private var responses: JSONObject {
+        var refused = self.refusing
+        refused += [
+            (400, "The request is not what is asked for."), (414, "The address is too long."),
+            (503, "The server cannot store anything just now."),
+        ]
+        if self.body != nil {
+            refused += [
+                (408, "The body did not come in time."), (413, "The body is too large."),
+                (415, "The body is of another type."),
+            ]
+        }
+        switch self.caller {
+        case .anybody: break
+        case .client, .clientByHeader: refused.append((401, "No client that has proved who it is."))
+        case .token: refused.append((401, "No token that is good for this."))
+        }
+        var all: [(status: Int, document: JSONObject)] = self.answers.map { ($0.status, Self.document($0)) }
+        for (status, meaning) in refused where !all.contains(where: { $0.status == status }) {
+            var content: JSONObject = [:]
+            for type in self.refusals.types { content[type] = .object(Self.refusal(of: type)) }
+            all.append((status, ["description": .string(meaning), "content": .object(content)]))
+        }
+        var responses: JSONObject = [:]
+        for (status, document) in all.sorted(by: { $0.status < $1.status }) {
+            responses[String(status)] = .object(document)
+        }
+        return responses
+    }
+
+    private static func document(_ answer: Answer) -> JSONObject {
+        var document: JSONObject = ["description": .string(answer.meaning)]
+        guard let type = answer.type else { return document }
+        var content: JSONObject = [:]
+        if !answer.members.isEmpty { content["schema"] = .object(DescribedField.schema(answer.members)) }
+        document["content"] = .object([type: .object(content)])
+        return document
+    }
+
+    private static func refusal(of type: String) -> JSONObject {
+        switch type {
+        case "text/html": [:]
+        case "application/json": ["schema": .object(["$ref": .string("#/components/schemas/OAuthError")])]
+        default: ["schema": .object(["$ref": .string("#/components/schemas/Problem")])]
+        }
+    }
+}
+
+/// The OpenAPI 3.1 document of the public addresses.
+struct PublicDocument {
+    /// Where it is.
+    static let path = "/openapi.json"
+
+    let operations: [PublicOperation]
+
+    var json: JSONObject {
+        var paths: JSONObject = [:]
+        for operation in self.operations {
+            var item: JSONObject = [:]
+            if case .object(let present)? = paths[operation.path] { item = present }
+            // Methods are our own words.
+            item[operation.method.rawValue.lowercased()] = .object(operation.document)
+            paths[operation.path] = .object(item)
+        }
+        let error = DescribedField.schema([
+            .required("error", "A code that is registered for OAuth 2.0."),
+            .optional("error_description", "A sentence for developers."),
+        ])
+        return [
+            "openapi": .string("3.1.0"),
+            "info": .object([
+                "title": .string("Countersign"), "version": .string("1"),
+                "description": .string(
+                    "What services, phones and browsers reach. Administration has a document of its own."),
+            ]),
+            "servers": .array([.object(["url": .string("/")])]),
+            "paths": .object(paths),
+            "components": .object([
+                "securitySchemes": .object([
+                    "client": .object(["type": .string("http"), "scheme": .string("basic")]),
+                    "token": .object(["type": .string("http"), "scheme": .string("bearer")]),
+                ]),
+                "schemas": .object(["Problem": .object(Problem.schema), "OAuthError": .object(error)]),
+            ]),
+        ]
+    }
+}

@@ -1,0 +1,60 @@
+"""What the requests that are made of the documents get of the world that they meet: names that are there.
+
+Most of what is drawn would end at the first look-up: nobody has such a client, such an account. Every second request
+therefore has those that exist, so that it reaches what stands behind.
+"""
+
+import base64
+import itertools
+import json
+import os
+
+import schemathesis
+
+WORLD = json.loads(os.environ["DOCUMENTS_WORLD"])
+BASIC = "Basic " + base64.b64encode(f"{WORLD.get('clientId')}:{WORLD.get('clientSecret')}".encode()).decode()
+# What a person's app would be told by the same names.
+KNOWN = {
+    "client_id": WORLD.get("clientId"),
+    "redirect_uri": WORLD.get("redirectUri"),
+    "post_logout_redirect_uri": WORLD.get("redirectUri"),
+    "scope": "openid profile email offline_access",
+    "response_type": "code",
+    "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    "code_challenge_method": "S256",
+    "username": WORLD.get("username"),
+    "id": WORLD.get("id"),
+    "request": WORLD.get("request"),
+    "redirectUris": [WORLD.get("redirectUri")],
+    "email": "somebody@example.org",
+    "number": "123456",
+}
+turns = itertools.count()
+
+# Its content is JSON.
+schemathesis.serializer.alias(["application/fido+uaf"], "application/json")
+
+
+def known(members, turn):
+    """The same parameters, those among them that can be right being so, but for one in five."""
+    return {
+        name: KNOWN[name] if KNOWN.get(name) is not None and (turn + place) % 5 else value
+        for place, (name, value) in enumerate(members.items())
+    }
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    turn = next(turns)
+    if WORLD.get("clientSecret") and turn % 4:
+        security = case.operation.definition.raw.get("security")
+        if security and "client" in security[0]:
+            case.headers = {**(case.headers or {}), "Authorization": BASIC}
+    # Whoever cancels the sign-in takes it from all requests that follow.
+    if WORLD.get("cookie") and case.path.startswith("/sign-in") and not case.path.endswith("/cancel"):
+        case.headers = {**(case.headers or {}), "Cookie": WORLD["cookie"]}
+    if turn % 2:
+        for part in ("query", "body", "path_parameters"):
+            value = getattr(case, part)
+            if isinstance(value, dict):
+                setattr(case, part, type(value)(known(value, turn)))
