@@ -63,12 +63,19 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var acrValues: [String]
     /// The claims that may be in an ID token or come from userinfo.
     public var claims: [String]
+    /// The ways in which a client can be answered.
+    public var responseModes: [String]
+    /// The words of `prompt` (Initiating User Registration via OpenID Connect 1.0, section 4).
+    public var promptValues: [String]
 
     /// Metadata of the issuer at that address, which all endpoints begin with.
     public init(
         issuer: String, scopes: [String], grantTypes: [String], clientAuthenticationMethods: [String],
-        clientSigningAlgorithms: [String] = [], idTokenAlgorithms: [String], acrValues: [String], claims: [String]
+        clientSigningAlgorithms: [String] = [], idTokenAlgorithms: [String], acrValues: [String], claims: [String],
+        responseModes: [String] = ["query"], promptValues: [String] = ["none", "login"]
     ) {
+        self.responseModes = responseModes
+        self.promptValues = promptValues
         self.issuer = issuer
         self.scopes = scopes
         self.grantTypes = grantTypes
@@ -116,7 +123,7 @@ public struct ProviderMetadata: Hashable, Sendable {
             "pushed_authorization_request_endpoint": .string(self.pushedRequestEndpoint),
             "scopes_supported": texts(self.scopes),
             "response_types_supported": texts(["code"]),
-            "response_modes_supported": texts(["query"]),
+            "response_modes_supported": texts(self.responseModes),
             "grant_types_supported": texts(self.grantTypes),
             "subject_types_supported": texts(["pairwise"]),
             "id_token_signing_alg_values_supported": texts(self.idTokenAlgorithms),
@@ -129,7 +136,9 @@ public struct ProviderMetadata: Hashable, Sendable {
             "dpop_signing_alg_values_supported": texts(DPoPProof.algorithms.map(\.rawValue).sorted()),
             "acr_values_supported": texts(self.acrValues),
             "claims_supported": texts(self.claims),
-            "prompt_values_supported": texts(["none", "login"]),
+            // The pages have one language, whatever is asked for (`ui_locales`).
+            "ui_locales_supported": texts(["en"]),
+            "prompt_values_supported": texts(self.promptValues),
             "authorization_response_iss_parameter_supported": .bool(true),
             "request_parameter_supported": .bool(false),
             "request_uri_parameter_supported": .bool(false),

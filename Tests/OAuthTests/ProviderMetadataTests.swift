@@ -8,7 +8,8 @@ struct ProviderMetadataTests {
         issuer: "https://id.example", scopes: ["openid", "profile"], grantTypes: ["authorization_code", "urn:x"],
         clientAuthenticationMethods: ["client_secret_basic", "client_secret_post"],
         clientSigningAlgorithms: ["ES256", "PS256"], idTokenAlgorithms: ["RS256", "ES256"],
-        acrValues: ["urn:a", "urn:b"], claims: ["sub"]
+        acrValues: ["urn:a", "urn:b"], claims: ["sub"], responseModes: ["query", "form_post"],
+        promptValues: ["none", "create"]
     ).json
 
     @Test(
@@ -26,6 +27,8 @@ struct ProviderMetadataTests {
             ("response_types_supported", .array([.string("code")])),
             ("subject_types_supported", .array([.string("pairwise")])),
             ("id_token_signing_alg_values_supported", .array([.string("RS256"), .string("ES256")])),
+            ("prompt_values_supported", .array([.string("none"), .string("create")])),
+            ("ui_locales_supported", .array([.string("en")])),
             ("acr_values_supported", .array([.string("urn:a"), .string("urn:b")])),
             ("code_challenge_methods_supported", .array([.string("S256")])),
             ("dpop_signing_alg_values_supported", .array([.string("ES256"), .string("EdDSA"), .string("PS256")])),
@@ -56,7 +59,7 @@ struct ProviderMetadataTests {
     @Test("names nothing that is not there (RFC 8414, section 2)")
     func namesNothingElse() throws {
         #expect(try self.json.strings("grant_types_supported") == ["authorization_code", "urn:x"])
-        #expect(try self.json.strings("response_modes_supported") == ["query"])
+        #expect(try self.json.strings("response_modes_supported") == ["query", "form_post"])
         for member in [
             "registration_endpoint", "device_authorization_endpoint",
             "check_session_iframe", "claims_parameter_supported",

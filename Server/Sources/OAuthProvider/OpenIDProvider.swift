@@ -21,21 +21,21 @@ public struct OpenIDProvider: Sendable {
         public var limits: Limits
         /// The store's epoch (`Sealing.epoch`).
         public var epoch: String
-        /// How sure an authentication can be: every `acr` that the outcomes can have.
-        public var acrValues: [String]
+        /// The words for how sure an authentication can be: every `acr` that the outcomes can have, and those of others.
+        public var levels: [AssuranceWord]
         /// Is told what of a client's registration its requests do not fit; of a client once a minute at most, as
         /// anybody can send requests in its name.
         public var note: @Sendable (ClientMisfit) -> Void
 
         /// A provider of this issuer.
         public init(
-            issuer: String, limits: Limits = Limits(), epoch: String = "", acrValues: [String] = [],
+            issuer: String, limits: Limits = Limits(), epoch: String = "", levels: [AssuranceWord] = [],
             note: @escaping @Sendable (ClientMisfit) -> Void = { _ in }
         ) {
             self.issuer = issuer
             self.limits = limits
             self.epoch = epoch
-            self.acrValues = acrValues
+            self.levels = levels
             self.note = note
         }
     }

@@ -94,6 +94,13 @@ enum PageTemplates {
         </div>
         </div>
         {{/codes}}
+        {{#enrolment}}
+        <div class="typed" data-testid="enrolment">
+        <h2>Have you no account yet?</h2>
+        <p class="small">Accounts here are opened by the people who run {{.}}. Ask them for an enrolment link, open it \
+        with the authenticator app on your phone, and tell them the number that the app shows. Then sign in on this page.</p>
+        </div>
+        {{/enrolment}}
         {{#canLeave}}
         <form class="leave" id="leave" method="post" action="/sign-in/cancel">
         <input type="hidden" name="request" value="{{requestID}}">
@@ -113,7 +120,7 @@ enum PageTemplates {
         <h1 id="title">{{headline}}</h1>
         <p class="lead">{{explanation}}</p>
         {{#form}}
-        <form class="actions" method="post" action="{{action}}">
+        <form class="actions" method="post" action="{{action}}"{{#isSent}} id="sent"{{/isSent}}>
         {{#fields}}<input type="hidden" name="{{name}}" value="{{value}}">{{/fields}}
         <button type="submit" data-testid="confirm">{{label}}</button>
         </form>

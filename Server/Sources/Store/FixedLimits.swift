@@ -28,6 +28,12 @@ extension Limits {
         public static let userAgentBytes = 1024
         /// Bytes of a parameter of the sign-in pages. A longer one counts as missing.
         public static let pageParameterBytes = 128
+        /// Bytes of `login_hint`: more than any user name or e-mail address has.
+        public static let loginHintBytes = 1024
+        /// Words of `acr_values`.
+        public static let requestedLevels = 16
+        /// Authentications that a session remembers. Past it the oldest no longer counts as one of its.
+        public static let authenticationsPerSession = 16
         /// After so long, at most, somebody who has used a budget up is told to come again (`Retry-After`).
         public static let longestRetry: Duration = .seconds(60 * 60)
 

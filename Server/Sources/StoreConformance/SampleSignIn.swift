@@ -45,7 +45,7 @@ public struct SampleSignIn: Sendable {
             expiresAt: moment + .seconds(360))
         let code = CodeRecord(
             digest: secret, redirectURI: "https://\(client).example/\(path)", nonce: "n", challenge: challenge,
-            keyThumbprint: "key of \(name)",
+            keyThumbprint: "key of \(name)", acr: challenge == nil ? nil : "urn:asked",
             expiresAt: moment + .seconds(60))
         return (grant, code)
     }

@@ -17,6 +17,40 @@ public enum AssuranceLevel: String, Hashable, Sendable, CaseIterable {
     case twoFactor = "urn:countersign:acr:two-factor"
     /// Both, by hardware that an attestation vouches for: it keeps the key, and compares what the user gives.
     case twoFactorInHardware = "urn:countersign:acr:two-factor-hardware"
+
+    /// The levels that are as sure as this one in every respect. They have no order: a key in software that a person has
+    /// unlocked is not in hardware, and a key in hardware that nobody had to unlock says nothing of a person.
+    public var met: [AssuranceLevel] {
+        switch self {
+        case .oneFactor: [.oneFactor, .oneFactorInHardware, .twoFactor, .twoFactorInHardware]
+        case .oneFactorInHardware: [.oneFactorInHardware, .twoFactorInHardware]
+        case .twoFactor: [.twoFactor, .twoFactorInHardware]
+        case .twoFactorInHardware: [.twoFactorInHardware]
+        }
+    }
+
+    /// The words of others for levels, with the level of ours that each needs at least: none where nothing that this server
+    /// verifies is enough.
+    ///
+    /// | Word | What it says | What it needs |
+    /// |---|---|---|
+    /// | AAL1 | possession of what was registered (NIST SP 800-63B, section 4.1) | any level |
+    /// | AAL2 | two factors (section 4.2) | a verified person |
+    /// | AAL3 | two factors, hardware, and nobody in between (section 4.3) | nothing: a code can be read off another's page |
+    /// | IAL1, LOA1 | whoever it says it is (SP 800-63A) | any level |
+    /// | IAL2, LOA3 | somebody whose identity was proved by documents | nothing: how an operator knows a person is not known here |
+    public static let words: [(name: String, needed: AssuranceLevel?)] =
+        AssuranceLevel.allCases.map { ($0.rawValue, $0) } + [
+            ("http://idmanagement.gov/ns/assurance/aal/1", .oneFactor),
+            ("http://idmanagement.gov/ns/assurance/aal/2", .twoFactor),
+            ("http://idmanagement.gov/ns/assurance/aal/3", nil),
+            ("http://idmanagement.gov/ns/assurance/ial/1", .oneFactor),
+            ("http://idmanagement.gov/ns/assurance/ial/2", nil),
+            ("http://idmanagement.gov/ns/assurance/loa/1", .oneFactor),
+            ("http://idmanagement.gov/ns/assurance/loa/3", nil),
+            ("aal1", .oneFactor), ("aal2", .twoFactor), ("aal3", nil),
+            ("ial1", .oneFactor), ("ial2", nil), ("loa1", .oneFactor), ("loa3", nil),
+        ]
 }
 
 /// How somebody was authenticated: by which methods and how surely, from what was verified.

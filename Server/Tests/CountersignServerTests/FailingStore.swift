@@ -211,6 +211,10 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.complete(completed, replacing: cookieDigest)
     }
 
+    func stepUp(_ completed: CompletedAuthorization, from cookieDigest: [UInt8]) async throws {
+        try await self.store.stepUp(completed, from: cookieDigest)
+    }
+
     func addGrant(_ grant: GrantRecord, code: CodeRecord, usedAt moment: Timestamp, audit: AuditEvent) async throws {
         try await self.store.addGrant(grant, code: code, usedAt: moment, audit: audit)
     }

@@ -103,9 +103,10 @@ extension ServerFixture {
     }
 
     /// Has the browser open the sign-in page of a client.
-    func signInPage(_ browser: TestBrowser, _ party: RelyingParty) async throws -> (request: String, page: TestResponse)
-    {
-        let authorize = try await browser.get(party.authorizeAddress())
+    func signInPage(_ browser: TestBrowser, _ party: RelyingParty, _ more: String = "") async throws -> (
+        request: String, page: TestResponse
+    ) {
+        let authorize = try await browser.get(party.authorizeAddress(more))
         #expect(authorize.status == .seeOther)
         let request = try #require(authorize.redirectParameters["request"])
         return (request, try await browser.get(try #require(authorize.headers[.location])))

@@ -79,7 +79,7 @@ struct AuthorizationEndpointTests {
         try await ProviderFixture.run { f in
             let answer = try await f.provider.authorize(
                 f.query(changes), browser: f.browser, session: nil, source: "a", address: nil)
-            guard case .redirect(let address) = answer else {
+            guard case .client(.redirect(let address)) = answer else {
                 Issue.record("not a redirect: \(answer)")
                 return
             }
@@ -143,7 +143,8 @@ struct AuthorizationEndpointTests {
     @Test func aPersonCanSayNo() async throws {
         try await ProviderFixture.run { f in
             let request = try await f.begin()
-            guard case .redirect(let address) = try await f.provider.refuse(request: request, browser: f.browser)
+            guard
+                case .client(.redirect(let address)) = try await f.provider.refuse(request: request, browser: f.browser)
             else {
                 Issue.record("not a redirect")
                 return
@@ -164,18 +165,7 @@ struct AuthorizationEndpointTests {
 
     private func answer(_ f: ProviderFixture, _ changes: [String: String?], _ session: SessionSecret?) async throws
         -> String
-    {
-        switch try await f.provider.authorize(
-            f.query(changes), browser: f.browser, session: session, source: "a", address: nil)
-        {
-        case .signIn: return "sign-in"
-        case .tooMany: return "too many"
-        case .redirect(let address):
-            if let error = try ProviderFixture.parameter("error", of: address) { return error }
-            return try ProviderFixture.parameter("code", of: address) == nil ? "nothing" : "code"
-        case .page: return "page"
-        }
-    }
+    { try await f.answer(changes, session: session) }
 
     @Test func aSessionGivesACodeAtOnce() async throws {
         try await ProviderFixture.run { f in
@@ -224,7 +214,7 @@ struct AuthorizationEndpointTests {
             #expect(try await self.answer(f, ["prompt": "none"], nil) == "login_required")
             let elsewhere = try await f.provider.authorize(
                 f.query(), browser: f.browser, session: session, source: "b", address: nil)
-            guard case .redirect(let address) = elsewhere else {
+            guard case .client(.redirect(let address)) = elsewhere else {
                 Issue.record("not a redirect: \(elsewhere)")
                 return
             }
@@ -242,7 +232,7 @@ struct AuthorizationEndpointTests {
             f.clock.advance(.seconds(100))
             let answer = try await f.provider.authorize(
                 f.query(["nonce": "n-2"]), browser: f.browser, session: signedIn.session, source: "a", address: nil)
-            guard case .redirect(let address) = answer else {
+            guard case .client(.redirect(let address)) = answer else {
                 Issue.record("not a redirect")
                 return
             }
@@ -339,7 +329,7 @@ struct AuthorizationEndpointTests {
                 let answer = try await f.provider.authorize(
                     f.query(["id_token_hint": own.id], client: shop), browser: f.browser, session: session, source: "a",
                     address: nil)
-                guard case .redirect(let address) = answer else {
+                guard case .client(.redirect(let address)) = answer else {
                     Issue.record("not a redirect: \(answer)")
                     return
                 }
@@ -355,7 +345,7 @@ struct AuthorizationEndpointTests {
             let request = try await f.begin(["id_token_hint": hint])
             f.authenticate(request, account: "account-b")
             let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
-            guard case .redirect(let address) = answer else {
+            guard case .refused(.redirect(let address)) = answer else {
                 Issue.record("not a redirect: \(answer)")
                 return
             }

@@ -16,7 +16,7 @@ struct CodeBindingTests {
     ) {
         let answer = try await f.provider.authorize(
             f.query(changes), browser: f.browser, session: nil, source: "a", address: nil)
-        guard case .redirect(let address) = answer else { return (nil, nil) }
+        guard case .client(.redirect(let address)) = answer else { return (nil, nil) }
         return (
             try ProviderFixture.parameter("error", of: address),
             try ProviderFixture.parameter("error_description", of: address)
@@ -60,7 +60,7 @@ struct CodeBindingTests {
             let again = try await f.provider.authorize(
                 f.query(Self.withoutChallenge), browser: f.browser, session: signedIn.session, source: "a", address: nil
             )
-            guard case .redirect(let address) = again else {
+            guard case .client(.redirect(let address)) = again else {
                 Issue.record("not a redirect: \(again)")
                 return
             }

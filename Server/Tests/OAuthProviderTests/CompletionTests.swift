@@ -119,7 +119,7 @@ struct CompletionTests {
             f.authenticate(request)
             f.people.lock("account-a")
             let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
-            guard case .redirect(let address) = answer else {
+            guard case .refused(.redirect(let address)) = answer else {
                 Issue.record("not a redirect: \(answer)")
                 return
             }

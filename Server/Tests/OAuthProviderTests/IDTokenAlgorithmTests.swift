@@ -16,7 +16,7 @@ struct IDTokenAlgorithmTests {
         guard case .signIn(let id, _) = request else { throw OAuthError(.serverError, detail: "\(request)") }
         f.authenticate(id)
         guard
-            case .signedIn(let address, _, _) = try await f.provider.complete(
+            case .signedIn(.redirect(let address), _, _) = try await f.provider.complete(
                 request: id, browser: f.browser, session: nil)
         else { throw OAuthError(.serverError) }
         return try #require(try ProviderFixture.parameter("code", of: address))

@@ -185,7 +185,7 @@ struct KeyProofTests {
             func bySession() async throws -> String {
                 let answer = try await f.provider.authorize(
                     f.query(changes), browser: f.browser, session: session, source: "a", address: nil)
-                guard case .redirect(let address) = answer else { return "" }
+                guard case .client(.redirect(let address)) = answer else { return "" }
                 return try #require(try ProviderFixture.parameter("code", of: address))
             }
             for code in [try await f.signIn(changes).code, try await bySession()] {
@@ -209,7 +209,7 @@ struct KeyProofTests {
             for name in [text, try KeyHolder().thumbprint + "AA"] {
                 let answer = try await f.provider.authorize(
                     f.query(["dpop_jkt": name]), browser: f.browser, session: nil, source: "a", address: nil)
-                guard case .redirect(let address) = answer else {
+                guard case .client(.redirect(let address)) = answer else {
                     Issue.record("taken: \(name)")
                     continue
                 }

@@ -19,7 +19,7 @@ struct ManyNodesTests {
             let request = try await f.begin()
             f.authenticate(request)
             let answer = try await self.node(f).complete(request: request, browser: f.browser, session: nil)
-            guard case .signedIn(let redirect, let session, _) = answer else {
+            guard case .signedIn(.redirect(let redirect), let session, _) = answer else {
                 Issue.record("not signed in: \(answer)")
                 return
             }
@@ -77,7 +77,7 @@ struct ManyNodesTests {
             let bank = try await f.tokens()
             let answer = try await f.provider.authorize(
                 f.query(client: shop), browser: f.browser, session: bank.session, source: "a", address: nil)
-            guard case .redirect(let address) = answer else {
+            guard case .client(.redirect(let address)) = answer else {
                 Issue.record("not a redirect: \(answer)")
                 return
             }
@@ -103,7 +103,7 @@ struct ManyNodesTests {
             let refused = try await f.provider.authorize(
                 f.query(["state": state, "prompt": "none"]), browser: f.browser, session: nil, source: "a", address: nil
             )
-            guard case .redirect(let address) = refused else {
+            guard case .client(.redirect(let address)) = refused else {
                 Issue.record("not a redirect: \(refused)")
                 return
             }

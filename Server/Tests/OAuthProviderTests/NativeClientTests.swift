@@ -86,16 +86,17 @@ struct NativeClientTests {
                     continue
                 }
                 guard
-                    case .redirect(let refusal) = try await self.answer(
+                    case .client(.redirect(let refusal)) = try await self.answer(
                         f, app, address, session: session, ["prompt": "none"])
                 else {
                     Issue.record("no answer at \(address)")
                     continue
                 }
-                #expect(try ProviderFixture.parameter("error", of: refusal) == "login_required")
+                #expect(try ProviderFixture.parameter("error", of: refusal) == "interaction_required")
                 #expect(refusal.hasPrefix(address + "?"))
             }
-            guard case .redirect(let claimed) = try await self.answer(f, app, Self.claimed, session: session) else {
+            guard case .client(.redirect(let claimed)) = try await self.answer(f, app, Self.claimed, session: session)
+            else {
                 Issue.record("a site's address was asked for")
                 return
             }
@@ -114,7 +115,8 @@ struct NativeClientTests {
                 }
             }
             let session = try await f.signIn().session
-            guard case .redirect(let address) = try await self.answer(f, bank, Self.loopback, session: session) else {
+            guard case .client(.redirect(let address)) = try await self.answer(f, bank, Self.loopback, session: session)
+            else {
                 Issue.record("asked")
                 return
             }
@@ -175,7 +177,9 @@ struct NativeClientTests {
             let request = try await f.begin(["client_id": app.client.id, "redirect_uri": Self.scheme])
             let pending = try await f.provider.pending(request: request, browser: f.browser)
             #expect(pending?.clientOrigin == "com.example.app:")
-            guard case .redirect(let refusal) = try await f.provider.refuse(request: request, browser: f.browser) else {
+            guard
+                case .client(.redirect(let refusal)) = try await f.provider.refuse(request: request, browser: f.browser)
+            else {
                 Issue.record("not told")
                 return
             }

@@ -69,7 +69,8 @@ struct ProviderFixture: Sendable {
     ///
     /// - Parameter closing: Whether the store is still open afterwards, and to be closed here.
     static func run(
-        limits: Limits = Limits(), closing: Bool = true, _ body: (ProviderFixture) async throws -> Void
+        limits: Limits = Limits(), levels: [AssuranceWord] = [], closing: Bool = true,
+        _ body: (ProviderFixture) async throws -> Void
     ) async throws {
         let folder = NSTemporaryDirectory() + "provider-" + UUID().uuidString
         let store = try SQLiteDatabase(folder: folder, key: KeyEncryptionKey())
@@ -77,7 +78,8 @@ struct ProviderFixture: Sendable {
         let outcomes = RecordedOutcomes()
         let people = ListedPeople()
         let provider = try await OpenIDProvider.open(
-            OpenIDProvider.Configuration(issuer: self.issuer, limits: limits), store: store, methods: [outcomes],
+            OpenIDProvider.Configuration(issuer: self.issuer, limits: limits, levels: levels), store: store,
+            methods: [outcomes],
             people: people, time: clock.source)
         let bank = try await provider.registerClient(
             name: "Demo Bank", redirectURIs: [self.address], postLogoutRedirectURIs: [self.afterLogout],
@@ -117,10 +119,10 @@ struct ProviderFixture: Sendable {
     }
 
     /// Records that the person authenticated.
-    func authenticate(_ request: String, account: String = "account-a") {
+    func authenticate(_ request: String, account: String = "account-a", acr: String = "urn:x") {
         self.outcomes.record(
             AuthenticationOutcome(
-                account: account, authenticatedAt: self.clock.source.now(), acr: "urn:x", amr: ["pin", "hwk"]),
+                account: account, authenticatedAt: self.clock.source.now(), acr: acr, amr: ["pin", "hwk"]),
             request: request, browser: self.browser)
     }
 
@@ -132,12 +134,13 @@ struct ProviderFixture: Sendable {
 
     /// A whole sign-in up to the code.
     func signIn(
-        _ changes: [String: String?] = [:], account: String = "account-a", session: SessionSecret? = nil
+        _ changes: [String: String?] = [:], account: String = "account-a", acr: String = "urn:x",
+        session: SessionSecret? = nil
     ) async throws -> SignedIn {
         let request = try await self.begin(changes, session: session)
-        self.authenticate(request, account: account)
+        self.authenticate(request, account: account, acr: acr)
         let answer = try await self.provider.complete(request: request, browser: self.browser, session: session)
-        guard case .signedIn(let redirect, let secret, _) = answer else {
+        guard case .signedIn(.redirect(let redirect), let secret, _) = answer else {
             throw OAuthError(.serverError, detail: "not signed in: \(answer)")
         }
         return SignedIn(redirect: redirect, session: secret)
@@ -189,6 +192,31 @@ struct ProviderFixture: Sendable {
     }
 
     // MARK: Answers
+
+    /// What an authorization request came to: `sign-in`, `too many`, `page`, `code`, or the error that the client is told.
+    func answer(
+        _ changes: [String: String?], session: SessionSecret?, client: RegisteredClient? = nil
+    ) async throws -> String {
+        switch try await self.provider.authorize(
+            self.query(changes, client: client), browser: self.browser, session: session, source: "a", address: nil)
+        {
+        case .signIn: return "sign-in"
+        case .tooMany: return "too many"
+        case .page: return "page"
+        case .client(let answer):
+            let fields = try Self.fields(of: answer)
+            return fields["error"] ?? (fields["code"] == nil ? "nothing" : "code")
+        }
+    }
+
+    /// The parameters of an answer to a client, however it gets there.
+    static func fields(of answer: ClientAnswer) throws -> Parameters {
+        switch answer {
+        case .redirect(let address):
+            try Parameters(parsing: address.split(separator: "?", maxSplits: 1).last.map(String.init) ?? "")
+        case .post(let posted): posted.fields
+        }
+    }
 
     /// A parameter of an address's query.
     static func parameter(_ name: String, of address: String) throws -> String? {

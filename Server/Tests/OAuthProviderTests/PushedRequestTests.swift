@@ -42,7 +42,7 @@ struct PushedRequestTests {
     }
 
     private func address(_ answer: AuthorizationAnswer) throws -> String {
-        guard case .redirect(let address) = answer else { throw OAuthError(.serverError, detail: "\(answer)") }
+        guard case .client(.redirect(let address)) = answer else { throw OAuthError(.serverError, detail: "\(answer)") }
         return address
     }
 
@@ -76,7 +76,7 @@ struct PushedRequestTests {
             let request = try self.request(try await f.come(with: name, others))
             f.authenticate(request)
             let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
-            guard case .signedIn(let redirect, _, _) = answer else {
+            guard case .signedIn(.redirect(let redirect), _, _) = answer else {
                 Issue.record("not signed in: \(answer)")
                 return
             }
@@ -193,7 +193,7 @@ struct PushedRequestTests {
                 }
                 #expect(answers.count { $0 == Self.ended } == 19)
                 let codes = try answers.compactMap { answer in
-                    guard case .redirect(let address) = answer else { return String?.none }
+                    guard case .client(.redirect(let address)) = answer else { return String?.none }
                     return try ProviderFixture.parameter("code", of: address)
                 }
                 #expect(codes.count == 1)

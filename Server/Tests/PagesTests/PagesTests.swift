@@ -22,6 +22,10 @@ struct PagesTests {
             self.renderer.html(ErrorPage(headline: "No", explanation: "Not so.", requestID: "r-17")),
             self.renderer.html(SignedOutPage(returnLink: "https://bank.example.com/bye")),
             self.renderer.html(SignOutQuestionPage(clientName: "Demo Bank")),
+            self.renderer.html(
+                PostedAnswerPage(
+                    address: "https://bank.example.com/in?a=b", origin: "https://bank.example.com",
+                    fields: [("code", "c&1"), ("state", "\">")])),
             self.renderer.html(OpenInAppPage()), self.renderer.html(AdministratorSetUpPage()),
         ]
     }
@@ -50,6 +54,37 @@ struct PagesTests {
         #expect(html.contains("I have confirmed on my phone"))
         #expect(
             html.contains("<a href=\"/sign-in/wait?request=req_1%2F2\" data-testid=\"new-code\">Show a new code</a>"))
+    }
+
+    @Test("A posted answer has its fields and a button, is sent by the script, and may go to its service alone")
+    func postedAnswer() throws {
+        let page = self.renderer.html(
+            PostedAnswerPage(
+                address: "https://bank.example.com/in?a=b&c=d", origin: "https://bank.example.com",
+                fields: [("code", "c&1"), ("state", "\"><script>")]))
+        #expect(
+            page.html.contains(
+                "<form class=\"actions\" method=\"post\" action=\"https://bank.example.com/in?a=b&amp;c=d\" id=\"sent\">"
+            ))
+        #expect(page.html.contains("<input type=\"hidden\" name=\"code\" value=\"c&amp;1\">"))
+        #expect(page.html.contains("name=\"state\" value=\"&quot;&gt;&lt;script&gt;\">"))
+        #expect(page.html.matches(of: /<button type="submit"[^>]*>Continue<\/button>/).count == 1)
+        #expect(page.html.matches(of: /<script/).count == 1, "the page's own, which stands in a file")
+        #expect(page.contentSecurityPolicy.description.contains("script-src 'self';"))
+        #expect(page.contentSecurityPolicy.description.contains("form-action 'self' https://bank.example.com;"))
+        let question = self.renderer.html(SignOutQuestionPage(clientName: "Demo Bank"))
+        #expect(!question.html.contains("id=\"sent\""), "nobody is signed out by a script")
+    }
+
+    @Test("How one gets an account stands on the page of those who have none, as long as they can sign in there")
+    func enrolment() throws {
+        for state in SignInPage.State.allCases {
+            var page = Self.signIn(state)
+            #expect(try !self.renderer.html(page).html.contains("data-testid=\"enrolment\""))
+            page.showsEnrolment = true
+            let isThere = try self.renderer.html(page).html.contains("data-testid=\"enrolment\"")
+            #expect(isThere == [.waiting, .claimed].contains(state), "\(state)")
+        }
     }
 
     @Test func everyAddressOfASignInNamesItsService() throws {

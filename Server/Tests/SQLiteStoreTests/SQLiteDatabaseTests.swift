@@ -70,7 +70,7 @@ struct SQLiteDatabaseTests {
         let request = AuthorizationRequestRecord(
             id: "request", browserDigest: [3], client: "client", redirectURI: "https://bank.example/a",
             scope: "openid", state: "state", nonce: "nonce", codeChallenge: [4], expectedSubject: "subject",
-            expiresAt: end)
+            wishes: "login_hint=alice", expiresAt: end)
         try await database.addRequest(request)
         #expect(try await database.request("request") == request)
         let signIn = SampleSignIn(

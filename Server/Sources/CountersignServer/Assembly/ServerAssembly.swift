@@ -103,7 +103,9 @@ public struct ServerAssembly: Sendable {
         let provider = try await OpenIDProvider.open(
             .init(
                 issuer: configuration.issuer, limits: limits, epoch: sealing.epoch,
-                acrValues: AssuranceLevel.allCases.map(\.rawValue), note: { Self.log($0, configuration.logger) }),
+                levels: AssuranceLevel.words.map { word in
+                    AssuranceWord(word.name, levels: word.needed?.met.map(\.rawValue) ?? [])
+                }, note: { Self.log($0, configuration.logger) }),
             store: store, methods: [phone],
             people: People(directory: directory), time: time, random: random)
         var engine = CeremonyConfiguration(

@@ -53,10 +53,10 @@ struct AuthorizationRoutes: Sendable {
             self.trace?.record(.authorizationRequested, in: TraceContext(ofSignIn: id), context)
             let address = SignInAddress(request: id, service: client)
             return .seeOther(address.path("/sign-in"), headers: HTTPFields([self.cookies.set(browser)]))
-        case .redirect(let location):
+        case .client(let answer):
             // Nobody was asked: the browser has a session.
             if context.notes.refusal == nil { self.metrics.signedIn(by: .session) }
-            return .seeOther(location)
+            return self.answers.response(answer)
         case .tooMany(let shortage):
             context.log(shortage)
             context.notes.note(

@@ -35,6 +35,18 @@ struct PageAnswers: Sendable {
         }
     }
 
+    /// Takes a browser to the client with its answer.
+    func response(_ answer: ClientAnswer, headers: HTTPFields = [:]) -> Response {
+        switch answer {
+        case .redirect(let location): .seeOther(location, headers: headers)
+        case .post(let posted):
+            .page(
+                self.pages.html(
+                    PostedAnswerPage(address: posted.address, origin: posted.origin, fields: posted.fields.members)),
+                headers: headers)
+        }
+    }
+
     /// A page about a problem.
     func error(_ problem: Problem, _ request: Request, _ context: ServerContext) async -> Response {
         let service = await self.service(context)

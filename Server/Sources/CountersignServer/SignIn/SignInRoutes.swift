@@ -83,7 +83,7 @@ struct SignInRoutes: Sendable {
                 SignInPage(
                     requestID: address.request, clientName: pending.clientName, client: pending.client,
                     state: pageState, codes: codes, returnOrigin: pending.clientOrigin,
-                    reference: context.reference)))
+                    reference: context.reference, showsEnrolment: pending.isNewcomer)))
     }
 
     /// The page's own channel: words for states, nothing else (threat model, Taking the answer from the waiting page).
@@ -111,13 +111,13 @@ struct SignInRoutes: Sendable {
             context.notes.note(RequestRefusal($0))
         }
         switch answer {
-        case .signedIn(let redirect, let session, let method):
+        case .signedIn(let answer, let session, let method):
             if let way = ServerMetrics.Way(rawValue: method) { self.metrics.signedIn(by: way) }
             let run = TraceContext(ofSignIn: address.request)
             self.trace?.record(.signInCompleted, in: run)
             self.trace?.record(.authorizationCodeSent, in: run)
-            return .seeOther(redirect, headers: HTTPFields([self.cookies.set(session)]))
-        case .redirect(let location): return .seeOther(location)
+            return self.answers.response(answer, headers: HTTPFields([self.cookies.set(session)]))
+        case .refused(let answer): return self.answers.response(answer)
         case .page: return try await self.completed(address, request)
         }
     }
@@ -147,7 +147,7 @@ struct SignInRoutes: Sendable {
             // The page was never shown: there is nothing to end but the request.
         }
         switch try await self.provider.refuse(request: id, browser: browser) {
-        case .redirect(let location): return .seeOther(location)
+        case .client(let answer): return self.answers.response(answer)
         case .signIn, .tooMany, .page: throw Self.unknown
         }
     }

@@ -6,12 +6,30 @@ import _Primitives
 public enum AuthorizationAnswer: Sendable, Equatable {
     /// Show the sign-in page for this request of this client.
     case signIn(request: String, client: String)
-    /// Send the browser to the client (status 303).
-    case redirect(String)
+    /// Take the browser to the client.
+    case client(ClientAnswer)
     /// Show a page that asks to come back: the source has begun too many sign-ins.
     case tooMany(Shortage)
     /// Show an error page. The browser must not be sent anywhere: the address it would go to is not to be trusted.
     case page(OAuthError)
+}
+
+/// How a browser takes an answer to a client.
+public enum ClientAnswer: Sendable, Equatable {
+    /// It is sent to this address (status 303).
+    case redirect(String)
+    /// It is shown a page whose form goes there by itself.
+    case post(PostedAnswer)
+}
+
+/// An answer that a browser posts to a client (OAuth 2.0 Form Post Response Mode 1.0, section 2).
+public struct PostedAnswer: Sendable, Equatable {
+    /// The client's address.
+    public let address: String
+    /// Scheme, host and port of it.
+    public let origin: String
+    /// What the form has.
+    public let fields: Parameters
 }
 
 extension OpenIDProvider {
@@ -54,7 +72,7 @@ extension OpenIDProvider {
             // There is nothing to answer, or no more.
             guard error != OAuthError(.invalidRequestURI) else { return .page(error) }
             do { try await self.end(asked, browser: browser) } catch let error as OAuthError { return .page(error) }
-            return .redirect(reply.address(error: error))
+            return .client(reply.answer(error: error))
         }
     }
 
@@ -64,12 +82,23 @@ extension OpenIDProvider {
         session: SessionSecret?, source: String, address: String?, setting: inout String?
     ) async throws -> AuthorizationAnswer {
         let (checked, expected) = try await self.check(asked.parameters, of: client, setting: &setting)
+        guard checked.wishes.levels.canBeMet(in: self.configuration.levels) else { throw RequestedLevels.unmet }
         // To an app that any other program on the person's device could pass for nothing goes unasked (RFC 8252, section
         // 8.6).
         let isAsked = client.settings.isPublic && reply.redirectURI.kind != .https
-        let fitting =
-            isAsked ? nil : try await self.fittingSession(session, for: checked, expected: expected, client: client)
-        guard fitting != nil || !checked.isSilent else { throw Self.nobodySignedIn }
+        var fitting: SessionRecord?
+        var obstacle: OAuthError? = Self.nobodySignedIn
+        if checked.isSilent || !isAsked,
+            let (session, person) = try await self.fittingSession(
+                session, for: checked, expected: expected, client: client)
+        {
+            obstacle =
+                isAsked
+                ? Self.nobodyUnasked
+                : checked.namesAnother(than: person) ? Self.accountToChoose : nil
+            if obstacle == nil { fitting = session }
+        }
+        if checked.isSilent, let obstacle { throw obstacle }
         let now = self.time.now()
         // Counted before anything is written: a sign-in by session as one that begins at the page.
         if let shortage = self.signIns.spend(source, at: now) { return .tooMany(shortage) }
@@ -79,7 +108,7 @@ extension OpenIDProvider {
             if let code = try await self.code(
                 of: fitting, for: checked, client: client, reply: reply, address: address, at: now)
             {
-                return .redirect(reply.address(code: code))
+                return .client(reply.answer(code: code))
             }
         }
         guard !checked.isSilent else { throw Self.nobodySignedIn }
@@ -87,7 +116,8 @@ extension OpenIDProvider {
             id: self.random.identifier(), browserDigest: browser.digest, client: client.id,
             redirectURI: reply.redirectURI.text, scope: checked.scope.description, state: reply.state,
             nonce: checked.nonce, codeChallenge: checked.challenge?.digest, expectedSubject: expected,
-            keyThumbprint: checked.keyThumbprint?.text, expiresAt: now + self.limits.authorizationRequestLifetime)
+            keyThumbprint: checked.keyThumbprint?.text, wishes: checked.wishes.text,
+            expiresAt: now + self.limits.authorizationRequestLifetime)
         return .signIn(request: try await self.begin(request, asked), client: client.id)
     }
 
@@ -99,6 +129,12 @@ extension OpenIDProvider {
     ) {
         setting = self.noteMissingChallenge(parameters, client: client)
         let checked = try AuthorizationParameters(parameters, settings: client.settings, limits: self.limits)
+        // The address is one of the client's.
+        if checked.wishes.responseMode == .formPost,
+            let address = parameters["redirect_uri"].flatMap({ client.address(answering: $0) }), !address.takesForms
+        {
+            throw OAuthError(.invalidRequest, "To an app's own scheme no form can be posted: use the query.")
+        }
         return (checked, try await self.expectedSubject(checked.idTokenHint, client: client))
     }
 
@@ -133,7 +169,8 @@ extension OpenIDProvider {
             // It cannot be given back, so the client could not tell the answer from a forged one.
             throw OAuthError(.invalidRequest, "The state is too long.")
         }
-        return AuthorizationReply(redirectURI: redirectURI, state: state, issuer: self.issuer)
+        return AuthorizationReply(
+            redirectURI: redirectURI, state: state, issuer: self.issuer, mode: parameters["response_mode"])
     }
 
     /// Tells the operator of a client without PKCE, whose developer reads the same. Returns the setting.
@@ -150,6 +187,14 @@ extension OpenIDProvider {
 
     /// What a request without a page is told where no session fits it.
     private static let nobodySignedIn = OAuthError(.loginRequired, "The person has to sign in.")
+
+    /// What a request without a page is told where a session fits it, and a page would have to be shown all the same.
+    private static let nobodyUnasked = OAuthError(
+        .interactionRequired, "An app at an address that others can take gets nothing without the person being asked.")
+
+    /// What a request without a page is told that names somebody else than the one who is signed in.
+    private static let accountToChoose = OAuthError(
+        .accountSelectionRequired, "The person would have to choose who they are.")
 
     /// What a request is told whose hint names another person than the browser's: not that there is one.
     static let anotherPerson = OAuthError(
@@ -168,13 +213,16 @@ extension OpenIDProvider {
     /// Throws `OAuthError` `login_required` where the session is another person's than the expected one's.
     private func fittingSession(
         _ secret: SessionSecret?, for checked: AuthorizationParameters, expected: String?, client: ClientRecord
-    ) async throws -> SessionRecord? {
+    ) async throws -> (SessionRecord, Person)? {
         guard !checked.isFresh, let secret, let session = try await self.liveSession(secret) else { return nil }
+        guard checked.wishes.levels.areMet(by: session.authentication.acr, in: self.configuration.levels) else {
+            return nil
+        }
         if let age = checked.maximumAge, self.time.now() - session.authentication.at > age { return nil }
         let subject = self.subject(ofAccount: session.account, client: client.id)
         if let expected, !expected.hasSameBytes(as: subject) { throw Self.anotherPerson }
-        guard try await self.people.person(account: session.account) != nil else { return nil }
-        return session
+        guard let person = try await self.people.person(account: session.account) else { return nil }
+        return (session, person)
     }
 
     /// A code of that session; `nil` where it has ended meanwhile.
@@ -185,7 +233,7 @@ extension OpenIDProvider {
         let issue = self.issue(
             session, client: client.id, redirectURI: reply.redirectURI.text, scope: checked.scope,
             nonce: checked.nonce, challenge: checked.challenge?.digest, keyThumbprint: checked.keyThumbprint?.text,
-            at: now)
+            levels: checked.wishes.levels, at: now)
         do {
             let detail = AuditEvent.signInDetail(service: client.id, methods: session.authentication.amr)
             try await self.store.addGrant(
@@ -196,5 +244,20 @@ extension OpenIDProvider {
             return nil
         }
         return issue.secret
+    }
+}
+
+extension AuthorizationParameters {
+    /// Whether the `login_hint` names somebody else than that person, by what the client is told of the person anyway: a
+    /// client that is told no name learns nothing by trying some. Names are compared letter by letter, an e-mail address
+    /// with an e-mail address alone.
+    fileprivate func namesAnother(than person: Person) -> Bool {
+        guard let hint = self.wishes.loginHint else { return false }
+        var names: [String] = []
+        if self.scope.contains(Scope.profile) { names.append(person.username) }
+        if self.scope.contains(Scope.email), let email = person.email { names.append(email.address) }
+        func isAddress(_ text: String) -> Bool { text.utf8.contains(UInt8(ascii: "@")) }
+        let comparable = names.filter { isAddress($0) == isAddress(hint) }
+        return !comparable.isEmpty && !comparable.containsBytes(of: hint)
     }
 }

@@ -14,10 +14,8 @@ struct AuthorizationParameters {
     let nonce: String?
     /// `nil` where the code is bound to the nonce instead.
     let challenge: CodeChallenge?
-    /// The person must not be asked anything.
-    let isSilent: Bool
-    /// The person must authenticate anew.
-    let isFresh: Bool
+    /// How the person is to be asked, and how surely authenticated.
+    let wishes: AuthorizationWishes
     /// How long ago the person may have authenticated.
     let maximumAge: Duration?
     let idTokenHint: String?
@@ -34,9 +32,7 @@ struct AuthorizationParameters {
         guard try parameters.required("response_type").hasSameBytes(as: "code") else {
             throw OAuthError(.unsupportedResponseType, "The only response_type is code.")
         }
-        guard (parameters["response_mode"] ?? "query").hasSameBytes(as: "query") else {
-            throw OAuthError(.invalidRequest, "The only response_mode is query.")
-        }
+        self.wishes = try AuthorizationWishes(parameters)
         // Whoever may not renew tokens is not refused for asking: OpenID Connect Core 1.0, section 11, has it left out.
         let mayRenew = settings.grantTypes.containsBytes(of: RefreshTokenGrant.type)
         let scope = try Scope(parameters["scope"] ?? "")
@@ -48,12 +44,17 @@ struct AuthorizationParameters {
             throw OAuthError(.invalidRequest, "The nonce is too long.")
         }
         self.challenge = try Self.challenge(parameters, codeBinding: settings.codeBinding)
-        (self.isSilent, self.isFresh) = try Self.prompt(parameters["prompt"])
         self.maximumAge = try Self.maximumAge(parameters["max_age"])
         self.idTokenHint = parameters["id_token_hint"]
         self.keyThumbprint =
             if let text = parameters["dpop_jkt"] { try KeyThumbprint(text) } else { nil }
     }
+
+    /// Whether the person must not be asked anything.
+    var isSilent: Bool { self.wishes.isSilent }
+
+    /// Whether the person must authenticate anew. An age of nothing says so, too (OpenID Connect Core 1.0, section 3.1.2.1).
+    var isFresh: Bool { self.wishes.isFresh || self.maximumAge == .zero }
 
     /// The challenge. A client that need not send one is held to the one that it sends.
     private static func challenge(_ parameters: Parameters, codeBinding: ClientSettings.CodeBinding)
@@ -73,17 +74,6 @@ struct AuthorizationParameters {
         return try CodeChallenge(parameters.required("code_challenge"))
     }
 
-    /// `none` alone, or wishes that a new authentication on the person's phone fulfils: it shows who asks.
-    private static func prompt(_ text: String?) throws(OAuthError) -> (isSilent: Bool, isFresh: Bool) {
-        guard let text else { return (false, false) }
-        let words = text.splitBytes(at: " ")
-        if words.allSatisfy({ $0.hasSameBytes(as: "none") }) { return (true, false) }
-        guard words.allSatisfy({ ["login", "consent", "select_account"].containsBytes(of: $0) }) else {
-            throw OAuthError(.invalidRequest, "The prompt is not known, or none is not alone.")
-        }
-        return (false, true)
-    }
-
     private static func maximumAge(_ text: String?) throws(OAuthError) -> Duration? {
         guard let text else { return nil }
         guard text.utf8.count <= Limits.Fixed.maximumAgeDigits,
@@ -94,26 +84,46 @@ struct AuthorizationParameters {
     }
 }
 
-/// Where the answer to an authorization request goes. Only an address that was found registered makes one.
+/// Where the answer to an authorization request goes, and how. Only an address that was found registered makes one.
 struct AuthorizationReply {
     let redirectURI: RedirectURI
     let state: String?
     let issuer: String
+    /// As the client wants it. What it wants wrongly it is told in the query.
+    let mode: ResponseMode
 
-    /// Success (RFC 6749, section 4.1.2; RFC 9207, section 2).
-    func address(code: String) -> String { self.address(["code": code]) }
-
-    /// Failure (RFC 6749, section 4.1.2.1).
-    func address(error: OAuthError) -> String {
-        var parameters: Parameters = ["error": error.code.rawValue]
-        if let message = error.message { parameters.append("error_description", message) }
-        return self.address(parameters)
+    /// - Parameter mode: What the client has sent, whatever it is.
+    init(redirectURI: RedirectURI, state: String?, issuer: String, mode: String?) {
+        self.redirectURI = redirectURI
+        self.state = state
+        self.issuer = issuer
+        let isForm = mode?.hasSameBytes(as: ResponseMode.formPost.rawValue) ?? false
+        self.mode = isForm && redirectURI.takesForms ? .formPost : .query
     }
 
-    private func address(_ parameters: Parameters) -> String {
+    /// Success (RFC 6749, section 4.1.2; RFC 9207, section 2).
+    func answer(code: String) -> ClientAnswer { self.answer(["code": code]) }
+
+    /// Failure (RFC 6749, section 4.1.2.1).
+    func answer(error: OAuthError) -> ClientAnswer {
+        var parameters: Parameters = ["error": error.code.rawValue]
+        if let message = error.message { parameters.append("error_description", message) }
+        return self.answer(parameters)
+    }
+
+    private func answer(_ parameters: Parameters) -> ClientAnswer {
         var parameters = parameters
         if let state { parameters.append("state", state) }
         parameters.append("iss", self.issuer)
-        return self.redirectURI.adding(parameters)
+        return switch self.mode {
+        case .query: .redirect(self.redirectURI.adding(parameters))
+        case .formPost:
+            .post(PostedAnswer(address: self.redirectURI.text, origin: self.redirectURI.origin, fields: parameters))
+        }
     }
+}
+
+extension RedirectURI {
+    /// Whether a form can be posted there. An app that is opened by its scheme gets an address and nothing else.
+    var takesForms: Bool { self.kind != .privateScheme }
 }

@@ -4,11 +4,11 @@ public import _Primitives
 
 /// What to do with a browser whose person has authenticated.
 public enum CompletionAnswer: Sendable, Equatable {
-    /// Set the session's cookie and send the browser to the client (status 303). The method is the one by which the
-    /// person has authenticated.
-    case signedIn(redirect: String, session: SessionSecret, method: String)
-    /// Send the browser to the client, with an error (status 303).
-    case redirect(String)
+    /// Set the session's cookie and take the browser to the client. The method is the one by which the person has
+    /// authenticated.
+    case signedIn(ClientAnswer, session: SessionSecret, method: String)
+    /// Take the browser to the client, with an error.
+    case refused(ClientAnswer)
     /// Show an error page.
     case page(OAuthError)
 }
@@ -21,6 +21,11 @@ public struct PendingAuthorization: Sendable, Equatable {
     public let clientName: String
     /// Scheme, host and port where the person will be led.
     public let clientOrigin: String
+    /// Who the client believes comes: for a field in which a name is typed, and for nothing else. Whether there is such an
+    /// account no page says.
+    public let loginHint: String?
+    /// Whether the client believes that the person has no account yet.
+    public let isNewcomer: Bool
     /// From then on the request is gone.
     public let expiresAt: Timestamp
 }
@@ -32,16 +37,22 @@ extension OpenIDProvider {
     public func pending(request id: String, browser: BrowserSecret) async throws -> PendingAuthorization? {
         guard let request = try await self.openRequest(id, browser), let client = try await self.client(request.client)
         else { return nil }
+        let wishes = try AuthorizationWishes(of: request)
         return PendingAuthorization(
             client: client.id, clientName: client.name, clientOrigin: try self.reply(to: request).redirectURI.origin,
-            expiresAt: request.expiresAt)
+            loginHint: wishes.loginHint, isNewcomer: wishes.prompts.contains(.create), expiresAt: request.expiresAt)
     }
 
     /// Signs the browser in after its person has authenticated: takes the outcome, begins a session with a new
     /// identifier, and gives the client its code.
     ///
+    /// Where the browser shows a session of the same person that is less sure than the request asks, the authentication is
+    /// added to that session, which goes on under a new cookie. Where the authentication is less sure than the request
+    /// asks, nobody is signed in, and the client is told.
+    ///
     /// Of any number of calls one signs in: the one that ends the request, in the step that begins the session. A call
-    /// that throws has changed nothing that would keep a later one from signing in. A session that the browser shows ends.
+    /// that throws has changed nothing that would keep a later one from signing in. Any other session that the browser shows
+    /// ends.
     ///
     /// - Parameters:
     ///   - id: From ``AuthorizationAnswer/signIn(request:client:)``.
@@ -54,7 +65,6 @@ extension OpenIDProvider {
         explain: (ProviderRefusal) -> Void = { _ in }
     ) async throws -> CompletionAnswer {
         let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
-        let denied = OAuthError(.accessDenied, "The account cannot sign in.")
         guard let request = try await self.openRequest(id, browser),
             let (outcome, method) = try await self.outcome(of: request, browser: browser)
         else {
@@ -62,16 +72,10 @@ extension OpenIDProvider {
             return .page(ended)
         }
         let reply = try self.reply(to: request)
-        guard try await self.people.person(account: outcome.account) != nil else {
-            explain(ProviderRefusal(denied, client: request.client))
-            return try await self.store.removeRequest(id) ? .redirect(reply.address(error: denied)) : .page(ended)
-        }
-        if let expected = request.expectedSubject,
-            !expected.hasSameBytes(as: self.subject(ofAccount: outcome.account, client: request.client))
-        {
-            explain(ProviderRefusal(Self.anotherPerson, client: request.client))
-            return try await self.store.removeRequest(id)
-                ? .redirect(reply.address(error: Self.anotherPerson)) : .page(ended)
+        let wishes = try AuthorizationWishes(of: request)
+        if let refusal = try await self.refusal(of: outcome, for: request, wishes) {
+            explain(ProviderRefusal(refusal, client: request.client))
+            return try await self.store.removeRequest(id) ? .refused(reply.answer(error: refusal)) : .page(ended)
         }
         let now = self.time.now()
         let secret = SessionSecret(random: self.random)
@@ -79,22 +83,63 @@ extension OpenIDProvider {
             id: self.random.identifier(), account: outcome.account, method: method, at: outcome.authenticatedAt,
             acr: outcome.acr, amr: outcome.amr, browser: outcome.browser, address: outcome.address,
             device: outcome.device)
+        func completed(_ session: SessionRecord) throws -> (CompletedAuthorization, code: String) {
+            let issue = self.issue(
+                session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
+                nonce: request.nonce, challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint,
+                levels: wishes.levels, at: now)
+            return (
+                CompletedAuthorization(request: id, session: session, grant: issue.grant, code: issue.code),
+                issue.secret
+            )
+        }
+        if let old, let lesser = try await self.lesserSession(old, than: authentication, wishes) {
+            let (stepUp, code) = try completed(lesser.adding(authentication, cookie: secret.digest, at: now))
+            do {
+                try await self.store.stepUp(stepUp, from: old.digest)
+                return .signedIn(reply.answer(code: code), session: secret, method: method)
+            } catch let error as StoreError where error.code == .notFound {
+                // Where it was the session that has ended, it is a sign-in like any other.
+            }
+        }
         let session = SessionRecord(
             id: self.random.identifier(), cookieDigest: secret.digest, authentications: [authentication], usedAt: now,
             expiresAt: now + self.limits.sessionLifetime)
-        let issue = self.issue(
-            session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
-            nonce: request.nonce, challenge: request.codeChallenge,
-            keyThumbprint: request.keyThumbprint, at: now)
-        let completed = CompletedAuthorization(request: id, session: session, grant: issue.grant, code: issue.code)
+        let (signIn, code) = try completed(session)
         do {
-            try await self.store.complete(completed, replacing: old?.digest)
+            try await self.store.complete(signIn, replacing: old?.digest)
         } catch let error as StoreError where error.code == .notFound {
             // Where the request is still there, the device is gone, or the account was locked this moment.
-            explain(ProviderRefusal(denied, client: request.client))
-            return try await self.store.removeRequest(id) ? .redirect(reply.address(error: denied)) : .page(ended)
+            explain(ProviderRefusal(Self.denied, client: request.client))
+            return try await self.store.removeRequest(id) ? .refused(reply.answer(error: Self.denied)) : .page(ended)
         }
-        return .signedIn(redirect: reply.address(code: issue.secret), session: secret, method: method)
+        return .signedIn(reply.answer(code: code), session: secret, method: method)
+    }
+
+    private static let denied = OAuthError(.accessDenied, "The account cannot sign in.")
+
+    /// Why an outcome signs nobody in; `nil` where it does.
+    private func refusal(
+        of outcome: AuthenticationOutcome, for request: AuthorizationRequestRecord, _ wishes: AuthorizationWishes
+    ) async throws -> OAuthError? {
+        guard try await self.people.person(account: outcome.account) != nil else { return Self.denied }
+        if let expected = request.expectedSubject,
+            !expected.hasSameBytes(as: self.subject(ofAccount: outcome.account, client: request.client))
+        {
+            return Self.anotherPerson
+        }
+        return wishes.levels.areMet(by: outcome.acr, in: self.configuration.levels) ? nil : RequestedLevels.unmet
+    }
+
+    /// The session that the browser shows, where it is the same person's and was not enough for what is asked.
+    private func lesserSession(
+        _ secret: SessionSecret, than authentication: AuthenticationRecord, _ wishes: AuthorizationWishes
+    ) async throws -> SessionRecord? {
+        guard let session = try await self.liveSession(secret),
+            session.account.hasSameBytes(as: authentication.account),
+            !wishes.levels.areMet(by: session.authentication.acr, in: self.configuration.levels)
+        else { return nil }
+        return session
     }
 
     /// Ends a request because its person said no: the client is told `access_denied`.
@@ -104,8 +149,8 @@ extension OpenIDProvider {
         guard let request = try await self.openRequest(id, browser), try await self.store.removeRequest(id) else {
             return .page(OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser."))
         }
-        return .redirect(
-            try self.reply(to: request).address(error: OAuthError(.accessDenied, "The person did not sign in.")))
+        return .client(
+            try self.reply(to: request).answer(error: OAuthError(.accessDenied, "The person did not sign in.")))
     }
 
     /// The outcome of the method by which the person has authenticated for the request, and the method's name.
@@ -130,6 +175,16 @@ extension OpenIDProvider {
     private func reply(to request: AuthorizationRequestRecord) throws -> AuthorizationReply {
         AuthorizationReply(
             redirectURI: try RedirectURI(request.redirectURI, allowing: RedirectURI.everyKind), state: request.state,
-            issuer: self.issuer)
+            issuer: self.issuer, mode: try AuthorizationWishes(of: request).responseMode.rawValue)
+    }
+}
+
+extension SessionRecord {
+    /// The session after its person has authenticated once more. It ends when it would have ended.
+    fileprivate func adding(_ authentication: AuthenticationRecord, cookie: [UInt8], at now: Timestamp) -> SessionRecord
+    {
+        SessionRecord(
+            id: self.id, cookieDigest: cookie, authentications: [authentication] + self.authentications, usedAt: now,
+            expiresAt: self.expiresAt)
     }
 }

@@ -32,7 +32,7 @@ struct AuthorizationCodeGrant: TokenGrant {
         let (code, standing) = try Self.checked(
             taking, client: client, redirectURI: redirectURI, verifier: verifier, key: key, at: now)
         var response = try provider.tokens(
-            for: standing, nonce: code.nonce, algorithm: algorithm, boundTo: key, at: now)
+            for: standing, nonce: code.nonce, acr: code.acr, algorithm: algorithm, boundTo: key, at: now)
         if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
             response.refreshToken = try await Self.firstRefreshToken(
                 of: standing.grant, for: request, from: provider, at: now)

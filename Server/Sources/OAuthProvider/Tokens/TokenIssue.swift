@@ -86,12 +86,14 @@ extension OpenIDProvider {
     /// Cost: one HMAC, one hash.
     func issue(
         _ session: SessionRecord, client: String, redirectURI: String, scope: Scope, nonce: String?,
-        challenge: [UInt8]?, keyThumbprint: String?, at now: Timestamp
+        challenge: [UInt8]?, keyThumbprint: String?, levels: RequestedLevels, at now: Timestamp
     ) -> (grant: GrantRecord, code: CodeRecord, secret: String) {
         let secret = self.random.token(byteCount: 32)
         let code = CodeRecord(
             digest: Sealing.digest(ofSecret: secret), redirectURI: redirectURI, nonce: nonce, challenge: challenge,
-            keyThumbprint: keyThumbprint, expiresAt: now + self.limits.authorizationCodeLifetime)
+            keyThumbprint: keyThumbprint,
+            acr: levels.told(of: session.authentication.acr, in: self.configuration.levels),
+            expiresAt: now + self.limits.authorizationCodeLifetime)
         let grant = GrantRecord(
             id: self.random.identifier(), client: client,
             subject: self.subject(ofAccount: session.account, client: client),
@@ -107,12 +109,13 @@ extension OpenIDProvider {
     ///
     /// - Parameters:
     ///   - nonce: The client's, for the ID token.
+    ///   - acr: The word that the client asked for the level by; `nil` for the authentication's own.
     ///   - algorithm: What the client has its ID tokens signed with.
     ///   - key: The key that the access token is bound to.
     ///
     /// Cost: one ES256 signature, one of `algorithm`, one hash, one HMAC.
     func tokens(
-        for standing: StandingGrant, nonce: String?, algorithm: JWSAlgorithm, boundTo key: KeyThumbprint?,
+        for standing: StandingGrant, nonce: String?, acr: String?, algorithm: JWSAlgorithm, boundTo key: KeyThumbprint?,
         at now: Timestamp
     ) throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
@@ -121,7 +124,7 @@ extension OpenIDProvider {
         var claims: JSONObject = [
             "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client),
             "iat": .integer(now.seconds), "exp": expires, "auth_time": .integer(authentication.at.seconds),
-            "acr": .string(authentication.acr),
+            "acr": .string(acr ?? authentication.acr),
             "amr": .array(authentication.amr.map(JSON.string)),
             "at_hash": .string(Self.halfHash(access.accessToken, algorithm)),
         ]
@@ -342,11 +345,13 @@ extension OpenIDProvider {
             clientAuthenticationMethods: Self.clientCredentials.flatMap { $0.methods },
             clientSigningAlgorithms: PrivateKeyJWT.algorithms.map(\.rawValue),
             idTokenAlgorithms: SigningKeys.algorithms.map(\.rawValue),
-            acrValues: self.configuration.acrValues,
+            acrValues: self.configuration.levels.filter { !$0.levels.isEmpty }.map(\.name),
             claims: [
                 "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid",
                 "preferred_username", "name", "email", "email_verified",
-            ]
+            ],
+            responseModes: ResponseMode.allCases.map(\.rawValue),
+            promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue)
         ).json
     }
 

@@ -179,7 +179,10 @@ extension PageAssets {
             });
           }
 
-          var page = document.getElementById("sign-in");
+          var page = document.getElementById("sent");
+          // No field of the form can be taken for the function.
+          if (page) { HTMLFormElement.prototype.submit.call(page); }
+          page = document.getElementById("sign-in");
           if (page) { signIn(page); }
           page = document.getElementById("set-up");
           if (page) { setUp(page); }

@@ -80,6 +80,24 @@ public struct SignOutQuestionPage: Sendable {
     }
 }
 
+/// The answer of a sign-in that a browser posts to the service (OAuth 2.0 Form Post Response Mode 1.0): the script sends the
+/// form at once, and without script the person does.
+public struct PostedAnswerPage: Sendable {
+    /// Where the form goes: a registered address.
+    public var address: String
+    /// Scheme, host and port of it.
+    public var origin: String
+    /// What the form has, names and values.
+    public var fields: [(name: String, value: String)]
+
+    /// A page for this form.
+    public init(address: String, origin: String, fields: [(name: String, value: String)]) {
+        self.address = address
+        self.origin = origin
+        self.fields = fields
+    }
+}
+
 /// Where a link for the app ends when no app takes it. It repeats nothing of the address: that holds a token.
 public struct OpenInAppPage: Sendable {
     /// The page.
@@ -107,6 +125,8 @@ extension PageRenderer {
             let action: String
             let label: String
             let fields: [Field]
+            /// Whether the script sends it at once.
+            var isSent = false
         }
 
         var tone = ""
@@ -175,6 +195,17 @@ extension PageRenderer {
             note: page.returnOrigin == nil ? "To stay signed in, close this page." : nil, testID: "sign-out")
         return self.render(
             view, template: "message", title: "Sign out", formTargets: page.returnOrigin.map { [$0] } ?? [])
+    }
+
+    /// Renders the page whose form goes back to a service by itself.
+    public func html(_ page: PostedAnswerPage) -> RenderedPage {
+        let fields = page.fields.map { MessageView.Form.Field(name: $0.name, value: $0.value) }
+        let view = MessageView(
+            emblem: PageAssets.phoneEmblem, headline: "Back to the service",
+            explanation: "This page goes on to \(page.origin) by itself. If it does not, press the button.",
+            form: MessageView.Form(action: page.address, label: "Continue", fields: fields, isSent: true),
+            testID: "posted-answer")
+        return self.render(view, template: "message", title: "Back to the service", formTargets: [page.origin])
     }
 
     /// Renders the page for a link that no app took.

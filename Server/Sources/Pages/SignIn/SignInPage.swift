@@ -56,12 +56,15 @@ public struct SignInPage: Sendable {
     public var codes: Codes?
     /// The origin to which the browser goes back in the end, for the policy of the page's form.
     public var returnOrigin: String?
+    /// Whether the page says how one gets an account.
+    public var showsEnrolment: Bool
 
     /// A sign-in page.
     public init(
         requestID: String, clientName: String, client: String? = nil, state: State, codes: Codes? = nil,
-        returnOrigin: String? = nil, home: String? = nil, reference: String? = nil
+        returnOrigin: String? = nil, home: String? = nil, reference: String? = nil, showsEnrolment: Bool = false
     ) {
+        self.showsEnrolment = showsEnrolment
         self.client = client
         self.home = home
         self.reference = reference
@@ -101,6 +104,8 @@ extension PageRenderer {
         let retryLink: String?
         let showsConfirmed: Bool
         let canLeave: Bool
+        /// What the deployment is called, where the page says how one gets an account.
+        let enrolment: String?
     }
 
     /// Renders the page. Throws ``QRCodeError`` where what the QR code holds is empty or too long.
@@ -127,7 +132,8 @@ extension PageRenderer {
             headline: words.headline, explanation: words.explanation,
             continueLink: page.state == .approved ? "/sign-in/complete" + query : nil,
             retryLink: endedWithoutSuccess ? "/sign-in" + query : nil,
-            showsConfirmed: isOpen, canLeave: isOpen || endedWithoutSuccess)
+            showsConfirmed: isOpen, canLeave: isOpen || endedWithoutSuccess,
+            enrolment: page.showsEnrolment && isOpen ? self.serviceName : nil)
         return self.render(
             view, template: "sign-in", title: "Sign in to \(page.clientName)",
             formTargets: page.returnOrigin.map { [$0] } ?? [])

@@ -3,13 +3,30 @@ import GRDB
 public import Store
 public import _Primitives
 
+extension Migration {
+    /// What requests ask of the sign-in itself, and in which word the level is told: those that wait already ask for
+    /// nothing.
+    static let requestWishes = Migration(name: "wishes of requests") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_request ADD COLUMN wishes BLOB;
+                ALTER TABLE oauth_code ADD COLUMN acr TEXT;
+                """)
+    }
+}
+
+extension SealingPurpose {
+    /// What a request asks of the sign-in, bound to the request.
+    static let requestWishes = SealingPurpose("oauth request wishes")
+}
+
 extension SQLiteDatabase: AuthorizationStore {
     public func addRequest(_ request: AuthorizationRequestRecord) async throws {
-        try await self.step { db in try db.insert(request) }
+        try await self.step { [sealing] db in try db.insert(request, sealing) }
     }
 
     public func request(_ id: String) async throws -> AuthorizationRequestRecord? {
-        try await self.read { db in
+        try await self.read { [sealing] db in
             try Row.fetchOne(
                 db.cachedStatement(sql: "SELECT \(RequestColumn.selection) FROM oauth_request WHERE id = ?"),
                 arguments: [id]
@@ -22,6 +39,9 @@ extension SQLiteDatabase: AuthorizationStore {
                     codeChallenge: try Self.challenge(row, RequestColumn.codeChallenge),
                     expectedSubject: try row.optionalText(RequestColumn.expectedSubject),
                     keyThumbprint: try row.optionalText(RequestColumn.keyThumbprint),
+                    wishes: try row.optionalBytes(RequestColumn.wishes).map {
+                        try sealing.openText($0, purpose: .requestWishes, row: id)
+                    },
                     expiresAt: try row.moment(RequestColumn.expiresAt))
             }
         }
@@ -34,13 +54,7 @@ extension SQLiteDatabase: AuthorizationStore {
     public func complete(_ completed: CompletedAuthorization, replacing cookieDigest: [UInt8]?) async throws {
         try await self.step { [sealing] db in
             let (session, grant) = (completed.session, completed.grant)
-            guard try Self.removeRequest(completed.request, db) else {
-                throw StoreError(.notFound, "the authorization request is gone")
-            }
-            guard try db.isActiveDevice(session.authentication.device) else {
-                throw StoreError(.notFound, "the device is gone")
-            }
-            guard try !db.isLockedAccount(session.account) else { throw StoreError(.notFound, "the account is locked") }
+            try Self.end(completed, db)
             if let cookieDigest {
                 try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE cookie_digest = ?")
                     .execute(arguments: [cookieDigest.blob])
@@ -49,6 +63,19 @@ extension SQLiteDatabase: AuthorizationStore {
                 try db.insert(authentication, until: max(session.expiresAt, grant.expiresAt), sealing)
             }
             try db.insert(session)
+            try db.insert(grant, redirectURI: completed.code.redirectURI)
+            try db.insert(completed.code, grant: grant.id)
+        }
+    }
+
+    public func stepUp(_ completed: CompletedAuthorization, from cookieDigest: [UInt8]) async throws {
+        try await self.step { [sealing] db in
+            let (session, grant) = (completed.session, completed.grant)
+            try Self.end(completed, db)
+            try db.insert(session.authentication, until: max(session.expiresAt, grant.expiresAt), sealing)
+            guard try db.stepUp(session, from: cookieDigest) else {
+                throw StoreError(.notFound, "the session has ended")
+            }
             try db.insert(grant, redirectURI: completed.code.redirectURI)
             try db.insert(completed.code, grant: grant.id)
         }
@@ -127,6 +154,19 @@ extension SQLiteDatabase: AuthorizationStore {
 
     // MARK: Within a step
 
+    /// Removes the request of a sign-in, where its person may still sign in.
+    private static func end(_ completed: CompletedAuthorization, _ db: Database) throws {
+        guard try Self.removeRequest(completed.request, db) else {
+            throw StoreError(.notFound, "the authorization request is gone")
+        }
+        guard try db.isActiveDevice(completed.session.authentication.device) else {
+            throw StoreError(.notFound, "the device is gone")
+        }
+        guard try !db.isLockedAccount(completed.session.account) else {
+            throw StoreError(.notFound, "the account is locked")
+        }
+    }
+
     private static func removeRequest(_ id: String, _ db: Database) throws -> Bool {
         try db.cachedStatement(sql: "DELETE FROM oauth_request WHERE id = ?").execute(arguments: [id])
         return db.changesCount > 0
@@ -140,14 +180,15 @@ extension SQLiteDatabase: AuthorizationStore {
 
 extension Database {
     /// Keeps a request within the present step.
-    func insert(_ request: AuthorizationRequestRecord) throws {
+    func insert(_ request: AuthorizationRequestRecord, _ sealing: Sealing) throws {
+        let wishes = try request.wishes.map { try sealing.seal($0, purpose: .requestWishes, row: request.id).blob }
         try self.insert(
             [
                 RequestColumn.id: request.id, .browserDigest: request.browserDigest.blob, .client: request.client,
                 .redirectURI: request.redirectURI, .scope: request.scope, .state: request.state,
                 .nonce: request.nonce, .codeChallenge: (request.codeChallenge ?? []).blob,
                 .expiresAt: request.expiresAt.milliseconds, .expectedSubject: request.expectedSubject,
-                .keyThumbprint: request.keyThumbprint,
+                .keyThumbprint: request.keyThumbprint, .wishes: wishes,
             ], by: RequestColumn.insertion)
     }
 }
@@ -158,5 +199,5 @@ private enum RequestColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case id, browserDigest, client, redirectURI, scope, state, nonce, codeChallenge, expiresAt, expectedSubject
-    case keyThumbprint
+    case keyThumbprint, wishes
 }

@@ -27,7 +27,7 @@ private enum CodeColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case digest, grantID, redirectURI, nonce, challenge, expiresAt, takenAt, keyThumbprint
+    case digest, grantID, redirectURI, nonce, challenge, expiresAt, takenAt, keyThumbprint, acr
 }
 
 extension Database {
@@ -64,7 +64,7 @@ extension Database {
             [
                 CodeColumn.digest: code.digest.blob, .grantID: grant, .redirectURI: code.redirectURI,
                 .nonce: code.nonce, .challenge: code.challenge?.blob, .expiresAt: code.expiresAt.milliseconds,
-                .keyThumbprint: code.keyThumbprint,
+                .keyThumbprint: code.keyThumbprint, .acr: code.acr,
             ], by: CodeColumn.insertion)
     }
 
@@ -101,7 +101,7 @@ extension Database {
             digest: try row.bytes(CodeColumn.digest), redirectURI: try row.text(CodeColumn.redirectURI),
             nonce: try row.optionalText(CodeColumn.nonce), challenge: try row.optionalBytes(CodeColumn.challenge),
             keyThumbprint: try row.optionalText(CodeColumn.keyThumbprint),
-            expiresAt: try row.moment(CodeColumn.expiresAt))
+            acr: try row.optionalText(CodeColumn.acr), expiresAt: try row.moment(CodeColumn.expiresAt))
         return (code, standing, try row.optionalMoment(CodeColumn.takenAt) != nil)
     }
 

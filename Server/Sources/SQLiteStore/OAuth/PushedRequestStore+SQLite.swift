@@ -66,7 +66,7 @@ extension SQLiteDatabase: PushedRequestStore {
     }
 
     public func begin(_ request: AuthorizationRequestRecord, pushed digest: [UInt8]) async throws -> String? {
-        try await self.step { db in
+        try await self.step { [sealing] db in
             let row = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
@@ -77,7 +77,7 @@ extension SQLiteDatabase: PushedRequestStore {
             if let waiting = try row.optionalText("id") {
                 return try constantTimeEqual(row.bytes("browser_digest"), request.browserDigest) ? waiting : nil
             }
-            try db.insert(request)
+            try db.insert(request, sealing)
             try db.cachedStatement(
                 sql: "UPDATE oauth_pushed_request SET request = ?, expires_at = min(expires_at, ?) WHERE digest = ?"
             ).execute(arguments: [request.id, request.expiresAt.milliseconds, digest.blob])

@@ -54,4 +54,29 @@ extension Database {
             try statement.execute(arguments: [session.id, authentication.id])
         }
     }
+
+    /// Adds the last authentication of a session, which is there already, to the session, and has the session go on under
+    /// its new cookie. `false` where it has ended, or has another cookie than that of the digest.
+    func stepUp(_ session: SessionRecord, from cookieDigest: [UInt8]) throws -> Bool {
+        try self.cachedStatement(
+            sql: """
+                UPDATE oauth_session SET cookie_digest = ?, used_at = max(used_at, ?)
+                WHERE id = ? AND cookie_digest = ?
+                """
+        ).execute(
+            arguments: [session.cookieDigest.blob, session.usedAt.milliseconds, session.id, cookieDigest.blob])
+        guard self.changesCount > 0 else { return false }
+        try self.cachedStatement(
+            sql: "INSERT INTO oauth_session_authentication (session, authentication) VALUES (?, ?)"
+        ).execute(arguments: [session.id, session.authentication.id])
+        try self.cachedStatement(
+            sql: """
+                DELETE FROM oauth_session_authentication WHERE session = ?1 AND authentication NOT IN (
+                    SELECT authentication FROM oauth_session_authentication
+                    JOIN oauth_authentication ON oauth_authentication.id = authentication
+                    WHERE session = ?1 ORDER BY at DESC, oauth_authentication.id LIMIT ?2)
+                """
+        ).execute(arguments: [session.id, Limits.Fixed.authenticationsPerSession])
+        return true
+    }
 }

@@ -24,6 +24,9 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     /// The key that the client will have to show when it takes its tokens (`dpop_jkt`, RFC 9449, section 10), by its
     /// thumbprint; `nil` for any, or none.
     public let keyThumbprint: String?
+    /// What the client asks of the sign-in itself, as encoded parameters; `nil` for nothing. Sealed at rest: hints name
+    /// people.
+    public let wishes: String?
     /// From then on the request is gone.
     public let expiresAt: Timestamp
 
@@ -31,7 +34,7 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     public init(
         id: String, browserDigest: [UInt8], client: String, redirectURI: String, scope: String, state: String?,
         nonce: String?, codeChallenge: [UInt8]?, expectedSubject: String? = nil, keyThumbprint: String? = nil,
-        expiresAt: Timestamp
+        wishes: String? = nil, expiresAt: Timestamp
     ) {
         self.id = id
         self.browserDigest = browserDigest
@@ -43,6 +46,7 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
         self.codeChallenge = codeChallenge
         self.expectedSubject = expectedSubject
         self.keyThumbprint = keyThumbprint
+        self.wishes = wishes
         self.expiresAt = expiresAt
     }
 }

@@ -51,6 +51,15 @@ public protocol AuthorizationStore: Sendable {
     /// authentication is, or its account is locked.
     func complete(_ completed: CompletedAuthorization, replacing cookieDigest: [UInt8]?) async throws
 
+    /// Ends a request with an authentication that is added to a session which goes on: removes the request, adds the first
+    /// authentication of ``CompletedAuthorization/session``, gives the session its new cookie, keeps the grant and its
+    /// code, and remembers the subject. All or nothing. A session remembers its last
+    /// ``Limits/Fixed/authenticationsPerSession`` authentications.
+    ///
+    /// Throws ``StoreError/Code/notFound`` where the session has ended or has another cookie than that of the digest, and
+    /// as ``complete(_:replacing:)`` does.
+    func stepUp(_ completed: CompletedAuthorization, from cookieDigest: [UInt8]) async throws
+
     /// Keeps a grant of the session that it names with its code, notes that the session was used at `moment`, and remembers
     /// the subject.
     ///

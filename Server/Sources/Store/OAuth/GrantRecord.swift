@@ -52,14 +52,17 @@ public struct CodeRecord: Sendable, Equatable {
     public let challenge: [UInt8]?
     /// The key that the client has to show with it (`dpop_jkt`), by its thumbprint; `nil` for any, or none.
     public let keyThumbprint: String?
+    /// The level that the ID token tells, in a word that the client has asked for; `nil` for the authentication's own.
+    public let acr: String?
     /// From then on it is worth nothing. It is known for as long as its grant, so that a replay is recognised.
     public let expiresAt: Timestamp
 
     /// A record of these values.
     public init(
         digest: [UInt8], redirectURI: String, nonce: String?, challenge: [UInt8]?, keyThumbprint: String? = nil,
-        expiresAt: Timestamp
+        acr: String? = nil, expiresAt: Timestamp
     ) {
+        self.acr = acr
         self.digest = digest
         self.redirectURI = redirectURI
         self.nonce = nonce

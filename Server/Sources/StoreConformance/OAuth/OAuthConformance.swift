@@ -34,6 +34,7 @@ public enum OAuthConformance {
             id: id, browserDigest: Self.bytes(2), client: client, redirectURI: "https://a.example/", scope: "openid",
             state: id == "bare" ? nil : "s", nonce: nil, codeChallenge: id == "bare" ? nil : Self.bytes(3),
             expectedSubject: id == "bare" ? nil : "subject", keyThumbprint: id == "bare" ? nil : "thumbprint",
+            wishes: id == "bare" ? nil : "login_hint=%E2%82%AC&prompt=login",
             expiresAt: Self.start + .seconds(seconds))
     }
 
@@ -49,6 +50,20 @@ public enum OAuthConformance {
         let sample = Self.sample(name, cookie: cookie, account: account)
         try await sample.keep(in: store, replacing: old)
         return sample
+    }
+
+    /// A second authentication in a session, whose request waits.
+    private static func stepUp(
+        of session: SessionRecord, _ name: String, cookie: UInt8, at moment: Timestamp, _ store: Subject
+    ) async throws -> CompletedAuthorization {
+        let sample = SampleSignIn(name, secret: Self.bytes(cookie), account: session.account, client: "c", at: moment)
+        try await store.addRequest(sample.request)
+        let later = SessionRecord(
+            id: session.id, cookieDigest: Self.bytes(cookie),
+            authentications: [sample.session.authentication] + session.authentications, usedAt: moment,
+            expiresAt: session.expiresAt)
+        let (grant, code) = SampleSignIn.grant(name, of: later, secret: Self.bytes(cookie), client: "c", at: moment)
+        return CompletedAuthorization(request: sample.request.id, session: later, grant: grant, code: code)
     }
 
     private static func take(_ code: UInt8, at moment: Timestamp = Self.start, _ store: Subject) async throws
@@ -311,6 +326,48 @@ public enum OAuthConformance {
             try await Self.signIn(store, "two", cookie: 11, replacing: Self.bytes(10))
             try expect(try await store.session(cookieDigest: Self.bytes(10)) == nil, "replaced")
             try expect(try await store.session(cookieDigest: Self.bytes(11))?.id == "session-two", "the new one")
+        },
+        ConformanceCheck("a session goes on with one authentication more, under another cookie") { store in
+            let first = try await Self.signIn(store, "one", cookie: 10).session
+            let stepUp = try await Self.stepUp(of: first, "two", cookie: 11, at: Self.start + .seconds(9), store)
+            try await store.stepUp(stepUp, from: first.cookieDigest)
+            try expect(try await store.session(cookieDigest: Self.bytes(10)) == nil, "the former cookie opens nothing")
+            try expect(try await store.session(cookieDigest: Self.bytes(11)) == stepUp.session, "the same session")
+            try expect(stepUp.session.authentications.count == 2 && stepUp.session.id == first.id, "with both")
+            try expect(try await store.request("request-two") == nil, "the request has ended")
+            try expect(try await store.grant("grant-one", token: nil, at: Self.start) != nil, "what it gave stands")
+            try expect(
+                try await store.grant("grant-two", token: nil, at: Self.start)?.authentication
+                    == stepUp.session.authentication, "what it gives stands on the later one")
+            try expect(try await Self.take(11, store) != .unknown, "and has its code")
+        },
+        ConformanceCheck("a session that has ended, or has another cookie, gets no authentication, and nothing is left")
+        {
+            store in
+            let first = try await Self.signIn(store, "one", cookie: 10).session
+            let stepUp = try await Self.stepUp(of: first, "two", cookie: 11, at: Self.start + .seconds(9), store)
+            try await expectError(StoreError(.notFound, "")) {
+                try await store.stepUp(stepUp, from: Self.bytes(12))
+            }
+            try expect(try await store.request("request-two") != nil, "the request waits on")
+            try expect(try await store.endSession(first.id, audit: Self.event), "ended")
+            try await expectError(StoreError(.notFound, "")) {
+                try await store.stepUp(stepUp, from: first.cookieDigest)
+            }
+            try expect(try await store.grant("grant-two", token: nil, at: Self.start) == nil, "no grant")
+            try expect(try await store.removeRequest("request-two"), "the request waits on")
+        },
+        ConformanceCheck("a session remembers its last authentications, and what the others gave stands") { store in
+            var session = try await Self.signIn(store, "0", cookie: 10).session
+            for index in 1...Limits.Fixed.authenticationsPerSession {
+                let stepUp = try await Self.stepUp(
+                    of: session, "\(index)", cookie: UInt8(10 + index), at: Self.start + .seconds(index), store)
+                try await store.stepUp(stepUp, from: session.cookieDigest)
+                session = stepUp.session
+            }
+            let kept = try await store.session(cookieDigest: session.cookieDigest)
+            try expect(kept?.authentications == session.authentications.dropLast(), "all but the first")
+            try expect(try await store.grant("grant-0", token: nil, at: Self.start) != nil, "its grant stands")
         },
         ConformanceCheck("the end of a session ends its grants") { store in
             try await Self.signIn(store, "one", cookie: 10)

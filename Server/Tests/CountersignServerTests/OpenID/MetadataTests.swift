@@ -54,7 +54,8 @@ struct MetadataTests {
                     "introspection_endpoint_auth_signing_alg_values_supported",
                     "code_challenge_methods_supported", "acr_values_supported", "dpop_signing_alg_values_supported",
                     "pushed_authorization_request_endpoint",
-                    "claims_supported", "prompt_values_supported", "authorization_response_iss_parameter_supported",
+                    "claims_supported", "prompt_values_supported", "ui_locales_supported",
+                    "authorization_response_iss_parameter_supported",
                     "request_parameter_supported", "request_uri_parameter_supported",
                 ])
             let keys = try metadata.requiredString("jwks_uri").dropFirst(Self.issuer.count)
@@ -84,15 +85,21 @@ struct MetadataTests {
                 ["token", "id_token", "none", "code%20token", "code%20id_token", "id_token%20token"],
                 "unsupported_response_type")
             try await expectTaken(
-                "response_modes_supported", "response_mode", ["fragment", "form_post", "query.jwt"], "invalid_request")
+                "response_modes_supported", "response_mode", ["fragment", "query.jwt", "form_post.jwt"],
+                "invalid_request")
             try await expectTaken(
                 "code_challenge_methods_supported", "code_challenge_method", ["plain", "s256", "S512"],
                 "invalid_request")
-            #expect(try metadata.strings("prompt_values_supported") == ["none", "login"])
+            let prompts = try #require(try metadata.strings("prompt_values_supported"))
+            #expect(prompts == ["none", "login", "consent", "select_account", "create"])
             #expect(try await browser.get(right + "&prompt=none").redirectParameters["code"] != nil)
-            let asked = try await browser.get(right + "&prompt=login")
-            #expect(try #require(asked.headers[.location]).hasPrefix("/sign-in?"))
-            #expect(try await self.error(browser, right + "&prompt=create") == "invalid_request")
+            for prompt in prompts.dropFirst() {
+                let asked = try await browser.get(right + "&prompt=\(prompt)")
+                #expect(try #require(asked.headers[.location]).hasPrefix("/sign-in?"), "\(prompt)")
+            }
+            #expect(try await self.error(browser, right + "&prompt=register") == "invalid_request")
+            #expect(try metadata.strings("ui_locales_supported") == ["en"])
+            #expect(try await browser.get(right + "&ui_locales=fr%20en").redirectParameters["code"] != nil)
             #expect(try metadata.bool("request_parameter_supported") == false)
             #expect(try await self.error(browser, right + "&request=e30.e30.") == "request_not_supported")
             #expect(try metadata.bool("request_uri_parameter_supported") == false)
@@ -100,7 +107,7 @@ struct MetadataTests {
                 try await self.error(browser, right + "&request_uri=https%3A%2F%2Fa.example%2F")
                     == "request_uri_not_supported")
             #expect(try metadata.bool("authorization_response_iss_parameter_supported") == true)
-            for address in [right, right + "&prompt=create"] {
+            for address in [right, right + "&prompt=register"] {
                 #expect(try await browser.get(address).redirectParameters["iss"] == Self.issuer)
             }
         }

@@ -46,6 +46,64 @@ struct SignInFlowTests {
         }
     }
 
+    @Test("An answer is posted where the service wants it so: a page, not a redirect, with the session's cookie")
+    func answerIsPosted() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let party = try await server.relyingParty()
+            let browser = TestBrowser(client)
+            let wish = "&response_mode=form_post"
+            let (request, page) = try await server.signInPage(browser, party, wish)
+            _ = try await phone.authenticate(try server.typedPayload(page))
+            let completed = try await browser.get("/sign-in/complete?request=\(request)")
+            #expect(completed.status == .ok && completed.headers[.location] == nil)
+            #expect(completed.headers[.cacheControl] == "no-store")
+            #expect(
+                try #require(completed.headers[.contentSecurityPolicy]).contains(
+                    "form-action 'self' http://127.0.0.1:8081;"))
+            #expect(completed.text.contains("action=\"http://127.0.0.1:8081/callback\""))
+            #expect(browser.cookies["countersign_session"] != nil)
+            func field(_ name: String, _ page: TestResponse) throws -> String {
+                let input = try Regex("name=\"\(name)\" value=\"([^\"]*)\"")
+                let match = try #require(page.text.firstMatch(of: input), "no \(name)")
+                return String(try #require(match.output[1].substring))
+            }
+            #expect(try field("state", completed) == "st-1")
+            #expect(try field("iss", completed) == "http://localhost:8080")
+            #expect(try await party.exchange(try field("code", completed), client).response.status == .ok)
+
+            // By the session, an error, and what a form of our own comes to (RFC 9700, section 4.12: never 307).
+            let again = try await browser.get(party.authorizeAddress(wish))
+            #expect(try await party.exchange(try field("code", again), client).response.status == .ok)
+            let error = try await browser.get(party.authorizeAddress(wish + "&prompt=none&max_age=0"))
+            #expect(try field("error", error) == "login_required")
+            let asked = try await browser.get(party.authorizeAddress(wish + "&prompt=login"))
+            let cancelled = try await browser.post(
+                "/sign-in/cancel", form: "request=\(try #require(asked.redirectParameters["request"]))")
+            #expect(cancelled.status == .ok && cancelled.headers[.location] == nil)
+            #expect(try field("error", cancelled) == "access_denied")
+            let posted = try await browser.post(
+                "/oauth2/authorize", form: String(party.authorizeAddress(wish).dropFirst("/oauth2/authorize?".count)))
+            #expect(posted.status == .ok)
+            #expect(try await party.exchange(try field("code", posted), client).response.status == .ok)
+        }
+    }
+
+    @Test("Whoever has no account is told on the sign-in page how one gets one; a name that is hinted at is not shown")
+    func newcomer() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let party = try await server.relyingParty()
+            for (wish, isTold) in [("&prompt=create", true), ("&prompt=login&login_hint=alice-or-nobody", false)] {
+                let (_, page) = try await server.signInPage(TestBrowser(client), party, wish)
+                #expect(page.status == .ok)
+                #expect(page.text.contains("data-testid=\"enrolment\"") == isTold)
+                #expect(!page.text.contains("alice-or-nobody"))
+            }
+        }
+    }
+
     @Test func phoneSeesWhoAsksAndFromWhere() async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in

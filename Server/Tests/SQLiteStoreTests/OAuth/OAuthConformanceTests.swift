@@ -68,6 +68,27 @@ struct OAuthConformanceTests {
         try FileManager.default.removeItem(atPath: self.folder)
     }
 
+    @Test("what a request asks of the sign-in names people: it lies sealed, to its own row")
+    func wishesAreSealed() async throws {
+        var store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        let request = AuthorizationRequestRecord(
+            id: "r", browserDigest: [1], client: "c", redirectURI: "https://c.example/in", scope: "openid", state: nil,
+            nonce: nil, codeChallenge: nil, wishes: "login_hint=alice-in-the-clear", expiresAt: Timestamp(seconds: 9))
+        try await store.addRequest(request)
+        await store.close()
+        for file in try FileManager.default.contentsOfDirectory(atPath: self.folder) {
+            let data = try #require(FileManager.default.contents(atPath: self.folder + "/" + file))
+            #expect(data.range(of: Data("alice-in-the-clear".utf8)) == nil)
+        }
+        let queue = try DatabaseQueue(path: self.folder + "/countersign.sqlite")
+        try await queue.write { try $0.execute(sql: "UPDATE oauth_request SET id = 'other'") }
+        try queue.close()
+        store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        await #expect(throws: StoreError(.corrupt, "")) { try await store.request("other") }
+        await store.close()
+        try FileManager.default.removeItem(atPath: self.folder)
+    }
+
     @Test("a client that was registered before algorithms could be chosen keeps ES256 and its challenges")
     func olderClients() async throws {
         var store = try SQLiteDatabase(folder: self.folder, key: self.key)

@@ -191,4 +191,27 @@ struct AssuranceTests {
             #expect(assurance.level == .twoFactor && assurance.methods.contains("swk"))
         }
     }
+
+    @Test("A level is met by those that are as sure in every respect, and by no others")
+    func whatMeetsALevel() {
+        let met = AssuranceLevel.allCases.map { level in AssuranceLevel.allCases.map(level.met.contains) }
+        #expect(
+            met == [
+                // By one factor, one in hardware, two factors, two in hardware.
+                [true, true, true, true], [false, true, false, true], [false, false, true, true],
+                [false, false, false, true],
+            ])
+    }
+
+    @Test("The words of others are met by what was verified, and those about documents and about AAL3 by nothing")
+    func words() {
+        #expect(Set(AssuranceLevel.words.map(\.name)).count == AssuranceLevel.words.count)
+        func needed(_ suffix: String) -> [AssuranceLevel?] {
+            AssuranceLevel.words.filter { $0.name.hasSuffix(suffix) }.map(\.needed)
+        }
+        for name in ["aal/1", "aal1", "ial/1", "ial1", "loa/1", "loa1"] { #expect(needed(name) == [.oneFactor]) }
+        for name in ["aal/2", "aal2"] { #expect(needed(name) == [.twoFactor]) }
+        for name in ["aal/3", "aal3", "ial/2", "ial2", "loa/3", "loa3"] { #expect(needed(name) == [nil]) }
+        for level in AssuranceLevel.allCases { #expect(needed(level.rawValue) == [level]) }
+    }
 }
