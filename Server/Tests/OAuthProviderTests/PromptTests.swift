@@ -1,3 +1,4 @@
+import JOSE
 import OAuth
 import OAuthProvider
 import Store
@@ -94,8 +95,11 @@ struct PromptTests {
     func longHint() async throws {
         try await ProviderFixture.run { f in
             let longest = String(repeating: "x", count: 1024)
-            #expect(try await f.answer(["login_hint": longest], session: nil) == "sign-in")
-            #expect(try await f.answer(["login_hint": longest + "x"], session: nil) == "invalid_request")
+            let (taken, refused) = (
+                try await f.answer(["login_hint": longest], session: nil),
+                try await f.answer(["login_hint": longest + "x"], session: nil)
+            )
+            #expect(taken == "sign-in" && refused == "invalid_request")
         }
     }
 

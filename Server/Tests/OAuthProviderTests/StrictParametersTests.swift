@@ -14,7 +14,7 @@ struct StrictParametersTests {
         case .signIn: return "sign-in"
         case .tooMany: return "too many"
         case .page: return "page"
-        case .client(.redirect(let address)): return try ProviderFixture.parameter("error", of: address) ?? "code"
+        case .client(let answer): return try ProviderFixture.fields(of: answer)["error"] ?? "code"
         }
     }
 
