@@ -17,8 +17,14 @@ public final class URLSessionTransport: Transport {
     private let session: URLSession
     private let exchanges = Exchanges()
 
+    private let sleep: @Sendable (Duration) async throws -> Void
+
     /// A session of its own, without cookies, credentials or cache.
-    public init() {
+    public convenience init() { self.init(sleep: { try await Task.sleep(for: $0) }) }
+
+    /// - Parameter sleep: Waits for the time that an exchange may take: for tests, which have clocks that they move.
+    package init(sleep: @escaping @Sendable (Duration) async throws -> Void) {
+        self.sleep = sleep
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpCookieStorage = nil
         configuration.httpCookieAcceptPolicy = .never
@@ -40,7 +46,7 @@ public final class URLSessionTransport: Transport {
         if !request.body.isEmpty { message.httpBody = Data(request.body) }
         let task = self.session.dataTask(with: message)
         let answer = self.exchanges.begin(task, limit: request.maximumResponseLength)
-        return try await Self.limited(to: request.timeout) {
+        return try await self.limited(to: request.timeout) {
             try await withTaskCancellationHandler {
                 task.resume()
                 return try await answer.value
@@ -51,13 +57,13 @@ public final class URLSessionTransport: Transport {
     }
 
     /// The time limit holds for the whole exchange, where Foundation's own holds between two packets.
-    private static func limited(
+    private func limited(
         to limit: Duration, _ body: @escaping @Sendable () async throws -> TransportResponse
     ) async throws -> TransportResponse {
         try await withThrowingTaskGroup(of: TransportResponse.self) { group in
             group.addTask(operation: body)
-            group.addTask {
-                try await Task.sleep(for: limit)
+            group.addTask { [sleep] in
+                try await sleep(limit)
                 throw TransportError(.timedOut, "no answer in \(limit)")
             }
             defer { group.cancelAll() }

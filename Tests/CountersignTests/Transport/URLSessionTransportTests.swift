@@ -143,23 +143,27 @@ struct URLSessionTransportTests {
         #expect(server.received.count == 2)
     }
 
-    @Test("A server that says nothing is left at the set time, a tenth sooner or later, with a network error")
+    @Test("A server that says nothing is left at the set time and no sooner, with a network error")
     func stalled() async throws {
         let server = try LoopbackServer { _ in nil }
         defer { server.stop() }
-        let time = Duration.seconds(2)
-        let request = try self.request(server, "/", timeout: time)
-        let clock = ContinuousClock()
-        var latest = Duration.zero
-        // A machine with much else to do wakes anybody up late, now and then: never sooner, and not each time.
-        for _ in 0..<3 {
-            let start = clock.now
-            await #expect(throws: TransportError(.timedOut, "")) { _ = try await URLSessionTransport().send(request) }
-            latest = clock.now - start
-            #expect(latest >= time * 9 / 10)
-            if latest <= time * 11 / 10 { break }
-        }
-        #expect(latest <= time * 11 / 10)
+        let clock = FakeClock()
+        let request = try self.request(server, "/", timeout: .seconds(20))
+        let exchange = Task { try await URLSessionTransport(sleep: clock.sleep).send(request) }
+        await clock.untilSleeping()
+        clock.advance(by: .milliseconds(19_999))
+        #expect(clock.sleepingCount == 1)
+        clock.advance(by: .milliseconds(1))
+        #expect(clock.sleepingCount == 0)
+        await #expect(throws: TransportError(.timedOut, "")) { _ = try await exchange.value }
+    }
+
+    @Test("By itself it waits by the time that passes")
+    func realTime() async throws {
+        let server = try LoopbackServer { _ in nil }
+        defer { server.stop() }
+        let request = try self.request(server, "/", timeout: .seconds(1))
+        await #expect(throws: TransportError(.timedOut, "")) { _ = try await URLSessionTransport().send(request) }
     }
 
     @Test("The time is the configuration's, and the operation ends with a network error")
@@ -167,14 +171,19 @@ struct URLSessionTransportTests {
         let server = try LoopbackServer { _ in nil }
         defer { server.stop() }
         var configuration = Configuration(baseUrl: try #require(URL(string: "http://127.0.0.1:\(server.port)")))
-        configuration.networkTimeoutInSeconds = 1
-        let clock = ContinuousClock()
-        let start = clock.now
-        let client = try await VirtualPhone(configuration: configuration, transport: URLSessionTransport()).client
-        let error = await operationError { _ = try await client.operations.authentication.username("alice").execute() }
-        #expect(error?.code == .networkError)
-        // Far from the sixty seconds that a configuration has by itself.
-        #expect((.milliseconds(900)..<Duration.seconds(30)).contains(clock.now - start))
+        configuration.networkTimeoutInSeconds = 40
+        let clock = FakeClock()
+        let transport = URLSessionTransport(sleep: clock.sleep)
+        let client = try await VirtualPhone(configuration: configuration, transport: transport).client
+        let operation = Task {
+            await operationError { _ = try await client.operations.authentication.username("alice").execute() }
+        }
+        await clock.untilSleeping()
+        clock.advance(by: .milliseconds(39_999))
+        #expect(clock.sleepingCount == 1)
+        clock.advance(by: .milliseconds(1))
+        #expect(clock.sleepingCount == 0)
+        #expect(await operation.value?.code == .networkError)
     }
 
     @Test("An answer that is too long, one that is none, and a server that is not there are typed errors")
