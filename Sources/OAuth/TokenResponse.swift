@@ -100,6 +100,8 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var introspectionEndpoint: String { self.issuer + "/oauth2/introspect" }
     /// `pushed_authorization_request_endpoint` (RFC 9126)
     public var pushedRequestEndpoint: String { self.issuer + "/oauth2/par" }
+    /// `device_authorization_endpoint` (RFC 8628)
+    public var deviceAuthorizationEndpoint: String { self.issuer + "/oauth2/device_authorization" }
     /// `end_session_endpoint`
     public var endSessionEndpoint: String { self.issuer + "/oauth2/logout" }
 
@@ -121,6 +123,7 @@ public struct ProviderMetadata: Hashable, Sendable {
             "revocation_endpoint": .string(self.revocationEndpoint),
             "introspection_endpoint": .string(self.introspectionEndpoint),
             "pushed_authorization_request_endpoint": .string(self.pushedRequestEndpoint),
+            "device_authorization_endpoint": .string(self.deviceAuthorizationEndpoint),
             "scopes_supported": texts(self.scopes),
             "response_types_supported": texts(["code"]),
             "response_modes_supported": texts(self.responseModes),

@@ -86,6 +86,34 @@ def test_pages_of_refusals(bank, phone, examined, deployment):
     examine("the denied sign-in")
 
 
+def test_pages_of_a_device_without_a_browser(deployment, phone, examined):
+    browser, examine = examined
+    issuer = deployment.server.issuer
+    client_id, secret = deployment.server.add_client(
+        "Demo Television", "https://tv.example/about",
+        options=["--grant-type", "urn:ietf:params:oauth:grant-type:device_code"],
+    )
+    codes = requests.post(
+        f"{issuer}/oauth2/device_authorization", data={"scope": "openid"},
+        auth=(client_id, secret.read_text().strip()), timeout=20,
+    ).json()
+    browser.get(codes["verification_uri"])
+    examine("the page for a device's code")
+    browser.driver.find_element("id", "user-code").send_keys("ZZZZ-ZZZZ")
+    browser.press(browser.one("continue")).wait_for("problem")
+    examine("the page for a device's code, with a problem")
+    browser.get(codes["verification_uri_complete"])
+    browser.press(browser.one("continue")).wait_for("qr-code")
+    phone.approve(browser.picture()).expect(0)
+    if not browser.scripts:
+        browser.press(browser.one("confirmed"))
+    browser.wait_for("device-confirmation")
+    assert browser.one("user-code").text == codes["user_code"]
+    examine("the question about a device")
+    browser.press(browser.one("confirm")).wait_for("result")
+    examine("the end of a device's sign-in")
+
+
 def take_code(browser, issuer):
     """A phone that takes the code of the page and then says nothing."""
     token = browser.one("typed-code").text

@@ -18,7 +18,7 @@ from authlib.integrations.flask_client import OAuth
 from authlib.integrations.requests_client import OAuth2Session as AuthlibSession
 from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from jwcrypto import jwk, jwt
-from oauthlib.oauth2 import OAuth2Error
+from oauthlib.oauth2 import DeviceClient, OAuth2Error
 from requests_oauthlib import OAuth2Session
 from werkzeug.serving import make_server
 
@@ -36,13 +36,13 @@ def approve(deployment, phone, browser, page, folder):
     return browser.get(f"{deployment.server.issuer}/sign-in/complete?{address.query}", timeout=20)
 
 
-def verified_claims(issuer, client_id, token):
+def verified_claims(issuer, client_id, token, required=("sub", "nonce")):
     """The claims of an ID token, by a JOSE library that is not ours, with the keys that the provider publishes."""
     metadata = requests.get(f"{issuer}/.well-known/openid-configuration", timeout=20).json()
     keys = jwk.JWKSet.from_json(requests.get(metadata["jwks_uri"], timeout=20).text)
     checked = jwt.JWT(
         algs=metadata["id_token_signing_alg_values_supported"],
-        check_claims={"iss": issuer, "aud": client_id, "sub": None, "nonce": None},
+        check_claims={"iss": issuer, "aud": client_id, **dict.fromkeys(required)},
         expected_type="JWS",
     )
     checked.deserialize(token, keys)
@@ -207,6 +207,52 @@ def test_authlib_by_a_key(deployment, application, person, tmp_path):
     answer = approve(deployment, person, browser, page, tmp_path)
     assert answer.status_code == 200, answer.text
     assert answer.json()["userinfo"]["preferred_username"] == person.username
+
+
+def test_oauthlib_on_a_device_without_a_browser(deployment, person, tmp_path):
+    issuer = deployment.server.issuer
+    grant = "urn:ietf:params:oauth:grant-type:device_code"
+    client_id, secret = deployment.server.add_client(
+        "Television", "https://tv.example/about", options=["--grant-type", grant, "--id-token-signed-response-alg", "ES256"]
+    )
+    credentials = (client_id, secret.read_text().strip())
+    metadata = requests.get(f"{issuer}/.well-known/openid-configuration", timeout=20).json()
+    assert grant in metadata["grant_types_supported"]
+    client = DeviceClient(client_id, scope=["openid", "profile"])
+
+    def begin():
+        return requests.post(
+            metadata["device_authorization_endpoint"], data={"scope": "openid profile"}, auth=credentials, timeout=20
+        ).json()
+
+    def ask(code):
+        form = client.prepare_request_body(code, include_client_id=False, scope=["openid", "profile"])
+        answer = requests.post(
+            metadata["token_endpoint"], data=form, auth=credentials, timeout=20,
+            headers={"Content-Type": "application/x-www-form-urlencoded"},
+        )
+        return client.parse_request_body_response(answer.text)
+
+    with pytest.raises(OAuth2Error) as waiting:
+        ask(begin()["device_code"])
+    assert waiting.value.error == "authorization_pending"
+    asked = begin()
+    browser = requests.Session()
+    page = browser.get(asked["verification_uri_complete"], timeout=20)
+    assert asked["user_code"] in page.text
+    page = browser.post(asked["verification_uri"], data={"user_code": asked["user_code"]}, timeout=20)
+    question = approve(deployment, person, browser, page, tmp_path)
+    assert question.status_code == 200 and asked["user_code"] in question.text
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', question.text))
+    confirmed = browser.post(f"{issuer}/device/confirm", data=fields, timeout=20)
+    assert confirmed.status_code == 200, confirmed.text
+    token = ask(asked["device_code"])
+    header, claims = verified_claims(issuer, client_id, token["id_token"], required=["sub"])
+    assert header["alg"] == "ES256"
+    userinfo = requests.get(
+        metadata["userinfo_endpoint"], headers={"Authorization": f"Bearer {token['access_token']}"}, timeout=20
+    ).json()
+    assert userinfo["preferred_username"] == person.username and userinfo["sub"] == claims["sub"]
 
 
 def test_a_client_without_the_setting_is_told_of_it(deployment, application):

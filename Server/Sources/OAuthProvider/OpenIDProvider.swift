@@ -4,8 +4,8 @@ public import Store
 public import _Primitives
 
 /// Everything that the provider keeps.
-public typealias OpenIDStore = AuthorizationStore & ClientStore & PushedRequestStore & RefreshStore & ReplayStore
-    & SessionStore & SigningKeyStore
+public typealias OpenIDStore = AuthorizationStore & ClientStore & DeviceCodeStore & PushedRequestStore & RefreshStore
+    & ReplayStore & SessionStore & SigningKeyStore
 
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.

@@ -2,6 +2,7 @@
 enum PageTemplates {
     static let all = [
         "frame": Self.frame, "sign-in": Self.signIn, "message": Self.message, "open": Self.open, "set-up": Self.setUp,
+        "device": Self.device, "device-confirmation": Self.deviceConfirmation,
     ]
 
     private static let frame = """
@@ -184,6 +185,53 @@ enum PageTemplates {
         <span class="small" id="copied" role="status"></span></p>
         <p class="notice">Keep it like a password. Nobody can show it again; the link that brought you here is used up.</p>
         </div>
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    private static let device = """
+        {{<frame}}{{$main}}
+        <section class="card message" aria-labelledby="title" data-testid="device">
+        <div class="emblem">{{{emblem}}}</div>
+        <h1 id="title">Sign in on a device</h1>
+        <p class="lead" id="hint">Type the code that the device shows. Small and capital letters are the same.</p>
+        {{#problem}}<p class="notice bad" id="problem" role="alert" data-testid="problem">{{.}}</p>{{/problem}}
+        <form class="entry" method="post" action="/device">
+        <label for="user-code">Code</label>
+        <input id="user-code" name="user_code" value="{{code}}" type="text" autocomplete="off" autocapitalize="characters" \
+        spellcheck="false" required maxlength="64"{{#problem}} aria-invalid="true"{{/problem}} \
+        aria-describedby="{{#problem}}problem {{/problem}}hint">
+        <button type="submit" data-testid="continue">Continue</button>
+        </form>
+        <p class="small">Go on only where you have started this yourself, on a device that you can see. Who sends you a code \
+        wants to be signed in as you.</p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    private static let deviceConfirmation = """
+        {{<frame}}{{$main}}
+        <section class="card message" aria-labelledby="title" data-testid="device-confirmation">
+        <div class="emblem">{{{emblem}}}</div>
+        <h1 id="title">Is this your device?</h1>
+        <p class="lead">A device wants to be signed in to <bdi>{{clientName}}</bdi> as <bdi>{{username}}</bdi>. Say yes only \
+        where it is in front of you and shows this code.</p>
+        <dl class="facts">
+        <div><dt>Code</dt><dd><code data-testid="user-code">{{code}}</code></dd></div>
+        <div><dt>Service</dt><dd data-testid="service"><bdi>{{clientName}}</bdi></dd></div>
+        <div><dt>Its address</dt><dd data-testid="origin">{{clientOrigin}}</dd></div>
+        </dl>
+        <form class="actions" method="post" action="/device/confirm">
+        <input type="hidden" name="request" value="{{requestID}}">
+        <input type="hidden" name="client" value="{{client}}">
+        <input type="hidden" name="confirmation" value="{{formToken}}">
+        <button type="submit" data-testid="confirm">Yes, sign the device in</button>
+        </form>
+        <form class="actions" method="post" action="/sign-in/cancel">
+        <input type="hidden" name="request" value="{{requestID}}">
+        <input type="hidden" name="client" value="{{client}}">
+        <button type="submit" class="quiet" data-testid="refuse">No</button>
+        </form>
         </section>
         {{/main}}{{/frame}}
         """

@@ -81,6 +81,13 @@ extension Limits {
         public static let shownAddressCharacters = 200
         /// Digits of `max_age`: thirty years.
         public static let maximumAgeDigits = 9
+        /// Letters of the code that a person types for a device: 40 bits.
+        public static let deviceUserCodeLetters = 8
+        /// How long whoever asks whether a person has answered waits from one question to the next (RFC 8628, section 3.5).
+        /// By as much it grows where they do not.
+        public static let pollingInterval: Duration = .seconds(5)
+        /// How much sooner a question may come: what a network does to the time between two.
+        public static let pollingTolerance: Duration = .seconds(1)
         /// How often the keys may be read again because a token names one that is not known: anybody can invent names.
         public static let keyLookupPause: Duration = .seconds(1)
         /// How long a client's former secret is taken beside the new one, where the operator does not say.

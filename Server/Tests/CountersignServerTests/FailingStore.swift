@@ -246,6 +246,30 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.endPushedRequest(digest: digest, browserDigest: browserDigest)
     }
 
+    func addDeviceCode(_ code: DeviceCodeRecord, keptUntil end: Timestamp) async throws {
+        try await self.store.addDeviceCode(code, keptUntil: end)
+    }
+
+    func deviceCode(userCode: TypedCode) async throws -> DeviceCodeRecord? {
+        try await self.store.deviceCode(userCode: userCode)
+    }
+
+    func deviceCode(request: String) async throws -> DeviceCodeRecord? {
+        try await self.store.deviceCode(request: request)
+    }
+
+    func begin(_ request: AuthorizationRequestRecord, userCode: TypedCode) async throws -> String? {
+        try await self.store.begin(request, userCode: userCode)
+    }
+
+    func confirm(_ confirmed: ConfirmedDevice, audit: AuditEvent) async throws {
+        try await self.store.confirm(confirmed, audit: audit)
+    }
+
+    func answer(_ question: DeviceQuestion, at moment: Timestamp) async throws -> DeviceAnswer {
+        try await self.store.answer(question, at: moment)
+    }
+
     func beginFamily(
         ofGrant id: String, head: [UInt8], headEndsAt: Timestamp, keyThumbprint: String?, until end: Timestamp
     ) async throws -> Bool {

@@ -27,7 +27,35 @@ struct PagesTests {
                     address: "https://bank.example.com/in?a=b", origin: "https://bank.example.com",
                     fields: [("code", "c&1"), ("state", "\">")])),
             self.renderer.html(OpenInAppPage()), self.renderer.html(AdministratorSetUpPage()),
+            self.renderer.html(DeviceCodePage()), self.renderer.html(Self.deviceConfirmation()),
         ]
+    }
+
+    static func deviceConfirmation(named name: String = "Demo Bank") -> DeviceConfirmationPage {
+        DeviceConfirmationPage(
+            requestID: "req_1/2", client: "c/1", code: "ABCD-2345", clientName: name,
+            clientOrigin: "https://bank.example.com", username: "alice", formToken: "token")
+    }
+
+    @Test func pageForADevicesCodeIsAFormThatSaysWhatIsWrong() {
+        let empty = self.renderer.html(DeviceCodePage()).html
+        #expect(empty.contains("<form class=\"entry\" method=\"post\" action=\"/device\">"))
+        #expect(empty.contains("name=\"user_code\" value=\"\"") && !empty.contains("role=\"alert\""))
+        let wrong = self.renderer.html(DeviceCodePage(code: "ABCD-2345", isUnknown: true)).html
+        #expect(wrong.contains("value=\"ABCD-2345\"") && wrong.contains("aria-invalid=\"true\""))
+        #expect(wrong.contains("aria-describedby=\"problem hint\"") && wrong.contains("id=\"problem\" role=\"alert\""))
+    }
+
+    @Test func questionAboutADeviceShowsWhatItIsAboutAndTakesANo() {
+        let page = self.renderer.html(Self.deviceConfirmation(named: "A<b>")).html
+        #expect(page.contains("data-testid=\"user-code\">ABCD-2345</code>"))
+        #expect(page.contains("data-testid=\"service\"><bdi>A&lt;b&gt;</bdi>"))
+        #expect(page.contains("data-testid=\"origin\">https://bank.example.com</dd>"))
+        #expect(page.contains("<input type=\"hidden\" name=\"confirmation\" value=\"token\">"))
+        for action in ["/device/confirm", "/sign-in/cancel"] {
+            #expect(page.contains("<form class=\"actions\" method=\"post\" action=\"\(action)\">"))
+        }
+        #expect(page.matches(of: /<input type="hidden" name="request" value="req_1\/2">/).count == 2)
     }
 
     @Test func waitingPageHasTheHooksOfItsThreeCodes() throws {
@@ -248,6 +276,7 @@ struct PagesTests {
     @Test func noPageRefersToAnotherHost() throws {
         let pages = [
             self.renderer.html(OpenInAppPage()), self.renderer.html(AdministratorSetUpPage()),
+            self.renderer.html(DeviceCodePage()), self.renderer.html(Self.deviceConfirmation()),
             self.renderer.html(ErrorPage(headline: "No", explanation: "Not so.")),
             try self.renderer.html(Self.signIn(.claimed)),
         ]

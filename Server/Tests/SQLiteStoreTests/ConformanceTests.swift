@@ -63,6 +63,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("devices that wait for their person", arguments: DeviceCodeConformance.checks)
+    func keepsTheRuleOfDeviceCodes(check: ConformanceCheck<DeviceCodeConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("refresh tokens", arguments: RefreshConformance.checks, memories)
     func keepsTheRuleOfRefreshTokens(
         check: ConformanceCheck<RefreshConformance.Subject>, handedOutTokens: Int

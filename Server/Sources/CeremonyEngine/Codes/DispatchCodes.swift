@@ -11,24 +11,15 @@ struct DispatchCodes: Sendable {
     let qrToken: String
     /// A token for a link. It is another one, so that the server knows which of the two a phone used.
     let linkToken: String
-    /// Letters to type, Crockford's base 32, without the dash.
-    let typedCode: String
+    /// Letters to type.
+    let typedCode: TypedCode
     let expiresAt: Timestamp
-
-    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
     init(expiresAt: Timestamp, random: RandomSource, limits: Limits) {
         self.qrToken = random.token()
         self.linkToken = random.token()
-        let letters = random.bytes(limits.typedCodeLetters).map { Self.alphabet[Int($0 & 31)] }
-        self.typedCode = String(decoding: letters, as: UTF8.self)
+        self.typedCode = TypedCode(letters: limits.typedCodeLetters, random: random)
         self.expiresAt = expiresAt
-    }
-
-    /// The code in two halves with a dash.
-    var typedCodeForDisplay: String {
-        let half = self.typedCode.count / 2
-        return "\(self.typedCode.prefix(half))-\(self.typedCode.dropFirst(half))"
     }
 
     /// The records of the channels that are offered.
@@ -38,7 +29,7 @@ struct DispatchCodes: Sendable {
                 switch channel {
                 case .qrCode, .linkQRCode: Sealing.digest(ofSecret: self.qrToken)
                 case .link: Sealing.digest(ofSecret: self.linkToken)
-                case .typed: sealing.code(self.typedCode, purpose: .typedCode)
+                case .typed: sealing.code(self.typedCode.letters, purpose: .typedCode)
                 }
             return DispatchTokenRecord(digest: digest, channel: channel, expiresAt: self.expiresAt)
         }
@@ -47,28 +38,12 @@ struct DispatchCodes: Sendable {
     /// The digest by which a token or a typed code is found: a code of the typed code's length is one.
     static func digest(_ text: String, sealing: Sealing, limits: Limits) -> [UInt8] {
         guard self.isTyped(text, limits: limits) else { return Sealing.digest(ofSecret: text) }
-        return sealing.code(self.canonical(text), purpose: .typedCode)
+        return sealing.code(TypedCode.letters(of: text), purpose: .typedCode)
     }
 
     /// Whether a text could be a typed code, by its length.
     static func isTyped(_ text: String, limits: Limits) -> Bool {
-        self.canonical(text).count == limits.typedCodeLetters
-    }
-
-    /// The letters of a typed code: case and dashes do not matter, and O, I and L are what they look like.
-    private static func canonical(_ text: String) -> String {
-        var letters: [UInt8] = []
-        for byte in text.utf8.prefix(Limits.Fixed.typedCodeCharacters) {
-            switch byte {
-            case UInt8(ascii: "-"), UInt8(ascii: " "): continue
-            case UInt8(ascii: "o"), UInt8(ascii: "O"): letters.append(UInt8(ascii: "0"))
-            case UInt8(ascii: "i"), UInt8(ascii: "I"), UInt8(ascii: "l"), UInt8(ascii: "L"):
-                letters.append(UInt8(ascii: "1"))
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): letters.append(byte - 32)
-            default: letters.append(byte)
-            }
-        }
-        return String(decoding: letters, as: UTF8.self)
+        TypedCode.letters(of: text).count == limits.typedCodeLetters
     }
 }
 

@@ -214,7 +214,7 @@ public struct SignIns: CeremonyPart {
                 link: try self.configuration.link(token: codes.linkToken, kind: .authentication),
                 // An issuer with a path has no short form.
                 qrContent: payload.compact ?? payload.base64URLEncoded,
-                typedCode: codes.typedCodeForDisplay, expiresAt: codes.expiresAt))
+                typedCode: codes.typedCode.shown, expiresAt: codes.expiresAt))
     }
 
     /// The state alone. Throws `notFound` and `wrongBrowser`.

@@ -1,4 +1,5 @@
 import CeremonyEngine
+import OAuthProvider
 import Pages
 import Store
 
@@ -16,16 +17,21 @@ extension ServerAssembly {
         let cookies = BrowserCookies(
             isSecure: self.configuration.isSecure, lifetime: limits.browserCookieLifetime, random: self.random)
         PageRoutes(pages: answers.pages).mount(on: router)
+        let devices = DeviceAuthorizations(self.provider)
+        DeviceRoutes(
+            devices: devices, answers: answers, cookies: cookies, limits: limits, metrics: self.configuration.metrics
+        ).mount(on: router)
         SignInRoutes(
-            signIns: self.ceremonies.signIns, provider: self.provider, answers: answers, cookies: cookies,
-            channels: self.channels, limits: limits, trace: self.trace, metrics: self.configuration.metrics,
+            signIns: self.ceremonies.signIns, provider: self.provider, devices: devices, answers: answers,
+            cookies: cookies, channels: self.channels, limits: limits, trace: self.trace,
+            metrics: self.configuration.metrics,
             time: self.time
         ).mount(on: router)
         AuthorizationRoutes(
             provider: self.provider, answers: answers, cookies: cookies, limits: limits, trace: self.trace,
             metrics: self.configuration.metrics
         ).mount(on: router)
-        TokenRoutes(provider: self.provider, limits: limits, trace: self.trace).mount(on: router)
+        TokenRoutes(provider: self.provider, devices: devices, limits: limits, trace: self.trace).mount(on: router)
     }
 }
 

@@ -23,7 +23,8 @@ struct PublicOperations {
             method: .get, path: PublicDocument.path, id: "describe", summary: "This document.",
             answers: [.init(status: 200, meaning: "OpenAPI 3.1.", type: "application/json")])
         let parts = [
-            [document], self.authorization, self.tokens, self.userinfo, self.descriptions, Self.signIn, Self.dispatch,
+            [document], self.authorization, self.tokens, self.userinfo, self.descriptions, Self.signIn, Self.devices,
+            Self.dispatch,
             Self.status, Self.redemption, Self.uaf, Self.account,
         ]
         return parts.flatMap(\.self)
@@ -111,6 +112,22 @@ struct PublicOperations {
                         ])
                 ], refusals: .oauth, refusing: [Self.tooMany]),
             PublicOperation(
+                method: .post, path: "/oauth2/device_authorization", id: "authorizeDevice",
+                summary: "Have a device without a browser wait for its person (RFC 8628).", caller: .client,
+                body: (.form, [.optional("scope", "What the client wants, separated by spaces.")] + Self.credentials),
+                answers: [
+                    .init(
+                        status: 200, meaning: "The device waits.", type: "application/json",
+                        members: [
+                            .required("device_code", "What the device asks by."),
+                            .required("user_code", "What its person types."),
+                            .required("verification_uri", "Where they type it."),
+                            .required("verification_uri_complete", "The same with the code in it."),
+                            .required("expires_in", .integer, "Seconds."),
+                            .required("interval", .integer, "Seconds from one question to the next."),
+                        ])
+                ], refusals: .oauth, refusing: [Self.tooMany]),
+            PublicOperation(
                 method: .post, path: "/oauth2/token", id: "giveTokens", summary: "Get tokens.", caller: .client,
                 headers: [Self.proof],
                 body: (
@@ -119,7 +136,8 @@ struct PublicOperations {
                         .required("grant_type", self.choice("grant_types_supported"), "What they are given for."),
                         .optional("code", "A code."), .optional("redirect_uri", "Where the code was sent to."),
                         .optional("code_verifier", "What its challenge was made of."),
-                        .optional("refresh_token", "A refresh token."), .optional("scope", "What is wanted."),
+                        .optional("refresh_token", "A refresh token."),
+                        .optional("device_code", "What a device asks by."), .optional("scope", "What is wanted."),
                     ] + Self.credentials
                 ),
                 answers: [
@@ -220,13 +238,33 @@ struct PublicOperations {
             refusing: [Self.unknown, (403, "Another browser's."), (409, "It has ended."), (410, "It is over.")]),
         PublicOperation(
             method: .post, path: "/sign-in/cancel", id: "cancelSignIn", summary: "The person gives it up.",
-            body: (.form, [Self.signInRequest, Self.service]), answers: [Self.goOn], refusals: .pages,
+            body: (.form, [Self.signInRequest, Self.service]), answers: [Self.page, Self.goOn], refusals: .pages,
             refusing: [Self.unknown]),
         PublicOperation(
             method: .get, path: "/sign-in/wait/events", id: "signInEvents", summary: "The page's own channel.",
             query: [Self.signInRequest, Self.service],
             answers: [.init(status: 200, meaning: "States, as they come.", type: "text/event-stream")],
             refusing: [Self.unknown]),
+    ]
+
+    private static let devices: [PublicOperation] = [
+        PublicOperation(
+            method: .get, path: "/device", id: "askForDeviceCode", summary: "The page for the code of a device.",
+            query: [.optional("user_code", "What stands in its field.")], answers: [Self.page]),
+        PublicOperation(
+            method: .post, path: "/device", id: "enterDeviceCode", summary: "The person has typed it.",
+            body: (.form, [.required("user_code", "The code.")]), answers: [Self.goOn], refusals: .pages,
+            refusing: [Self.unknown, Self.tooMany]),
+        PublicOperation(
+            method: .get, path: "/device/confirm", id: "askForDevice", summary: "The page that asks about the device.",
+            query: [Self.signInRequest, Self.service], answers: [Self.page], refusals: .pages,
+            refusing: [Self.unknown]),
+        PublicOperation(
+            method: .post, path: "/device/confirm", id: "confirmDevice", summary: "The person says yes.",
+            body: (
+                .form, [Self.signInRequest, Self.service, .required("confirmation", "The page's own sign.")]
+            ), answers: [Self.page], refusals: .pages,
+            refusing: [Self.unknown, (403, "The account cannot sign in.")]),
     ]
 
     // MARK: Phones and back ends

@@ -12,12 +12,14 @@ import _Primitives
 /// Their failures have the form of RFC 6749, section 5.2.
 struct TokenRoutes: Sendable {
     let provider: OpenIDProvider
+    let devices: DeviceAuthorizations
     let limits: Limits
     let trace: TraceRecorder?
 
     func mount(on router: ServerRouter) {
         router.endpoint("/oauth2/token", [.post: self.token])
         router.endpoint("/oauth2/par", [.post: self.push])
+        router.endpoint("/oauth2/device_authorization", [.post: self.authorizeDevice])
         router.endpoint("/oauth2/revoke", [.post: self.revoke])
         router.endpoint("/oauth2/introspect", [.post: self.introspect])
         router.endpoint("/oauth2/userinfo", [.get: self.userinfo, .post: self.userinfo])
@@ -51,6 +53,14 @@ struct TokenRoutes: Sendable {
         try await self.answer(context) {
             let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
             return try await self.provider.push(
+                header: Self.authorization(of: request), body: form, source: context.source)
+        }
+    }
+
+    @Sendable private func authorizeDevice(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.answer(context) {
+            let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+            return try await self.devices.authorize(
                 header: Self.authorization(of: request), body: form, source: context.source)
         }
     }

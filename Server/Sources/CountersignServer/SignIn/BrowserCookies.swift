@@ -51,6 +51,12 @@ struct BrowserCookies: Sendable {
         Base64URL.encode(Array(SHA256.hash(data: Array("form of session \(session.cookieValue)".utf8))))
     }
 
+    /// The same for a form of a browser that is not signed in, about what it has begun.
+    func formToken(_ browser: BrowserSecret, request: String) -> String {
+        let text = "form of browser \(browser.cookieValue) for request \(request)"
+        return Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8))))
+    }
+
     private func field(_ name: String, _ value: String, _ lifetime: String) -> HTTPField {
         let secure = self.isSecure ? "; Secure" : ""
         return HTTPField(

@@ -15,6 +15,7 @@ import _Primitives
 struct SignInRoutes: Sendable {
     let signIns: SignIns
     let provider: OpenIDProvider
+    let devices: DeviceAuthorizations
     let answers: PageAnswers
     let cookies: BrowserCookies
     let channels: EventChannels
@@ -117,6 +118,7 @@ struct SignInRoutes: Sendable {
             self.trace?.record(.signInCompleted, in: run)
             self.trace?.record(.authorizationCodeSent, in: run)
             return self.answers.response(answer, headers: HTTPFields([self.cookies.set(session)]))
+        case .confirmDevice: return .seeOther(address.path(DeviceRoutes.confirmation))
         case .refused(let answer): return self.answers.response(answer)
         case .page: return try await self.completed(address, request)
         }
@@ -146,6 +148,9 @@ struct SignInRoutes: Sendable {
         } catch let error as CeremonyError where error.code == .notFound {
             // The page was never shown: there is nothing to end but the request.
         }
+        if try await self.devices.refuse(request: id, browser: browser) {
+            return .page(self.answers.pages.html(DeviceRoutes.refusedPage))
+        }
         switch try await self.provider.refuse(request: id, browser: browser) {
         case .client(let answer): return self.answers.response(answer)
         case .signIn, .tooMany, .page: throw Self.unknown
@@ -154,11 +159,11 @@ struct SignInRoutes: Sendable {
 
     // MARK: -
 
-    private static let unknown = Problem(
+    static let unknown = Problem(
         .notFound, Problem.Name.notFound, "There is no such sign-in in this browser.")
 
     /// Said by nothing but the browser's own cookies.
-    private static let unknownBrowser = Problem(
+    static let unknownBrowser = Problem(
         .notFound, Problem.Name.browserUnknown, "The browser shows no cookie of a sign-in.")
 
     /// The request, for the browser that started it; `nil` for every other, and once it has ended.

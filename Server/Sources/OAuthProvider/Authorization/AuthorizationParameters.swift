@@ -33,12 +33,7 @@ struct AuthorizationParameters {
             throw OAuthError(.unsupportedResponseType, "The only response_type is code.")
         }
         self.wishes = try AuthorizationWishes(parameters)
-        // Whoever may not renew tokens is not refused for asking: OpenID Connect Core 1.0, section 11, has it left out.
-        let mayRenew = settings.grantTypes.containsBytes(of: RefreshTokenGrant.type)
-        let scope = try Scope(parameters["scope"] ?? "")
-            .limited(to: OpenIDProvider.scopes.filter { mayRenew || !$0.hasSameBytes(as: Scope.offlineAccess) })
-        guard scope.contains(Scope.openID) else { throw OAuthError(.invalidScope, "The scope openid is needed.") }
-        self.scope = scope
+        self.scope = try Self.scope(parameters["scope"], settings: settings)
         self.nonce = parameters["nonce"]
         guard (self.nonce?.utf8.count ?? 0) <= limits.oauth.nonceCharacters else {
             throw OAuthError(.invalidRequest, "The nonce is too long.")
@@ -55,6 +50,16 @@ struct AuthorizationParameters {
 
     /// Whether the person must authenticate anew. An age of nothing says so, too (OpenID Connect Core 1.0, section 3.1.2.1).
     var isFresh: Bool { self.wishes.isFresh || self.maximumAge == .zero }
+
+    /// The scopes that a client is granted where it asks for these.
+    static func scope(_ text: String?, settings: ClientSettings) throws(OAuthError) -> Scope {
+        // Whoever may not renew tokens is not refused for asking: OpenID Connect Core 1.0, section 11, has it left out.
+        let mayRenew = settings.grantTypes.containsBytes(of: RefreshTokenGrant.type)
+        let scope = try Scope(text ?? "")
+            .limited(to: OpenIDProvider.scopes.filter { mayRenew || !$0.hasSameBytes(as: Scope.offlineAccess) })
+        guard scope.contains(Scope.openID) else { throw OAuthError(.invalidScope, "The scope openid is needed.") }
+        return scope
+    }
 
     /// The challenge. A client that need not send one is held to the one that it sends.
     private static func challenge(_ parameters: Parameters, codeBinding: ClientSettings.CodeBinding)

@@ -7,6 +7,8 @@ public enum CompletionAnswer: Sendable, Equatable {
     /// Set the session's cookie and take the browser to the client. The method is the one by which the person has
     /// authenticated.
     case signedIn(ClientAnswer, session: SessionSecret, method: String)
+    /// Ask the person whether the device that waits is to be signed in (``DeviceAuthorizations``): nothing has changed yet.
+    case confirmDevice
     /// Take the browser to the client, with an error.
     case refused(ClientAnswer)
     /// Show an error page.
@@ -71,6 +73,7 @@ extension OpenIDProvider {
             explain(ProviderRefusal(ended))
             return .page(ended)
         }
+        if try await self.store.deviceCode(request: id) != nil { return .confirmDevice }
         let reply = try self.reply(to: request)
         let wishes = try AuthorizationWishes(of: request)
         if let refusal = try await self.refusal(of: outcome, for: request, wishes) {
@@ -79,10 +82,7 @@ extension OpenIDProvider {
         }
         let now = self.time.now()
         let secret = SessionSecret(random: self.random)
-        let authentication = AuthenticationRecord(
-            id: self.random.identifier(), account: outcome.account, method: method, at: outcome.authenticatedAt,
-            acr: outcome.acr, amr: outcome.amr, browser: outcome.browser, address: outcome.address,
-            device: outcome.device)
+        let authentication = self.authentication(of: outcome, by: method)
         func completed(_ session: SessionRecord) throws -> (CompletedAuthorization, code: String) {
             let issue = self.issue(
                 session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
@@ -102,9 +102,7 @@ extension OpenIDProvider {
                 // Where it was the session that has ended, it is a sign-in like any other.
             }
         }
-        let session = SessionRecord(
-            id: self.random.identifier(), cookieDigest: secret.digest, authentications: [authentication], usedAt: now,
-            expiresAt: now + self.limits.sessionLifetime)
+        let session = self.session(of: authentication, cookie: secret, at: now)
         let (signIn, code) = try completed(session)
         do {
             try await self.store.complete(signIn, replacing: old?.digest)
@@ -153,8 +151,23 @@ extension OpenIDProvider {
             try self.reply(to: request).answer(error: OAuthError(.accessDenied, "The person did not sign in.")))
     }
 
+    /// What is kept of an outcome.
+    func authentication(of outcome: AuthenticationOutcome, by method: String) -> AuthenticationRecord {
+        AuthenticationRecord(
+            id: self.random.identifier(), account: outcome.account, method: method, at: outcome.authenticatedAt,
+            acr: outcome.acr, amr: outcome.amr, browser: outcome.browser, address: outcome.address,
+            device: outcome.device)
+    }
+
+    /// A session that begins with an authentication.
+    func session(of authentication: AuthenticationRecord, cookie: SessionSecret, at now: Timestamp) -> SessionRecord {
+        SessionRecord(
+            id: self.random.identifier(), cookieDigest: cookie.digest, authentications: [authentication], usedAt: now,
+            expiresAt: now + self.limits.sessionLifetime)
+    }
+
     /// The outcome of the method by which the person has authenticated for the request, and the method's name.
-    private func outcome(of request: AuthorizationRequestRecord, browser: BrowserSecret) async throws -> (
+    func outcome(of request: AuthorizationRequestRecord, browser: BrowserSecret) async throws -> (
         AuthenticationOutcome, String
     )? {
         for method in self.methods {
@@ -165,7 +178,8 @@ extension OpenIDProvider {
         return nil
     }
 
-    private func openRequest(_ id: String, _ browser: BrowserSecret) async throws -> AuthorizationRequestRecord? {
+    /// The request, where it waits and the browser is its own.
+    func openRequest(_ id: String, _ browser: BrowserSecret) async throws -> AuthorizationRequestRecord? {
         guard let request = try await self.store.request(id), self.time.now() < request.expiresAt,
             constantTimeEqual(request.browserDigest, browser.digest)
         else { return nil }

@@ -44,7 +44,7 @@ struct AuthorizationCodeGrant: TokenGrant {
     ///
     /// What a client that cannot authenticate is given is bound to the key that it shows. The others' is bound to the
     /// client, so that they can change their keys (RFC 9449, section 5).
-    private static func firstRefreshToken(
+    static func firstRefreshToken(
         of grant: GrantRecord, for request: TokenRequest, from provider: OpenIDProvider, at now: Timestamp
     ) async throws -> String {
         let limits = provider.limits.oauth

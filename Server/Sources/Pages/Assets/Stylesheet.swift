@@ -156,6 +156,20 @@ extension PageAssets {
         .message > .actions { justify-content: center; }
         .message h1 { margin-top: 1.25rem; }
         .message .paper, .message .notice { text-align: start; }
+        .message > .small { margin-top: 1.5rem; }
+        .entry { display: grid; gap: .75rem; margin: 1.75rem auto 0; max-width: 20rem; text-align: start; }
+        .entry label { font-weight: 600; }
+        .entry input {
+          width: 100%; min-height: 3rem; padding: .5rem .9rem; border: 1px solid var(--edge); border-radius: 12px;
+          background: var(--surface); color: var(--ink); font: 600 1.3rem/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas,
+          "DejaVu Sans Mono", monospace; letter-spacing: .08em; text-transform: uppercase;
+        }
+        .facts { margin-top: 1.75rem; display: grid; gap: 1rem; }
+        .facts dt { color: var(--soft); font-size: .9rem; }
+        .facts dd { font-weight: 600; overflow-wrap: anywhere; }
+        .facts code {
+          font: 600 1.3rem/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; letter-spacing: .08em;
+        }
         .reference { margin-top: 1.75rem; padding-top: 1rem; border-top: 1px solid var(--line); }
         .reference code { font-size: .85rem; overflow-wrap: anywhere; }
         .paper { margin-top: 1.75rem; display: grid; gap: 1.25rem; }

@@ -48,21 +48,18 @@ extension SQLiteDatabase: AuthorizationStore {
     }
 
     public func removeRequest(_ id: String) async throws -> Bool {
-        try await self.step { db in try Self.removeRequest(id, db) }
+        try await self.step { db in try db.removeRequest(id) }
     }
 
     public func complete(_ completed: CompletedAuthorization, replacing cookieDigest: [UInt8]?) async throws {
         try await self.step { [sealing] db in
             let (session, grant) = (completed.session, completed.grant)
-            try Self.end(completed, db)
+            try db.end(request: completed.request, by: session)
             if let cookieDigest {
                 try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE cookie_digest = ?")
                     .execute(arguments: [cookieDigest.blob])
             }
-            for authentication in session.authentications {
-                try db.insert(authentication, until: max(session.expiresAt, grant.expiresAt), sealing)
-            }
-            try db.insert(session)
+            try db.begin(session, until: grant.expiresAt, sealing)
             try db.insert(grant, redirectURI: completed.code.redirectURI)
             try db.insert(completed.code, grant: grant.id)
         }
@@ -71,7 +68,7 @@ extension SQLiteDatabase: AuthorizationStore {
     public func stepUp(_ completed: CompletedAuthorization, from cookieDigest: [UInt8]) async throws {
         try await self.step { [sealing] db in
             let (session, grant) = (completed.session, completed.grant)
-            try Self.end(completed, db)
+            try db.end(request: completed.request, by: completed.session)
             try db.insert(session.authentication, until: max(session.expiresAt, grant.expiresAt), sealing)
             guard try db.stepUp(session, from: cookieDigest) else {
                 throw StoreError(.notFound, "the session has ended")
@@ -136,8 +133,8 @@ extension SQLiteDatabase: AuthorizationStore {
         try await self.step { db in
             var count = 0
             for (table, name) in [
-                ("oauth_pushed_request", "digest"), ("oauth_request", "id"), ("oauth_grant", "id"),
-                ("oauth_session", "id"), ("oauth_authentication", "id"),
+                ("oauth_pushed_request", "digest"), ("oauth_device_code", "digest"), ("oauth_request", "id"),
+                ("oauth_grant", "id"), ("oauth_session", "id"), ("oauth_authentication", "id"),
                 ("oauth_revoked_token", "id"), ("oauth_shown", "digest"),
             ] {
                 let key = "\(name) IN (SELECT \(name) FROM \(table) WHERE expires_at <= ? LIMIT ?)"
@@ -154,24 +151,6 @@ extension SQLiteDatabase: AuthorizationStore {
 
     // MARK: Within a step
 
-    /// Removes the request of a sign-in, where its person may still sign in.
-    private static func end(_ completed: CompletedAuthorization, _ db: Database) throws {
-        guard try Self.removeRequest(completed.request, db) else {
-            throw StoreError(.notFound, "the authorization request is gone")
-        }
-        guard try db.isActiveDevice(completed.session.authentication.device) else {
-            throw StoreError(.notFound, "the device is gone")
-        }
-        guard try !db.isLockedAccount(completed.session.account) else {
-            throw StoreError(.notFound, "the account is locked")
-        }
-    }
-
-    private static func removeRequest(_ id: String, _ db: Database) throws -> Bool {
-        try db.cachedStatement(sql: "DELETE FROM oauth_request WHERE id = ?").execute(arguments: [id])
-        return db.changesCount > 0
-    }
-
     private static func challenge(_ row: Row, _ column: some TableColumn) throws -> [UInt8]? {
         let bytes = try row.bytes(column)
         return bytes.isEmpty ? nil : bytes
@@ -179,6 +158,34 @@ extension SQLiteDatabase: AuthorizationStore {
 }
 
 extension Database {
+    /// Removes a request within the present step. Says whether there was one.
+    fileprivate func removeRequest(_ id: String) throws -> Bool {
+        try self.cachedStatement(sql: "DELETE FROM oauth_request WHERE id = ?").execute(arguments: [id])
+        return self.changesCount > 0
+    }
+
+    /// Ends a request with a sign-in that is to begin within the present step.
+    ///
+    /// Throws ``StoreError/Code/notFound`` where the request is gone, or the device of the authentication is, or its account
+    /// is locked.
+    func end(request: String, by session: SessionRecord) throws {
+        guard try self.removeRequest(request) else {
+            throw StoreError(.notFound, "the authorization request is gone")
+        }
+        guard try self.isActiveDevice(session.authentication.device) else {
+            throw StoreError(.notFound, "the device is gone")
+        }
+        guard try !self.isLockedAccount(session.account) else { throw StoreError(.notFound, "the account is locked") }
+    }
+
+    /// Keeps a new session with its authentications, which stay until `end` at least.
+    func begin(_ session: SessionRecord, until end: Timestamp, _ sealing: Sealing) throws {
+        for authentication in session.authentications {
+            try self.insert(authentication, until: max(session.expiresAt, end), sealing)
+        }
+        try self.insert(session)
+    }
+
     /// Keeps a request within the present step.
     func insert(_ request: AuthorizationRequestRecord, _ sealing: Sealing) throws {
         let wishes = try request.wishes.map { try sealing.seal($0, purpose: .requestWishes, row: request.id).blob }

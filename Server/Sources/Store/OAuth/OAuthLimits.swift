@@ -43,6 +43,20 @@ extension Limits {
         public var pushedRequestBurst = 3000
         /// Requests that it can push each minute after that. Past it: 429, and the log names client and setting.
         public var pushedRequestsPerMinute = 6000
+        /// How long a person has to sign in a device that has no browser. Past it: `expired_token`.
+        public var deviceCodeLifetime: Duration = .seconds(10 * 60)
+        /// How long a device that asks after that is told why.
+        public var endedDeviceCodeRetention: Duration = .seconds(10 * 60)
+        /// Devices that one client can have wait at once. Past it: 429, and the log names client and setting. A client
+        /// without a secret or a key has as many for each source, as anybody can ask in its name.
+        public var deviceCodeBurst = 600
+        /// Devices that it can have wait each minute after that. Past it: 429, and the log names client and setting.
+        public var deviceCodesPerMinute = 600
+        /// Codes of devices that are none and that people everywhere can type at once. Past it no code is looked for: 429,
+        /// as a page. One source has ``Limits/guessBurst`` of them.
+        public var deviceGuessBurst = 600
+        /// Those that they can type each minute after that. Past it: 429, as a page.
+        public var deviceGuessesPerMinute = 600
         /// Redirect addresses of one client, and as many after signing out.
         public var addressesPerClient = 16
         /// Bytes of a client's keys (`jwks`).

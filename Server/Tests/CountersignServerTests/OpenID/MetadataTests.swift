@@ -53,7 +53,7 @@ struct MetadataTests {
                     "introspection_endpoint_auth_methods_supported",
                     "introspection_endpoint_auth_signing_alg_values_supported",
                     "code_challenge_methods_supported", "acr_values_supported", "dpop_signing_alg_values_supported",
-                    "pushed_authorization_request_endpoint",
+                    "pushed_authorization_request_endpoint", "device_authorization_endpoint",
                     "claims_supported", "prompt_values_supported", "ui_locales_supported",
                     "authorization_response_iss_parameter_supported",
                     "request_parameter_supported", "request_uri_parameter_supported",
@@ -131,17 +131,18 @@ struct MetadataTests {
                 return try JSON(parsing: Array(answer.body.readableBytesView)).objectValue
             }
             let basic: HTTPFields = [.authorization: party.authorization]
-            #expect(try metadata.strings("grant_types_supported") == ["authorization_code", "refresh_token"])
+            let device = "urn:ietf:params:oauth:grant-type:device_code"
+            #expect(try metadata.strings("grant_types_supported") == ["authorization_code", "refresh_token", device])
             for grant in [
                 "authorization_code", "password", "client_credentials", "refresh_token", "implicit",
-                "urn:ietf:params:oauth:grant-type:device_code", "urn:ietf:params:oauth:grant-type:jwt-bearer",
+                device, "urn:ietf:params:oauth:grant-type:jwt-bearer",
             ] {
                 let given = try await answer(try await form(grant, ""), basic)
                 let error = try given.string("error")
                 let expected =
                     switch grant {
                     case "authorization_code": String?.none
-                    case "refresh_token": "unauthorized_client"
+                    case "refresh_token", device: "unauthorized_client"
                     default: "unsupported_grant_type"
                     }
                 #expect(error == expected, "\(grant)")

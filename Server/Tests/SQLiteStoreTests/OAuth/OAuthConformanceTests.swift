@@ -44,6 +44,32 @@ struct OAuthConformanceTests {
         try FileManager.default.removeItem(atPath: self.folder)
     }
 
+    @Test("what a person types for a device lies sealed, to its own row, and is found by no plain hash")
+    func deviceCodesAreSealed() async throws {
+        var store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        let userCode = try #require(TypedCode(typed: "WXYZ-7890", letters: 8))
+        try await store.addDeviceCode(
+            DeviceCodeRecord(
+                digest: [UInt8](repeating: 0x3C, count: 32), userCode: userCode, client: "c", scope: "openid",
+                interval: .seconds(5), expiresAt: Timestamp(seconds: 9)), keptUntil: Timestamp(seconds: 10))
+        await store.close()
+        let secrets = [Data("WXYZ7890".utf8), Data("WXYZ-7890".utf8), Data(Sealing.digest(ofSecret: "WXYZ7890"))]
+        for file in try FileManager.default.contentsOfDirectory(atPath: self.folder) {
+            let data = try #require(FileManager.default.contents(atPath: self.folder + "/" + file))
+            for secret in secrets { #expect(data.range(of: secret) == nil) }
+        }
+        let queue = try DatabaseQueue(path: self.folder + "/countersign.sqlite")
+        try await queue.write {
+            try $0.execute(
+                sql: "UPDATE oauth_device_code SET digest = ?", arguments: [Data(repeating: 0x3D, count: 32)])
+        }
+        try queue.close()
+        store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        await #expect(throws: StoreError(.corrupt, "")) { try await store.deviceCode(userCode: userCode) }
+        await store.close()
+        try FileManager.default.removeItem(atPath: self.folder)
+    }
+
     @Test("what a client pushes names people: it lies sealed, to its own row")
     func pushedRequestsAreSealed() async throws {
         var store = try SQLiteDatabase(folder: self.folder, key: self.key)

@@ -1,0 +1,114 @@
+import CeremonyEngine
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Pages
+import Store
+import _Primitives
+
+/// The pages on which a person signs in a device that has no browser (RFC 8628, section 3.3): they type its code, sign in as
+/// at any service, and say whether it is their device.
+///
+/// Nothing but a form changes anything here, and a form counts only with the browser's own cookie, which no other site's
+/// form brings along.
+struct DeviceRoutes: Sendable {
+    let devices: DeviceAuthorizations
+    let answers: PageAnswers
+    let cookies: BrowserCookies
+    let limits: Limits
+    let metrics: ServerMetrics
+
+    /// The page that asks, after the person has authenticated.
+    static let confirmation = "/device/confirm"
+
+    func mount(on router: ServerRouter) {
+        router.endpoint("/device", [.get: self.answers.page(self.ask), .post: self.answers.page(self.enter)])
+        router.endpoint(
+            RouterPath(Self.confirmation),
+            [.get: self.answers.page(self.askForConfirmation), .post: self.answers.page(self.confirm)])
+    }
+
+    /// The page for a code; one that the address carries stands in its field already, and nothing else comes of it.
+    @Sendable private func ask(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let browser = self.cookies.browser(of: request) ?? self.cookies.newBrowser()
+        let code = (try? SignInAddress.parameter(Self.userCode, of: request.uri.query ?? ""))
+            .flatMap(DeviceAuthorizations.userCode)
+        return .page(
+            self.answers.pages.html(DeviceCodePage(code: code)), headers: HTTPFields([self.cookies.set(browser)]))
+    }
+
+    @Sendable private func enter(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        let typed = (try? SignInAddress.parameter(Self.userCode, of: form)) ?? ""
+        switch try await self.devices.enter(typed, browser: browser, source: context.source) {
+        case .signIn(let id, let client):
+            context.notes.note(client: client)
+            return .seeOther(SignInAddress(request: id, service: client).path("/sign-in"))
+        case .unknown:
+            context.notes.note(
+                RequestRefusal(code: "device-code-unknown", reason: "No device waits for the code that was typed."))
+            let page = DeviceCodePage(code: DeviceAuthorizations.userCode(typed), isUnknown: true)
+            return .page(self.answers.pages.html(page), status: .badRequest)
+        case .tooMany(let shortage):
+            context.log(shortage)
+            context.notes.note(
+                RequestRefusal(
+                    code: CeremonyError.Code.tooManyRequests.name, reason: shortage.remedy, setting: shortage.setting))
+            throw Problem(
+                .tooManyRequests, CeremonyError.Code.tooManyRequests.name,
+                headers: [.retryAfter: String(shortage.retryAfterSeconds)])
+        }
+    }
+
+    @Sendable private func askForConfirmation(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let address = try SignInAddress(query: request.uri.query, context)
+        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        guard let asked = try await self.devices.confirmation(request: address.request, browser: browser) else {
+            throw SignInRoutes.unknown
+        }
+        context.notes.note(client: asked.client)
+        return .page(
+            self.answers.pages.html(
+                DeviceConfirmationPage(
+                    requestID: address.request, client: asked.client, code: asked.userCode,
+                    clientName: asked.clientName, clientOrigin: asked.clientOrigin, username: asked.username,
+                    formToken: self.cookies.formToken(browser, request: address.request))))
+    }
+
+    @Sendable private func confirm(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+        let id = try SignInAddress(query: form, context).request
+        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        // Another address of the same site can post with the cookie too; it cannot know what our page carried.
+        let token = (try? SignInAddress.parameter(Self.formToken, of: form)) ?? ""
+        let expected = self.cookies.formToken(browser, request: id)
+        guard constantTimeEqual(Array(token.utf8), Array(expected.utf8)) else { throw SignInRoutes.unknown }
+        let decision = try await self.devices.confirm(request: id, browser: browser) {
+            context.notes.note(RequestRefusal($0))
+        }
+        switch decision {
+        case .confirmed(let name, let method):
+            if let way = ServerMetrics.Way(rawValue: method) { self.metrics.signedIn(by: way) }
+            return .page(
+                self.answers.pages.html(
+                    ResultPage(
+                        outcome: .done, headline: "Go on at your device",
+                        explanation: "It is being signed in to \(name). You can close this page.")))
+        case .denied:
+            return .page(self.answers.pages.html(Self.refusedPage), status: .forbidden)
+        case .ended: throw SignInRoutes.unknown
+        }
+    }
+
+    /// What a person is told whose device was not signed in.
+    static let refusedPage = ResultPage(
+        outcome: .refused, headline: "The device was not signed in",
+        explanation: "It is told so. If you did not start this yourself, there is nothing else to do.")
+
+    /// The field with a device's code, in the page's form and in its address (RFC 8628, section 3.3.1).
+    private static let userCode = "user_code"
+    /// The field that shows that a form stood on our page.
+    private static let formToken = "confirmation"
+}

@@ -1,0 +1,231 @@
+public import OAuth
+public import Store
+import _Primitives
+
+/// What to do with a browser whose person has typed a device's code.
+public enum DeviceCodeAnswer: Sendable, Equatable {
+    /// Have the person authenticate for this request of this client.
+    case signIn(request: String, client: String)
+    /// Ask for the code again: no device waits for this one, or another browser came with it before.
+    case unknown
+    /// Show a page that asks to come back: too many codes were tried, or too many sign-ins begun.
+    case tooMany(Shortage)
+}
+
+/// What a person is shown before a device is signed in.
+public struct DeviceConfirmation: Sendable, Equatable {
+    /// The code that the device shows as well, in its halves.
+    public let userCode: String
+    /// The client that the device belongs to.
+    public let client: String
+    /// What people are shown: who asks.
+    public let clientName: String
+    /// Scheme, host and port of the client's first address.
+    public let clientOrigin: String
+    /// The name of the person who has authenticated.
+    public let username: String
+}
+
+/// How a person's answer about a device went.
+public enum DeviceDecision: Sendable, Equatable {
+    /// The device gets its tokens when it asks the next time.
+    case confirmed(clientName: String, method: String)
+    /// The account cannot sign in. The device is told that the person said no.
+    case denied(OAuthError)
+    /// There is nothing to decide on any more.
+    case ended(OAuthError)
+}
+
+extension AuditEvent.Kind {
+    /// A person has signed a device in that has no browser; the detail is its client.
+    static let deviceConfirmed = Self(rawValue: "device-confirmed")
+}
+
+/// Signing in devices without a browser, from a browser that the person has elsewhere (RFC 8628).
+///
+/// What waits for the person is an authorization request as any other, in the browser in which the code was typed. It ends
+/// with the person's yes on a page that shows code, client and origin, after they have authenticated for it: a session that
+/// the browser has counts for nothing here, since whoever sends somebody a link with a code could be anybody.
+public struct DeviceAuthorizations: Sendable {
+    private let provider: OpenIDProvider
+    /// How many devices clients may have wait.
+    private let devices: Budget
+    /// How many codes that are none the browsers of a source may try.
+    private let guesses: Budget
+    /// How many those of all sources may.
+    private let allGuesses: Budget
+
+    /// Devices of the clients of this provider.
+    public init(_ provider: OpenIDProvider) {
+        let limits = provider.limits
+        self.provider = provider
+        self.devices = Budget(
+            "deviceCodesPerMinute", burst: limits.oauth.deviceCodeBurst, perMinute: limits.oauth.deviceCodesPerMinute,
+            sources: limits.countedSources, clients: limits.oauth.clients,
+            remedy: "This client has too many devices wait. Wait, or have the operator raise deviceCodesPerMinute.")
+        self.guesses = Budget(
+            "guessesPerMinute", burst: limits.guessBurst, perMinute: limits.guessesPerMinute,
+            sources: limits.countedSources)
+        self.allGuesses = Budget(
+            "deviceGuessesPerMinute", burst: limits.oauth.deviceGuessBurst,
+            perMinute: limits.oauth.deviceGuessesPerMinute, sources: 1)
+    }
+
+    /// The page where people type the codes of devices.
+    private var page: String { self.provider.issuer + "/device" }
+
+    /// The device authorization endpoint (RFC 8628, section 3.1).
+    ///
+    /// - Parameters:
+    ///   - header: The value of `Authorization`, or `nil`.
+    ///   - body: The form as it came, not decoded.
+    ///   - source: Where the device is. A client that proves nothing has a budget for each source.
+    ///
+    /// Cost: one query, one store step, two hashes, one HMAC.
+    public func authorize(header: String?, body: String, source: String) async throws -> ProviderAnswer {
+        try await self.provider.answerClient(header: header, body: body) { client, form in
+            guard client.settings.grantTypes.containsBytes(of: DeviceCodeGrant.type) else {
+                throw OAuthError(
+                    .unauthorizedClient, "The client may not use this grant type.",
+                    detail: "the operator can give it --grant-type")
+            }
+            let scope = try AuthorizationParameters.scope(form["scope"], settings: client.settings)
+            let (now, limits) = (self.provider.time.now(), self.provider.limits.oauth)
+            // Anybody can ask in the name of a client that proves nothing: nobody is to use its budget up for all.
+            let spender = client.settings.isPublic ? source : client.id
+            if let shortage = self.devices.spend(spender, of: client.id, at: now) { return ProviderAnswer(shortage) }
+            let secret = self.provider.random.token(byteCount: 32)
+            let code = DeviceCodeRecord(
+                digest: Sealing.digest(ofSecret: secret),
+                userCode: TypedCode(letters: Limits.Fixed.deviceUserCodeLetters, random: self.provider.random),
+                client: client.id, scope: scope.description, interval: Limits.Fixed.pollingInterval,
+                expiresAt: now + limits.deviceCodeLifetime)
+            do {
+                try await self.provider.store.addDeviceCode(
+                    code, keptUntil: code.expiresAt + limits.endedDeviceCodeRetention)
+            } catch let error as StoreError where error.code == .conflict {
+                // One draw in many millions: the next one is another.
+                throw OAuthError(.temporarilyUnavailable, "Ask again.", detail: error.reason)
+            }
+            let shown = code.userCode.shown
+            return ProviderAnswer(
+                status: 200,
+                body: [
+                    "device_code": .string(secret), "user_code": .string(shown), "verification_uri": .string(self.page),
+                    "verification_uri_complete": .string("\(self.page)?user_code=\(shown)"),
+                    "expires_in": .integer(limits.deviceCodeLifetime.components.seconds),
+                    "interval": .integer(Limits.Fixed.pollingInterval.components.seconds),
+                ])
+        }
+    }
+
+    /// A code of a device, as somebody has typed it; `nil` where it cannot be one.
+    public static func userCode(_ text: String) -> String? {
+        TypedCode(typed: text, letters: Limits.Fixed.deviceUserCodeLetters)?.shown
+    }
+
+    /// Has a person authenticate for the device whose code they have typed.
+    ///
+    /// An attempt is counted before the code is looked for, and given back where there is such a code. Past the budget
+    /// nothing is looked for.
+    ///
+    /// Cost: two queries, one store step, one HMAC.
+    public func enter(_ text: String, browser: BrowserSecret, source: String) async throws -> DeviceCodeAnswer {
+        guard let userCode = TypedCode(typed: text, letters: Limits.Fixed.deviceUserCodeLetters) else {
+            return .unknown
+        }
+        let now = self.provider.time.now()
+        if let shortage = self.guesses.spend(source, at: now) { return .tooMany(shortage) }
+        if let shortage = self.allGuesses.spend("", at: now) {
+            self.guesses.refund(source)
+            return .tooMany(shortage)
+        }
+        guard let code = try await self.provider.store.deviceCode(userCode: userCode), now < code.expiresAt,
+            let client = try await self.provider.store.client(code.client), let address = client.redirectURIs.first
+        else { return .unknown }
+        if let shortage = self.provider.signIns.spend(source, at: now) { return .tooMany(shortage) }
+        let request = AuthorizationRequestRecord(
+            id: self.provider.random.identifier(), browserDigest: browser.digest, client: client.id,
+            redirectURI: address, scope: code.scope, state: nil, nonce: nil, codeChallenge: nil,
+            expiresAt: code.expiresAt)
+        guard let waiting = try await self.provider.store.begin(request, userCode: userCode) else { return .unknown }
+        self.guesses.refund(source)
+        self.allGuesses.refund("")
+        return .signIn(request: waiting, client: client.id)
+    }
+
+    /// What the person of a request is shown before they answer; `nil` where the request is no device's, has ended, is
+    /// another browser's, or nobody has authenticated for it.
+    ///
+    /// Cost: five queries, two hashes.
+    public func confirmation(request id: String, browser: BrowserSecret) async throws -> DeviceConfirmation? {
+        guard let request = try await self.provider.openRequest(id, browser),
+            let code = try await self.provider.store.deviceCode(request: id),
+            let (outcome, _) = try await self.provider.outcome(of: request, browser: browser),
+            let client = try await self.provider.store.client(request.client),
+            let person = try await self.provider.people.person(account: outcome.account)
+        else { return nil }
+        return DeviceConfirmation(
+            userCode: code.userCode.shown, client: client.id, clientName: client.name,
+            clientOrigin: try OpenIDProvider.origin(of: client), username: person.username)
+    }
+
+    /// Signs the device in, because its person says so, who has authenticated for it.
+    ///
+    /// A session begins that no browser has: the person finds it among their sessions, and ends it there.
+    ///
+    /// - Parameter explain: Is told why, where the device is not signed in: for the operator's log.
+    ///
+    /// Cost: five queries, one store step beside the outcome's own, one HMAC, three hashes.
+    public func confirm(
+        request id: String, browser: BrowserSecret, explain: (ProviderRefusal) -> Void = { _ in }
+    ) async throws -> DeviceDecision {
+        let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
+        let denied = OAuthError(.accessDenied, "The account cannot sign in.")
+        guard let request = try await self.provider.openRequest(id, browser),
+            let code = try await self.provider.store.deviceCode(request: id),
+            let (outcome, method) = try await self.provider.outcome(of: request, browser: browser),
+            let client = try await self.provider.store.client(request.client)
+        else {
+            explain(ProviderRefusal(ended))
+            return .ended(ended)
+        }
+        let now = self.provider.time.now()
+        do {
+            guard try await self.provider.people.person(account: outcome.account) != nil else {
+                throw StoreError(.notFound, "the account cannot sign in")
+            }
+            let session = self.provider.session(
+                of: self.provider.authentication(of: outcome, by: method),
+                cookie: SessionSecret(random: self.provider.random), at: now)
+            let scope = try Scope(code.scope)
+            let grant = GrantRecord(
+                id: self.provider.random.identifier(), client: client.id,
+                subject: self.provider.subject(ofAccount: outcome.account, client: client.id),
+                authentication: session.authentication.id, session: session.id,
+                isLasting: scope.contains(Scope.offlineAccess), scope: code.scope,
+                expiresAt: code.expiresAt + self.provider.limits.accessTokenLifetime)
+            try await self.provider.store.confirm(
+                ConfirmedDevice(request: id, session: session, grant: grant, redirectURI: request.redirectURI),
+                audit: AuditEvent(
+                    .deviceConfirmed, at: now, accountID: outcome.account, detail: client.id,
+                    address: outcome.address))
+        } catch let error as StoreError where error.code == .notFound {
+            // Where the request is still there, the person's phone is gone, or the account was locked this moment.
+            let isDenied = try await self.provider.store.removeRequest(id)
+            explain(ProviderRefusal(isDenied ? denied : ended, client: client.id))
+            return isDenied ? .denied(denied) : .ended(ended)
+        }
+        return .confirmed(clientName: client.name, method: method)
+    }
+
+    /// Ends a device's request because its person says no: the device is told. Says whether there was one of this browser's.
+    ///
+    /// Cost: two queries, one store step.
+    public func refuse(request id: String, browser: BrowserSecret) async throws -> Bool {
+        guard try await self.provider.openRequest(id, browser) != nil,
+            try await self.provider.store.deviceCode(request: id) != nil
+        else { return false }
+        return try await self.provider.store.removeRequest(id)
+    }
+}

@@ -1,0 +1,47 @@
+import OAuth
+import Store
+import _Primitives
+
+/// Tokens for a device whose person has signed it in from somewhere else (RFC 8628, section 3.4).
+///
+/// The device asks until there is an answer. It has one success: a code that is shown again ends what it gave, as an
+/// authorization code does.
+struct DeviceCodeGrant: TokenGrant {
+    static let type = "urn:ietf:params:oauth:grant-type:device_code"
+
+    /// Cost: one store step; at the success what ``AuthorizationCodeGrant`` costs beside its own step.
+    func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
+        let client = request.client
+        let secret = try request.parameters.required("device_code")
+        let algorithm = client.settings.idTokenAlgorithm
+        try await provider.requireSigningKey(algorithm)
+        let now = provider.time.now()
+        let answer = try await provider.store.answer(
+            DeviceQuestion(
+                digest: Sealing.digest(ofSecret: secret), client: client.id,
+                tolerance: Limits.Fixed.pollingTolerance, slowdown: Limits.Fixed.pollingInterval,
+                replay: AuditEvent(.codeReplayed, at: now, actor: client.id)), at: now)
+        switch answer {
+        case .taken(let standing):
+            let key = request.proof?.thumbprint
+            var response = try provider.tokens(
+                for: standing, nonce: nil, acr: nil, algorithm: algorithm, boundTo: key, at: now)
+            if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
+                response.refreshToken = try await AuthorizationCodeGrant.firstRefreshToken(
+                    of: standing.grant, for: request, from: provider, at: now)
+            }
+            return response
+        case .pending: throw OAuthError(.authorizationPending, "The person has not answered yet.")
+        case .tooSoon: throw OAuthError(.slowDown, "Wait five seconds longer from one question to the next.")
+        case .denied: throw OAuthError(.accessDenied, "The person did not sign the device in.")
+        case .expired: throw OAuthError(.expiredToken, "The code has ended. Begin again.")
+        case .replayed: throw Self.refusal("used before: the grant is revoked")
+        case .unknown: throw Self.refusal("unknown, another client's, or revoked")
+        }
+    }
+
+    /// One sentence for all: whoever has a code that is not theirs learns nothing about it.
+    private static func refusal(_ detail: String) -> OAuthError {
+        OAuthError(.invalidGrant, "The device code is not valid.", detail: detail)
+    }
+}
