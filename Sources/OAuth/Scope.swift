@@ -14,6 +14,15 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
     /// Asks for a refresh token, by which the client goes on when the person is away (section 11).
     public static let offlineAccess = "offline_access"
 
+    /// Asks for a secret by which other apps of the device sign in (OpenID Connect Native SSO for Mobile Apps 1.0, section
+    /// 3.1).
+    public static let deviceSSO = "device_sso"
+
+    /// The names that have a meaning of OpenID Connect, or of a specification beside it, whether a server knows them or not.
+    public static let ofOpenID = [
+        Self.openID, Self.profile, Self.email, "address", "phone", Self.offlineAccess, Self.deviceSSO,
+    ]
+
     /// Reads names separated by one space. At most 16 names.
     ///
     /// Throws ``OAuthError`` `invalid_scope`.

@@ -15,12 +15,18 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
     public var refreshToken: String?
     /// How the access token is shown (`token_type`).
     public let tokenType: PresentedToken.Scheme
+    /// What the access token is (`issued_token_type`, RFC 8693, section 2.2.1), where it was exchanged for another token.
+    public var issuedTokenType: String?
+    /// What the apps of a device sign in by (`device_secret`, OpenID Connect Native SSO for Mobile Apps 1.0), where there is
+    /// one: a secret.
+    public var deviceSecret: String?
 
     /// An answer of these tokens.
     public init(
         accessToken: String, expiresIn: Duration, scope: Scope, idToken: String?, refreshToken: String? = nil,
-        tokenType: PresentedToken.Scheme = .bearer
+        tokenType: PresentedToken.Scheme = .bearer, issuedTokenType: String? = nil
     ) {
+        self.issuedTokenType = issuedTokenType
         self.refreshToken = refreshToken
         self.tokenType = tokenType
         self.accessToken = accessToken
@@ -37,6 +43,8 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
         ]
         json["id_token"] = self.idToken.map(JSON.string)
         json["refresh_token"] = self.refreshToken.map(JSON.string)
+        json["issued_token_type"] = self.issuedTokenType.map(JSON.string)
+        json["device_secret"] = self.deviceSecret.map(JSON.string)
         return json
     }
 
@@ -59,6 +67,10 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var clientSigningAlgorithms: [String]
     /// What ID tokens can be signed with.
     public var idTokenAlgorithms: [String]
+    /// What answers about tokens can be signed with (RFC 9701, section 7).
+    public var introspectionAlgorithms: [String] = []
+    /// Whether the apps of a device can sign in by each other (OpenID Connect Native SSO for Mobile Apps 1.0).
+    public var supportsNativeSSO = false
     /// The values that `acr` can have.
     public var acrValues: [String]
     /// The claims that may be in an ID token or come from userinfo.
@@ -151,6 +163,10 @@ public struct ProviderMetadata: Hashable, Sendable {
                 json["\(endpoint)_endpoint_auth_signing_alg_values_supported"] = texts(self.clientSigningAlgorithms)
             }
         }
+        if !self.introspectionAlgorithms.isEmpty {
+            json["introspection_signing_alg_values_supported"] = texts(self.introspectionAlgorithms)
+        }
+        if self.supportsNativeSSO { json["native_sso_supported"] = .bool(true) }
         return json
     }
 }

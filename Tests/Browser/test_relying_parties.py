@@ -38,12 +38,15 @@ def approve(deployment, phone, browser, page, folder):
 
 def verified_claims(issuer, client_id, token, required=("sub", "nonce")):
     """The claims of an ID token, by a JOSE library that is not ours, with the keys that the provider publishes."""
+    return verified_token(issuer, token, iss=issuer, aud=client_id, **dict.fromkeys(required))
+
+
+def verified_token(issuer, token, **expected):
+    """The header and the claims of whatever the provider has signed, which has what is expected."""
     metadata = requests.get(f"{issuer}/.well-known/openid-configuration", timeout=20).json()
     keys = jwk.JWKSet.from_json(requests.get(metadata["jwks_uri"], timeout=20).text)
     checked = jwt.JWT(
-        algs=metadata["id_token_signing_alg_values_supported"],
-        check_claims={"iss": issuer, "aud": client_id, **dict.fromkeys(required)},
-        expected_type="JWS",
+        algs=metadata["id_token_signing_alg_values_supported"], check_claims=expected, expected_type="JWS"
     )
     checked.deserialize(token, keys)
     header = checked.token.jose_header
@@ -185,6 +188,39 @@ def test_authlib_with_a_challenge(deployment, application, person, tmp_path):
     assert answer.json()["claims"]["iss"] == deployment.server.issuer
     # The code, and the address with it, are good for one time.
     assert browser.get(answer.url, timeout=20).status_code >= 400
+
+
+def test_authlib_without_a_person(deployment):
+    admin, issuer = deployment.server.admin, deployment.server.issuer
+    metadata = requests.get(f"{issuer}/.well-known/openid-configuration", timeout=20).json()
+    resource = f"https://api.example/{secrets.token_hex(4)}"
+    owner = admin("client", "add", "Accounts", "--resource", resource)
+    service = admin(
+        "client", "add", "Report", "--grant-type", "client_credentials", "--scope", "accounts.read",
+        "--scope", "accounts.write", "--audience", resource,
+    )
+    client = AuthlibSession(service["clientId"], service["clientSecret"], scope="accounts.read")
+    token = client.fetch_token(metadata["token_endpoint"], grant_type="client_credentials", resource=resource)
+    assert token["scope"] == "accounts.read" and "refresh_token" not in token
+    header, claims = verified_token(issuer, token["access_token"], iss=issuer, aud=resource, exp=None, jti=None)
+    assert header["typ"] == "at+jwt" and claims["sub"] == claims["client_id"] == service["clientId"]
+    asking = AuthlibSession(owner["clientId"], owner["clientSecret"])
+    looked_at = asking.introspect_token(metadata["introspection_endpoint"], token=token["access_token"]).json()
+    assert looked_at["active"] is True and looked_at["aud"] == resource and looked_at["scope"] == "accounts.read"
+    signed = asking.introspect_token(
+        metadata["introspection_endpoint"], token=token["access_token"],
+        headers={
+            "Accept": "application/token-introspection+jwt", "Content-Type": "application/x-www-form-urlencoded",
+        },
+    )
+    header, claims = verified_token(issuer, signed.text, iss=issuer, aud=owner["clientId"], iat=None)
+    assert header["typ"] == "token-introspection+jwt" and claims["token_introspection"] == looked_at
+    assert client.revoke_token(metadata["revocation_endpoint"], token=token["access_token"]).status_code == 200
+    looked_at = asking.introspect_token(metadata["introspection_endpoint"], token=token["access_token"])
+    assert looked_at.json() == {"active": False}
+    with pytest.raises(AuthlibError) as refused:
+        client.fetch_token(metadata["token_endpoint"], grant_type="client_credentials", resource="urn:other")
+    assert refused.value.error == "invalid_target"
 
 
 def test_authlib_by_a_key(deployment, application, person, tmp_path):

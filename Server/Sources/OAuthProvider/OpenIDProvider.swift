@@ -5,7 +5,7 @@ public import _Primitives
 
 /// Everything that the provider keeps.
 public typealias OpenIDStore = AuthorizationStore & ClientStore & DeviceCodeStore & PushedRequestStore & RefreshStore
-    & ReplayStore & SessionStore & SigningKeyStore
+    & ReplayStore & SessionStore & SigningKeyStore & TokenStore
 
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.
@@ -45,6 +45,8 @@ public struct OpenIDProvider: Sendable {
     let methods: [any SignInMethod]
     let people: any PersonDirectory
     let keys: SigningKeys
+    /// Access tokens that need not be verified again.
+    let verifiedTokens = VerifiedTokens(size: Limits.Fixed.verifiedTokens)
     /// What the sources of browsers may begin.
     let signIns: Budget
     /// How many requests clients may push.
@@ -53,6 +55,10 @@ public struct OpenIDProvider: Sendable {
     let notes: SourceBudget
     let time: TimeSource
     let random: RandomSource
+
+    /// The parameters that may occur more than once, each by its own specification (RFC 8707, section 2; RFC 8693, section
+    /// 2.1).
+    static let repeatable = [ResourceIndicator.parameter, "audience"]
 
     var issuer: String { self.configuration.issuer }
     var limits: Limits { self.configuration.limits }
@@ -199,6 +205,8 @@ public struct ProviderAnswer: Sendable {
     public internal(set) var headers: [(name: String, value: String)]
     /// `nil` for no body.
     public let body: JSONObject?
+    /// What is written in place of a body where the answer is signed: a compact text, and its media type.
+    public let signed: (text: String, type: String)?
     /// Why, for the operator's log, where it is a refusal.
     public let refusal: ProviderRefusal?
     /// The budget that ran out, for the operator's log, where one did.
@@ -208,6 +216,7 @@ public struct ProviderAnswer: Sendable {
         status: Int, body: JSONObject?, headers: [(name: String, value: String)] = [], refusal: ProviderRefusal? = nil,
         shortage: Shortage? = nil
     ) {
+        self.signed = nil
         self.refusal = refusal
         self.shortage = shortage
         self.status = status
@@ -215,5 +224,15 @@ public struct ProviderAnswer: Sendable {
         // Tokens and claims are never cached (RFC 6749, section 5.1).
         self.headers =
             [("Cache-Control", "no-store")] + (body == nil ? [] : [("Content-Type", "application/json")]) + headers
+    }
+
+    /// A signed answer, of that media type.
+    init(signed text: String, type: String) {
+        self.status = 200
+        self.body = nil
+        self.signed = (text, type)
+        self.refusal = nil
+        self.shortage = nil
+        self.headers = [("Cache-Control", "no-store"), ("Content-Type", type)]
     }
 }

@@ -75,6 +75,19 @@ extension Limits {
 
         /// Characters of a signed token that is read. A longer one is refused unread.
         public static let signedTokenCharacters = 8192
+        /// Access tokens that a process knows to be good, so that it need not verify them again, are twice as many at most:
+        /// 25 MB.
+        public static let verifiedTokens = 10_000
+        /// For how long opaque tokens are made under one key, so that no key ever seals 2³² of them.
+        public static let opaqueTokenKeyLifetime: Duration = .seconds(60 * 60)
+        /// How long what a service signs to get a token by can count.
+        public static let serviceAssertionLifetime: Duration = .seconds(5 * 60)
+        /// Resources that one client can own, and as many that it can ask tokens for.
+        public static let resourcesPerClient = 16
+        /// Scopes of its own that one client can have.
+        public static let scopesPerClient = 16
+        /// Characters of one of them.
+        public static let scopeCharacters = 128
         /// Characters of a cookie's value, of a browser or a session: 32 bytes as base64url.
         public static let cookieCharacters = 43
         /// Characters of a redirect address that a refusal repeats to the administrator who gave it.

@@ -155,6 +155,35 @@ struct AdminCommandTests {
         }
     }
 
+    @Test("what tokens a service may have, and which are for it, are named and taken back")
+    func serviceTokens() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        func clients() async throws -> [JSONObject] {
+            let listed = try await place.call("GET", "/clients").array("clients") ?? []
+            return listed.compactMap { if case .object(let client) = $0 { client } else { nil } }
+        }
+        try await place.run("client", "add", "Accounts", "--resource", "urn:api", "--access-token-format", "opaque")
+        try await place.run(
+            "client", "add", "Report", "--grant-type", "client_credentials", "--scope", "read", "--scope", "write",
+            "--audience", "urn:api")
+        let (owner, report) = (try await clients()[0], try await clients()[1])
+        #expect(try owner.strings("resources") == ["urn:api"] && owner["accessTokenFormat"] == .string("opaque"))
+        #expect(try report.strings("scopes") == ["read", "write"] && report.strings("audiences") == ["urn:api"])
+        let (ownerID, id) = (try owner.requiredString("clientId"), try report.requiredString("clientId"))
+        try await place.run("client", "change", id, "--scope", "read", "--no-audience")
+        try await place.run("client", "change", ownerID, "--resource", "urn:other", "--access-token-format", "jwt")
+        let changed = try await clients()
+        #expect(try changed[1].strings("scopes") == ["read"] && changed[1].strings("audiences") == [])
+        #expect(
+            try changed[0].strings("resources") == ["urn:other"] && changed[0]["accessTokenFormat"] == .string("jwt"))
+        await self.expect(.failed) { try await place.run("client", "change", id, "--resource", "urn:other") }
+        for wrong in ["--no-scope --scope a", "--no-resource --resource urn:a", "--no-audience --audience urn:a"] {
+            let arguments = ["admin", "client", "change", id] + wrong.split(separator: " ").map(String.init)
+            #expect(throws: (any Error).self) { try Countersign.parseAsRoot(arguments) }
+        }
+    }
+
     /// What stands in the guide between the mark of that name and the end of the listing after it.
     private static func listing(_ name: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized

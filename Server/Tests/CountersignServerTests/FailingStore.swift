@@ -292,8 +292,14 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.deleteGrant(id, client: client, audit: audit)
     }
 
-    func revokeToken(_ id: String, ofGrant grant: String, client: String, until end: Timestamp) async throws {
-        try await self.store.revokeToken(id, ofGrant: grant, client: client, until: end)
+    func grant(_ id: String, tokens: [String], at moment: Timestamp) async throws -> GrantRecord? {
+        try await self.store.grant(id, tokens: tokens, at: moment)
+    }
+
+    func isRevoked(tokens: [String]) async throws -> Bool { try await self.store.isRevoked(tokens: tokens) }
+
+    func revokeToken(_ id: String, ofGrant grant: String?, until end: Timestamp) async throws {
+        try await self.store.revokeToken(id, ofGrant: grant, until: end)
     }
 
     func account(subject: String, client: String) async throws -> String? {
@@ -302,6 +308,10 @@ final class FailingStore: ServerAssembly.ServerStore {
 
     func sweepAuthorizations(at moment: Timestamp, idleSince: Timestamp, limit: Int) async throws -> Int {
         try await self.store.sweepAuthorizations(at: moment, idleSince: idleSince, limit: limit)
+    }
+
+    func client(owning resource: String) async throws -> ClientRecord? {
+        try await self.store.client(owning: resource)
     }
 
     func addClient(_ client: ClientRecord, limit: Int, audit: AuditEvent) async throws {

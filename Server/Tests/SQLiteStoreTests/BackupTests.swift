@@ -438,13 +438,16 @@ struct BackupTests {
                 BackupPlace.client(id), limit: 9, audit: BackupPlace.event("client-added"))
         }
         _ = try place.backUp()
-        let signing = ClientSettings(grantTypes: ["a", "b"], authenticationMethod: "private_key_jwt", keySet: "{}")
+        let signing = ClientSettings(
+            grantTypes: ["a", "b"], authenticationMethod: "private_key_jwt", keySet: "{}",
+            tokens: TokenSettings(scopes: ["read"], audiences: ["urn:api"]))
         _ = try await place.store.changeClient("bank") { client in
             client.settings = signing
             client.secretDigest = nil
             return [
                 AuditEvent(.clientGrantsChanged, at: BackupPlace.now, detail: "bank a b"),
                 AuditEvent(.clientAuthenticationChanged, at: BackupPlace.now, detail: "bank private_key_jwt"),
+                AuditEvent(.clientTokensChanged, at: BackupPlace.now, detail: "bank"),
             ]
         }
         // The same by somebody who can write the database.
@@ -723,7 +726,7 @@ private final class BackupPlace: Sendable {
         let end = Self.now + .seconds(60)
         _ = try await self.store.beginFamily(
             ofGrant: signIn.grant.id, head: Self.digest(7), headEndsAt: end, keyThumbprint: nil, until: end)
-        try await self.store.revokeToken("token", ofGrant: signIn.grant.id, client: "bank", until: end)
+        try await self.store.revokeToken("token", ofGrant: signIn.grant.id, until: end)
         let waiting = SampleSignIn("2", secret: Self.digest(4), client: "bank", at: Self.now)
         for number in [UInt8(8), 9] {
             try await self.store.addPushedRequest(

@@ -40,6 +40,40 @@ struct ClientCommand: AsyncParsableCommand {
             help: ArgumentHelp("With private_key_jwt: a file with its public keys, a JWK set.", valueName: "file"))
         var jwks: String?
 
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "A scope of its own that it may have, as accounts.read; all of them. Repeatable.", valueName: "scope"))
+        var scope: [String] = []
+
+        @Flag(name: .long, help: "Let it have no scopes of its own.")
+        var noScope = false
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "A resource that it owns, as https://api.bank.example; all of them. It sees the tokens for them. Repeatable.",
+                valueName: "URI"))
+        var resource: [String] = []
+
+        @Flag(name: .long, help: "Let it own no resource.")
+        var noResource = false
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "A resource of another service that it may ask tokens for; all of them. Repeatable.", valueName: "URI"))
+        var audience: [String] = []
+
+        @Flag(name: .long, help: "Let it ask tokens for no resource.")
+        var noAudience = false
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "What tokens for its resources look like or, without any, its own.", valueName: "jwt|opaque"))
+        var accessTokenFormat: String?
+
         /// Whether the service shares a secret with the server, as one does that is registered with nothing else.
         var hasSecret: Bool { self.authMethod.map { $0.hasPrefix("client_secret_") } ?? true }
 
@@ -49,9 +83,25 @@ struct ClientCommand: AsyncParsableCommand {
             body["jwks"] = try self.jwks.map(Self.keySet)
             body["idTokenSignedResponseAlg"] = self.idTokenSignedResponseAlg.map(JSON.string)
             body["pkce"] = self.pkce.map(JSON.string)
+            for (name, list, isNone) in self.lists where isNone || !list.isEmpty {
+                body[name] = .array(list.map(JSON.string))
+            }
+            body["accessTokenFormat"] = self.accessTokenFormat.map(JSON.string)
         }
 
-        func validate() throws { _ = try self.jwks.map(Self.keySet) }
+        private var lists: [(name: String, list: [String], isNone: Bool)] {
+            [
+                ("scopes", self.scope, self.noScope), ("resources", self.resource, self.noResource),
+                ("audiences", self.audience, self.noAudience),
+            ]
+        }
+
+        func validate() throws {
+            _ = try self.jwks.map(Self.keySet)
+            for (name, list, isNone) in self.lists where isNone && !list.isEmpty {
+                throw ValidationError("Name \(name), or say that there are none.")
+            }
+        }
 
         /// Throws `ValidationError` for a file that is no JSON object. What the keys must be the server says.
         private static func keySet(in path: String) throws -> JSON {
@@ -87,6 +137,12 @@ struct ClientCommand: AsyncParsableCommand {
 
                   countersign admin client add "Demo Bank" --redirect-uri https://bank.example/callback \
                     --auth-method private_key_jwt --jwks bank.jwks.json
+
+                A service that takes access tokens, and one without people that asks for them:
+
+                  countersign admin client add "Accounts" --resource https://api.bank.example
+                  countersign admin client add "Nightly report" --grant-type client_credentials \\
+                    --scope accounts.read --audience https://api.bank.example
                 """
         )
 
@@ -94,7 +150,7 @@ struct ClientCommand: AsyncParsableCommand {
         var name: String
 
         @Option(name: .long, help: "An address that a sign-in may return to; compared letter by letter. Repeatable.")
-        var redirectURI: [String]
+        var redirectURI: [String] = []
 
         @Option(name: .long, help: "An address that a sign-out may return to. Repeatable.")
         var postLogoutRedirectURI: [String] = []
@@ -268,7 +324,8 @@ struct ClientCommand: AsyncParsableCommand {
                 throw ValidationError(
                     """
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
-                    --id-token-signed-response-alg, --pkce, --grant-type, --auth-method, --jwks, --no-jwks or --[no-]may-deregister.
+                    --id-token-signed-response-alg, --pkce, --grant-type, --auth-method, --jwks, --no-jwks, \
+                    --[no-]scope, --[no-]resource, --[no-]audience, --access-token-format or --[no-]may-deregister.
                     """)
             }
             guard !self.rotateSecret || self.settings.hasSecret else {
@@ -340,6 +397,10 @@ struct ClientCommand: AsyncParsableCommand {
             "PKCE            \(try client.requiredString("pkce"))",
             "authenticates   \(try client.requiredString("tokenEndpointAuthMethod"))",
             "grant types     \((try client.strings("grantTypes") ?? []).joined(separator: " "))",
+            "scopes          \((try client.strings("scopes") ?? []).joined(separator: " "))",
+            "owns            \((try client.strings("resources") ?? []).joined(separator: " "))",
+            "asks for        \((try client.strings("audiences") ?? []).joined(separator: " "))",
+            "access tokens   \(try client.requiredString("accessTokenFormat"))",
             try client.object("jwks").map { "keys            \(try Self.names(ofKeys: $0))" },
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
             try client.string("formerSecretEndsAt").map { "former secret   taken until \($0)" },

@@ -22,6 +22,10 @@ struct ClientOperations: Sendable {
         .required("tokenEndpointAuthMethod", "How it proves who it is."),
         .optional("jwks", .object, "The public keys that it signs with, a JWK set (RFC 7517)."),
         .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
+        .required("scopes", .strings, "The scopes of its own, beside those of OpenID Connect."),
+        .required("resources", .strings, "The resources that it owns (RFC 8707)."),
+        .required("audiences", .strings, "The resources of others that it may ask tokens for."),
+        .required("accessTokenFormat", "What tokens for its resources, or its own, look like: jwt or opaque."),
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
 
@@ -34,7 +38,9 @@ struct ClientOperations: Sendable {
             "required: every sign-in has a code_challenge; a new service has this. nonce: one without it is taken too, where it has a nonce, for services whose library sends no challenge."
         ),
         .optional(
-            "grantTypes", .strings, "All of them; a new service has authorization_code."),
+            "grantTypes", .strings,
+            "All of them; a new service has authorization_code. One that only takes tokens for its resources needs none."
+        ),
         .optional(
             "tokenEndpointAuthMethod",
             "client_secret_basic, client_secret_post (the same: a new service has a secret), private_key_jwt, or none for an app on people's own devices. A change ends what it proved itself by before."
@@ -42,6 +48,18 @@ struct ClientOperations: Sendable {
         .optional(
             "jwks", .object,
             "The public keys that it signs with, a JWK set: RSA of 2048 bits or more, P-256 or Ed25519. An empty object for none."
+        ),
+        .optional(
+            "scopes", .strings,
+            "All of its own, beside those of OpenID Connect: what it may have for itself and ask people for."),
+        .optional(
+            "resources", .strings,
+            "All that it owns: absolute URIs without a fragment, none of them another service's or this server's. It sees the tokens for them at the introspection endpoint."
+        ),
+        .optional("audiences", .strings, "All resources of others that it may ask tokens for."),
+        .optional(
+            "accessTokenFormat",
+            "What tokens for its resources look like or, without any, its own: jwt (RFC 9068; a new service has this) or opaque."
         ),
         .optional(
             "mayDeregister", .boolean,
@@ -55,7 +73,10 @@ struct ClientOperations: Sendable {
                 method: .post, path: "/clients", id: "addClient", summary: "Register a service.",
                 body: [
                     .required("name", "1 to \(Limits().nameCharacters) characters."),
-                    .required("redirectUris", .strings, "Absolute addresses, compared letter by letter."),
+                    .optional(
+                        "redirectUris", .strings,
+                        "Absolute addresses, compared letter by letter: one at least for a service that signs people in."
+                    ),
                     .optional("postLogoutRedirectUris", .strings, "Absolute addresses."),
                     .optional("clientUri", Self.home),
                 ] + Self.settings,
@@ -112,6 +133,10 @@ struct ClientOperations: Sendable {
             "mayDeregister": .bool(client.settings.mayDeregister),
             "grantTypes": .array(client.settings.grantTypes.map(JSON.string)),
             "tokenEndpointAuthMethod": .string(client.settings.authenticationMethod),
+            "scopes": .array(client.settings.tokens.scopes.map(JSON.string)),
+            "resources": .array(client.settings.tokens.resources.map(JSON.string)),
+            "audiences": .array(client.settings.tokens.audiences.map(JSON.string)),
+            "accessTokenFormat": .string(client.settings.tokens.format.rawValue),
         ]
         object["jwks"] = client.settings.keySet.flatMap { try? JSON(parsing: Array($0.utf8)) }
         object["clientUri"] = client.clientURI.map(JSON.string)
@@ -140,18 +165,31 @@ struct ClientOperations: Sendable {
                 return binding
             }, mayDeregister: try body.bool("mayDeregister"), grantTypes: try body.strings("grantTypes"),
             authenticationMethod: try body.string("tokenEndpointAuthMethod"),
-            keySet: try body.object("jwks").map { $0.members.isEmpty ? "" : JSON.object($0).text })
+            keySet: try body.object("jwks").map { $0.members.isEmpty ? "" : JSON.object($0).text },
+            tokens: TokenSettingsChange(
+                scopes: try body.strings("scopes"), resources: try body.strings("resources"),
+                audiences: try body.strings("audiences"),
+                format: try body.string("accessTokenFormat").map { name in
+                    guard let format = TokenSettings.Format(rawValue: name) else {
+                        throw Problem(
+                            .badRequest, "invalid-client-metadata", "accessTokenFormat is jwt or opaque.")
+                    }
+                    return format
+                }))
     }
 
     @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {
-        let redirects = try call.body.strings("redirectUris")
-        guard let redirects else { throw JSONError(.missing, "redirectUris") }
+        let redirects = try call.body.strings("redirectUris") ?? []
+        let change = try Self.change(call.body)
+        // One that signs nobody in, and takes tokens, exchanges no codes.
+        let isResource = redirects.isEmpty && change.tokens.resources?.isEmpty == false
         do {
             let registered = try await self.provider.registerClient(
                 name: try call.body.requiredString("name"), redirectURIs: redirects,
                 postLogoutRedirectURIs: try call.body.strings("postLogoutRedirectUris") ?? [],
                 clientURI: try call.body.string("clientUri"),
-                settings: try Self.change(call.body).applied(to: ClientSettings()), by: call.actor)
+                settings: change.applied(to: isResource ? ClientSettings(grantTypes: []) : ClientSettings()),
+                by: call.actor)
             var object = Self.json(registered.client)
             object["clientSecret"] = registered.secret.map(JSON.string)
             return object

@@ -43,6 +43,9 @@ struct PublicOperations {
     private static let proof = DescribedField.optional("DPoP", "A proof of a key (RFC 9449).")
     private static let token = DescribedField.required("token", "A token that this server gave.")
 
+    private static let resource = DescribedField.optional(
+        "resource", "Where the tokens are to be used (RFC 8707).")
+
     /// What a client proves itself by in a form (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
     private static let credentials = [
         clientID, secret, .optional("client_assertion_type", "What kind of statement client_assertion is."),
@@ -61,7 +64,7 @@ struct PublicOperations {
             .optional("prompt", "Whether the person is asked."),
             .optional("max_age", "How many seconds ago the person may have authenticated."),
             .optional("id_token_hint", "An ID token of the person who alone may sign in."),
-            .optional("dpop_jkt", "The thumbprint of the key that the tokens will be bound to."),
+            .optional("dpop_jkt", "The thumbprint of the key that the tokens will be bound to."), Self.resource,
         ]
     }
 
@@ -138,6 +141,7 @@ struct PublicOperations {
                         .optional("code_verifier", "What its challenge was made of."),
                         .optional("refresh_token", "A refresh token."),
                         .optional("device_code", "What a device asks by."), .optional("scope", "What is wanted."),
+                        .optional("assertion", "What a service account has signed (RFC 7523)."), Self.resource,
                     ] + Self.credentials
                 ),
                 answers: [

@@ -75,7 +75,9 @@ struct TokenRoutes: Sendable {
     @Sendable private func introspect(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.answer(context) {
             let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
-            return try await self.provider.introspect(header: Self.authorization(of: request), body: form)
+            return try await self.provider.introspect(
+                header: Self.authorization(of: request), body: form,
+                accept: request.headers[values: .accept].joined(separator: ","))
         }
     }
 
@@ -125,7 +127,9 @@ extension ProviderAnswer {
         for header in self.headers {
             if let name = HTTPField.Name(header.name) { fields[name] = header.value }
         }
-        let bytes = self.body.map { ByteBuffer(bytes: JSON.object($0).serialized) }
+        let bytes =
+            self.signed.map { ByteBuffer(string: $0.text) }
+            ?? self.body.map { ByteBuffer(bytes: JSON.object($0).serialized) }
         return Response(
             status: HTTPResponse.Status(code: self.status), headers: fields,
             body: bytes.map { .init(byteBuffer: $0) } ?? .init())

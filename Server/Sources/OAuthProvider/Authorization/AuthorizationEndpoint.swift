@@ -55,7 +55,8 @@ extension OpenIDProvider {
         let reply: AuthorizationReply
         do {
             let parameters = try Parameters(
-                parsing: text, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes))
+                parsing: text, limits: Parameters.Limits(bytes: self.limits.oauth.parameterBytes),
+                repeating: Self.repeatable)
             clientID = parameters["client_id"]
             asked = try await self.asked(by: parameters, browser: browser)
             (client, reply) = try await self.recipient(of: asked.parameters, setting: &setting)
@@ -114,7 +115,8 @@ extension OpenIDProvider {
         guard !checked.isSilent else { throw Self.nobodySignedIn }
         let request = AuthorizationRequestRecord(
             id: self.random.identifier(), browserDigest: browser.digest, client: client.id,
-            redirectURI: reply.redirectURI.text, scope: checked.scope.description, state: reply.state,
+            redirectURI: reply.redirectURI.text, scope: checked.scope.description,
+            resources: checked.resources.map(\.text), state: reply.state,
             nonce: checked.nonce, codeChallenge: checked.challenge?.digest, expectedSubject: expected,
             keyThumbprint: checked.keyThumbprint?.text, wishes: checked.wishes.text,
             expiresAt: now + self.limits.authorizationRequestLifetime)
@@ -135,6 +137,7 @@ extension OpenIDProvider {
         {
             throw OAuthError(.invalidRequest, "To an app's own scheme no form can be posted: use the query.")
         }
+        try await self.checkResources(checked.resources, of: client)
         return (checked, try await self.expectedSubject(checked.idTokenHint, client: client))
     }
 
@@ -233,7 +236,7 @@ extension OpenIDProvider {
         let issue = self.issue(
             session, client: client.id, redirectURI: reply.redirectURI.text, scope: checked.scope,
             nonce: checked.nonce, challenge: checked.challenge?.digest, keyThumbprint: checked.keyThumbprint?.text,
-            levels: checked.wishes.levels, at: now)
+            resources: checked.resources.map(\.text), levels: checked.wishes.levels, at: now)
         do {
             let detail = AuditEvent.signInDetail(service: client.id, methods: session.authentication.amr)
             try await self.store.addGrant(

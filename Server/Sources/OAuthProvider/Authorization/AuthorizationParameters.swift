@@ -11,6 +11,8 @@ struct AuthorizationParameters {
         + "cannot send one and checks its nonce, the operator can set --pkce nonce."
 
     let scope: Scope
+    /// Where the tokens are to be used. Whether each is for the client is for the endpoint to ask.
+    let resources: [ResourceIndicator]
     let nonce: String?
     /// `nil` where the code is bound to the nonce instead.
     let challenge: CodeChallenge?
@@ -34,6 +36,7 @@ struct AuthorizationParameters {
         }
         self.wishes = try AuthorizationWishes(parameters)
         self.scope = try Self.scope(parameters["scope"], settings: settings)
+        self.resources = try ResourceIndicator.all(in: parameters)
         self.nonce = parameters["nonce"]
         guard (self.nonce?.utf8.count ?? 0) <= limits.oauth.nonceCharacters else {
             throw OAuthError(.invalidRequest, "The nonce is too long.")
@@ -56,7 +59,9 @@ struct AuthorizationParameters {
         // Whoever may not renew tokens is not refused for asking: OpenID Connect Core 1.0, section 11, has it left out.
         let mayRenew = settings.grantTypes.containsBytes(of: RefreshTokenGrant.type)
         let scope = try Scope(text ?? "")
-            .limited(to: OpenIDProvider.scopes.filter { mayRenew || !$0.hasSameBytes(as: Scope.offlineAccess) })
+            .limited(
+                to: OpenIDProvider.scopes.filter { mayRenew || !$0.hasSameBytes(as: Scope.offlineAccess) }
+                    + settings.tokens.scopes)
         guard scope.contains(Scope.openID) else { throw OAuthError(.invalidScope, "The scope openid is needed.") }
         return scope
     }

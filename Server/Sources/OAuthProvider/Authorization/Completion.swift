@@ -87,7 +87,7 @@ extension OpenIDProvider {
             let issue = self.issue(
                 session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
                 nonce: request.nonce, challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint,
-                levels: wishes.levels, at: now)
+                resources: request.resources, levels: wishes.levels, at: now)
             return (
                 CompletedAuthorization(request: id, session: session, grant: issue.grant, code: issue.code),
                 issue.secret

@@ -93,7 +93,8 @@ extension OpenIDProvider {
         // It was bounded when it came; written anew it can be longer, and has the client's name.
         let limits = Parameters.Limits(bytes: .max, count: .max)
         return AskedAuthorization(
-            parameters: try Parameters(parsing: record.parameters, limits: limits), pushed: digest)
+            parameters: try Parameters(parsing: record.parameters, limits: limits, repeating: Self.repeatable),
+            pushed: digest)
     }
 
     /// Has a request wait for its person, and answers with its identifier. One that was pushed is this browser's from then

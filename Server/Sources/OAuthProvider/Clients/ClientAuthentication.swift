@@ -5,8 +5,15 @@ import _Primitives
 extension OpenIDProvider {
     /// The ways in which clients prove who they are.
     static let clientCredentials: [any ClientCredential.Type] = [
-        ClientSecret.self, PrivateKeyJWT.self, PublicClient.self,
+        ClientSecret.self, PrivateKeyJWT.self, ServiceAssertion.self, PublicClient.self,
     ]
+
+    /// The values of `token_endpoint_auth_method` that clients can have, each once.
+    static var authenticationMethods: [String] {
+        self.clientCredentials.flatMap { $0.methods }.reduce(into: []) { methods, method in
+            if !methods.containsBytes(of: method) { methods.append(method) }
+        }
+    }
 
     /// The credential of a request that has exactly one.
     ///

@@ -8,6 +8,8 @@ struct ClientRequest: Sendable {
     let header: String?
     /// The form, without parameters where the endpoint takes none.
     let parameters: Parameters
+    /// Whether it asks for tokens: a statement to get one by proves nothing elsewhere.
+    var asksForTokens = false
 }
 
 /// A way in which clients prove who they are, as one request shows it (RFC 6749, section 2.3).

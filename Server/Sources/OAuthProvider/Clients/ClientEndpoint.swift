@@ -50,8 +50,10 @@ extension OpenIDProvider {
         var clientID: String?
         do {
             let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
-            let parameters = try Parameters(parsing: body, limits: limits)
-            let credential = try Self.credential(of: ClientRequest(header: header, parameters: parameters))
+            let parameters = try Parameters(parsing: body, limits: limits, repeating: Self.repeatable)
+            let asksForTokens = endpoint.hasSameBytes(as: ProviderMetadata.tokenEndpoint(of: self.issuer))
+            let credential = try Self.credential(
+                of: ClientRequest(header: header, parameters: parameters, asksForTokens: asksForTokens))
             clientID = credential.clientID
             let proof =
                 proofs.isEmpty ? nil : try self.keyProof(proofs, KeyProofPurpose(method: "POST", endpoint: endpoint))

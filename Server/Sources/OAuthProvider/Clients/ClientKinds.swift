@@ -4,8 +4,8 @@ import Store
 import _Primitives
 
 extension OpenIDProvider {
-    /// The grant for a service itself, without a person (RFC 6749, section 4.4).
-    private static let ownGrant = "client_credentials"
+    /// The way to tokens that leads a browser back to the client (RFC 6749, section 4.1).
+    private static let codeGrant = "authorization_code"
 
     /// Holds what kind of client it is to be against what there is, and against itself. Throws `OAuthError`
     /// `invalid_request` with a sentence for the administrator.
@@ -13,14 +13,16 @@ extension OpenIDProvider {
         let settings = client.settings
         if settings.isPublic { try Self.checkPublic(settings) }
         let known = Self.tokenGrants.map { type(of: $0).type }
-        guard !settings.grantTypes.isEmpty, settings.grantTypes.allSatisfy(known.containsBytes),
+        // A service that does nothing but take tokens needs no way to any.
+        guard !settings.grantTypes.isEmpty || !settings.tokens.resources.isEmpty,
+            settings.grantTypes.allSatisfy(known.containsBytes),
             Set(settings.grantTypes.map(ExactText.init)).count == settings.grantTypes.count
         else {
             throw OAuthError(
                 .invalidRequest,
                 "A client has one grant type or more of these, each once: \(known.joined(separator: ", ")).")
         }
-        let methods = Self.clientCredentials.flatMap { $0.methods }
+        let methods = Self.authenticationMethods
         guard methods.containsBytes(of: settings.authenticationMethod) else {
             throw OAuthError(
                 .invalidRequest, "A client authenticates in one of these ways: \(methods.joined(separator: ", ")).")
@@ -28,6 +30,10 @@ extension OpenIDProvider {
         if PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod), settings.keySet == nil {
             throw OAuthError(.invalidRequest, "A client that authenticates by private_key_jwt needs its keys (jwks).")
         }
+        if settings.grantTypes.containsBytes(of: Self.codeGrant), client.redirectURIs.isEmpty {
+            throw OAuthError(.invalidRequest, "A redirect address is needed.")
+        }
+        try self.checkTokens(of: settings)
         for address in client.redirectURIs + client.postLogoutRedirectURIs {
             _ = try RedirectURI(address, allowing: settings.redirectKinds)
         }
@@ -35,9 +41,12 @@ extension OpenIDProvider {
 
     /// What a client that proves nothing can never have.
     private static func checkPublic(_ settings: ClientSettings) throws {
-        guard !settings.grantTypes.containsBytes(of: Self.ownGrant) else {
+        if let own = OwnGrant.types.first(where: settings.grantTypes.containsBytes) {
             throw OAuthError(
-                .invalidRequest, "A client without a way to authenticate cannot have the grant type \(Self.ownGrant).")
+                .invalidRequest, "A client without a way to authenticate cannot have the grant type \(own).")
+        }
+        guard settings.tokens.resources.isEmpty else {
+            throw OAuthError(.invalidRequest, "A client without a way to authenticate cannot own resources.")
         }
         guard settings.codeBinding == .pkce else {
             throw OAuthError(

@@ -52,6 +52,8 @@ public struct ClientChange: Sendable, Equatable {
     public var keySet: String?
     /// Whether it may have the keys of people whom it knows deleted.
     public var mayDeregister: Bool?
+    /// What changes of the access tokens that it may have, and that are for it.
+    public var tokens: TokenSettingsChange
 
     /// These changes and no others.
     public init(
@@ -59,8 +61,9 @@ public struct ClientChange: Sendable, Equatable {
         clientURI: String? = nil, idTokenAlgorithm: JWSAlgorithm? = nil,
         codeBinding: ClientSettings.CodeBinding? = nil,
         mayDeregister: Bool? = nil, grantTypes: [String]? = nil, authenticationMethod: String? = nil,
-        keySet: String? = nil
+        keySet: String? = nil, tokens: TokenSettingsChange = TokenSettingsChange()
     ) {
+        self.tokens = tokens
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod
         self.keySet = keySet
@@ -84,7 +87,8 @@ public struct ClientChange: Sendable, Equatable {
             mayDeregister: self.mayDeregister ?? settings.mayDeregister,
             grantTypes: self.grantTypes ?? settings.grantTypes,
             authenticationMethod: self.authenticationMethod ?? settings.authenticationMethod,
-            keySet: self.keySet.map { $0.isEmpty ? nil : $0 } ?? settings.keySet)
+            keySet: self.keySet.map { $0.isEmpty ? nil : $0 } ?? settings.keySet,
+            tokens: self.tokens.applied(to: settings.tokens))
     }
 }
 
@@ -127,6 +131,7 @@ extension ClientSettings {
         {
             events.append(event(.clientAuthenticationChanged, "\(client) \(self.authenticationMethod)"))
         }
+        if self.tokens.exact != old.tokens.exact { events.append(event(.clientTokensChanged, client)) }
         if self.mayDeregister != old.mayDeregister {
             events.append(event(self.mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, client))
         }
@@ -139,7 +144,7 @@ extension OpenIDProvider {
     ///
     /// - Parameters:
     ///   - name: What people will see: 1 to ``Limits/nameCharacters`` characters without control characters.
-    ///   - redirectURIs: At least one; see `RedirectURI` for the rules.
+    ///   - redirectURIs: At least one where it signs people in; see `RedirectURI` for the rules.
     ///   - postLogoutRedirectURIs: By the same rules.
     ///   - clientURI: Where people find the service, by the same rules.
     ///   - settings: What the operator decides about it. Its ID tokens can be signed with RS256, ES256, PS256 or EdDSA.
@@ -164,6 +169,7 @@ extension OpenIDProvider {
             postLogoutRedirectURIs: postLogoutRedirectURIs, secretDigest: secret.map { Sealing.digest(ofSecret: $0) },
             createdAt: self.time.now(), settings: settings, clientURI: asked.home)
         try self.checkKind(of: client)
+        try await self.checkOwner(of: settings.tokens.resources, client: client.id)
         try await self.provideSigningKey(settings.idTokenAlgorithm, by: `operator`)
         try await self.store.addClient(
             client, limit: self.limits.oauth.clients,
@@ -181,9 +187,6 @@ extension OpenIDProvider {
             else {
                 throw OAuthError(.invalidRequest, "The name is empty, too long, or has characters that do not show.")
             }
-        }
-        guard change.redirectURIs?.isEmpty != true else {
-            throw OAuthError(.invalidRequest, "A redirect address is needed.")
         }
         for addresses in [change.redirectURIs ?? [], change.postLogoutRedirectURIs ?? []] {
             guard addresses.count <= self.limits.oauth.addressesPerClient,
@@ -241,6 +244,7 @@ extension OpenIDProvider {
         var settings = settings
         if let keys = settings.keySet, !keys.isEmpty { settings.keySet = try self.keySet(keys) }
         let change = settings
+        try await self.checkOwner(of: settings.tokens.resources ?? [], client: id)
         if let algorithm = settings.idTokenAlgorithm {
             try Self.check(algorithm)
             guard try await self.store.client(id) != nil else { return nil }
@@ -309,7 +313,11 @@ extension OpenIDProvider {
 
     /// The origin that people are shown for a client.
     static func origin(of client: ClientRecord) throws -> String {
-        guard let address = client.redirectURIs.first else { throw StoreError(.corrupt, "a client without address") }
+        guard let address = client.redirectURIs.first else {
+            throw OAuthError(
+                .invalidClient, "The client did not authenticate.",
+                detail: "it has no redirect address, and people could not be told who asks")
+        }
         return try RedirectURI(address, allowing: client.settings.redirectKinds).origin
     }
 }

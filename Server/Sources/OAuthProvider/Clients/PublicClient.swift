@@ -10,7 +10,8 @@ struct PublicClient: ClientCredential {
 
     init?(_ request: ClientRequest) {
         guard request.header == nil, request.parameters["client_secret"] == nil,
-            !UnverifiedClientAssertion.isPresent(in: request.parameters), let id = request.parameters["client_id"]
+            !UnverifiedClientAssertion.isPresent(in: request.parameters),
+            !UnverifiedServiceAssertion.isPresent(in: request.parameters), let id = request.parameters["client_id"]
         else { return nil }
         self.clientID = id
     }

@@ -11,7 +11,7 @@ import _Primitives
 struct AuthorizationCodeGrant: TokenGrant {
     static let type = "authorization_code"
 
-    /// Cost: one store step, an ES256 signature and one of the client's algorithm, three hashes; with a refresh token one
+    /// Cost: one store step, one query where a resource is asked for or was granted, an ES256 signature and one of the client's algorithm, three hashes; with a refresh token one
     /// store step, one HMAC and one hash more.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
@@ -20,6 +20,7 @@ struct AuthorizationCodeGrant: TokenGrant {
         let redirectURI = try request.parameters.required("redirect_uri")
         let verifier = try Self.verifier(request.parameters, of: client)
         let algorithm = client.settings.idTokenAlgorithm
+        let asked = try await provider.askedAudience(by: request.parameters, of: client)
         try await provider.requireSigningKey(algorithm)
         let key = request.proof?.thumbprint
         let now = provider.time.now()
@@ -31,8 +32,10 @@ struct AuthorizationCodeGrant: TokenGrant {
         }
         let (code, standing) = try Self.checked(
             taking, client: client, redirectURI: redirectURI, verifier: verifier, key: key, at: now)
+        let audience = try await provider.audience(asked, of: standing.grant, for: client)
         var response = try provider.tokens(
-            for: standing, nonce: code.nonce, acr: code.acr, algorithm: algorithm, boundTo: key, at: now)
+            for: standing, audience: audience, nonce: code.nonce, acr: code.acr, algorithm: algorithm, boundTo: key,
+            at: now)
         if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
             response.refreshToken = try await Self.firstRefreshToken(
                 of: standing.grant, for: request, from: provider, at: now)

@@ -10,12 +10,13 @@ import _Primitives
 struct RefreshTokenGrant: TokenGrant {
     static let type = "refresh_token"
 
-    /// Cost: one store step, one ES256 signature, two HMACs, three hashes.
+    /// Cost: one store step, one query where a resource is asked for or was granted, one ES256 signature, two HMACs, three hashes.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
         let text = try request.parameters.required("refresh_token")
         let asked = try request.parameters["scope"].map { try Scope($0) }
         guard let presented = RefreshToken(text, keys: provider.keys) else { throw Self.refusal("not one of ours") }
+        let target = try await provider.askedAudience(by: request.parameters, of: client)
         let key = request.proof?.thumbprint
         let now = provider.time.now()
         let limits = provider.limits.oauth
@@ -36,11 +37,13 @@ struct RefreshTokenGrant: TokenGrant {
             if let asked, try !asked.isPart(of: Scope(standing.grant.scope)) {
                 throw OAuthError(.invalidScope, "The scope is wider than what was granted.")
             }
+            try provider.check(target, in: standing.grant)
         }
         switch outcome {
         case .renewed(let standing):
+            let audience = try await provider.audience(target, of: standing.grant, for: client)
             var response = try provider.accessToken(
-                for: standing, scope: asked ?? Scope(standing.grant.scope), boundTo: key, at: now)
+                for: standing, scope: asked ?? Scope(standing.grant.scope), audience: audience, boundTo: key, at: now)
             response.refreshToken = successor.text
             return response
         case .reused: throw Self.refusal("past: its family has ended")

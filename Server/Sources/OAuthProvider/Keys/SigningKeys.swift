@@ -27,6 +27,8 @@ final class SigningKeys: Sendable {
     private let ownTokenKey: (signing: SigningKey, verification: VerificationKey)
     /// For refresh tokens: derived, so that every node has it.
     private let refreshTokenKey: SymmetricKey
+    /// For opaque access tokens: derived, so that every node has it. Each hour has a key of its own below it.
+    let opaqueTokenKey: SymmetricKey
     /// For the nonces of proofs of keys: derived, so that every node has it.
     private let keyProofNonceKey: SymmetricKey
     private let retention: Duration
@@ -44,6 +46,8 @@ final class SigningKeys: Sendable {
         self.ownTokenKey = (try SigningKey(jwk, algorithm: .hs256), try VerificationKey(jwk, algorithm: .hs256))
         self.refreshTokenKey = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: secret, info: Array("countersign refresh tokens\(epoch)".utf8), outputByteCount: 32)
+        self.opaqueTokenKey = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: secret, info: Array("countersign opaque tokens\(epoch)".utf8), outputByteCount: 32)
         self.keyProofNonceKey = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: secret, info: Array("countersign key proof nonces\(epoch)".utf8), outputByteCount: 32)
         self.retention = retention
@@ -114,19 +118,34 @@ final class SigningKeys: Sendable {
     ///
     /// Throws ``StoreError/Code/corrupt`` where this node knows no key of the algorithm.
     func sign(_ claims: JSONObject, type: String, algorithm: JWSAlgorithm, at moment: Timestamp) throws -> String {
+        try self.signed(claims, type: type, algorithm: algorithm, at: moment).text
+    }
+
+    /// As ``sign(_:type:algorithm:at:)``, with the name of the key.
+    func signed(_ claims: JSONObject, type: String, algorithm: JWSAlgorithm, at moment: Timestamp) throws -> (
+        text: String, keyID: String?
+    ) {
         let signing = self.state.withLock { known in
             known.last { key in
                 key.signing.algorithm == algorithm && key.retiredAt.map { moment < $0 } ?? true
             }?.signing
         }
         guard let signing else { throw StoreError(.corrupt, "no signing key of \(algorithm.rawValue)") }
-        return try JWS.sign(JSON.object(claims).serialized, type: type, with: signing)
+        return (try JWS.sign(JSON.object(claims).serialized, type: type, with: signing), signing.keyID)
     }
 
-    /// Claims that one of our keys signed, under this `typ`, with the algorithm of that key. Cost: one verification.
+    /// Whether what the key of that name has signed is good at `moment`.
+    func isUsable(keyID: String, at moment: Timestamp) -> Bool {
+        self.state.withLock { state in
+            state.contains { $0.jwk.keyID?.hasSameBytes(as: keyID) ?? false && self.isUsable($0, at: moment) }
+        }
+    }
+
+    /// Claims that one of our keys signed, under this `typ`, with the algorithm of that key, and the key's name. Cost: one
+    /// verification.
     ///
     /// Throws ``JOSEError``.
-    func verified(_ compact: String, type: String, at moment: Timestamp) throws -> JWTClaims {
+    func verified(_ compact: String, type: String, at moment: Timestamp) throws -> (claims: JWTClaims, keyID: String?) {
         let token = try UnverifiedJWS(
             compact: compact, limits: JOSELimits(compactLength: Limits.Fixed.signedTokenCharacters))
         // Another kind of our own tokens is not this kind (RFC 8725, section 3.11).
@@ -138,7 +157,7 @@ final class SigningKeys: Sendable {
             }
         }
         guard let known else { throw JOSEError(.unknownKey, "kid") }
-        return try JWTClaims(token.verified(by: known.verification))
+        return (try JWTClaims(token.verified(by: known.verification)), known.jwk.keyID)
     }
 
     /// Signs claims that nobody but this provider reads. Cost: one HMAC.

@@ -10,60 +10,14 @@ enum TokenType {
     /// RFC 9068, section 2.1.
     static let accessToken = "at+jwt"
     static let deviceToken = "device+jwt"
+    /// RFC 9701, section 5.
+    static let introspection = "token-introspection+jwt"
 }
 
 /// The claims of our own that tokens have.
 enum TokenClaim {
     /// The grant that an access token is a leaf of: with it the token ends.
     static let grant = "grant_id"
-}
-
-/// What an access token of ours says.
-struct OwnAccessToken {
-    /// All of it.
-    let claims: JSONObject
-    /// The token's own name (`jti`).
-    let id: String
-    /// The grant that it is a leaf of.
-    let grant: String
-    /// Whose it is.
-    let client: String
-    /// The person's name at the client.
-    let subject: String
-    let scope: Scope
-    let expiresAt: Timestamp
-    /// The key that it is bound to (`cnf`), by its thumbprint; `nil` where it is anybody's who has it.
-    let keyThumbprint: String?
-
-    /// How it is shown.
-    var scheme: PresentedToken.Scheme { self.keyThumbprint == nil ? .bearer : .dpop }
-
-    /// Throws `JOSEError` where a claim is missing: no token of ours lacks one.
-    fileprivate init(_ claims: JWTClaims) throws {
-        func text(_ name: String) throws -> String {
-            guard case .string(let text) = claims.members[name] else { throw JOSEError(.malformed, name) }
-            return text
-        }
-        guard let subject = claims.subject, let expiresAt = claims.expiration else {
-            throw JOSEError(.malformed, "sub or exp")
-        }
-        if let confirmation = claims.members["cnf"] {
-            guard case .object(let members) = confirmation, case .string(let thumbprint) = members["jkt"] else {
-                throw JOSEError(.malformed, "cnf")
-            }
-            self.keyThumbprint = thumbprint
-        } else {
-            self.keyThumbprint = nil
-        }
-        self.claims = claims.members
-        self.id = try text("jti")
-        // A token of an earlier version was named after its grant; such tokens live for minutes.
-        self.grant = try claims.members[TokenClaim.grant] == nil ? self.id : text(TokenClaim.grant)
-        self.client = try text("client_id")
-        self.subject = subject
-        self.scope = try Scope(text("scope"))
-        self.expiresAt = expiresAt
-    }
 }
 
 /// Who has a device token.
@@ -86,7 +40,7 @@ extension OpenIDProvider {
     /// Cost: one HMAC, one hash.
     func issue(
         _ session: SessionRecord, client: String, redirectURI: String, scope: Scope, nonce: String?,
-        challenge: [UInt8]?, keyThumbprint: String?, levels: RequestedLevels, at now: Timestamp
+        challenge: [UInt8]?, keyThumbprint: String?, resources: [String], levels: RequestedLevels, at now: Timestamp
     ) -> (grant: GrantRecord, code: CodeRecord, secret: String) {
         let secret = self.random.token(byteCount: 32)
         let code = CodeRecord(
@@ -98,16 +52,15 @@ extension OpenIDProvider {
             id: self.random.identifier(), client: client,
             subject: self.subject(ofAccount: session.account, client: client),
             authentication: session.authentication.id, session: session.id,
-            isLasting: scope.contains(Scope.offlineAccess), scope: scope.description,
+            isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, resources: resources,
             expiresAt: code.expiresAt + self.limits.accessTokenLifetime)
         return (grant, code, secret)
     }
 
     /// The ID token and the access token of a grant (OpenID Connect Core 1.0, section 2; RFC 9068, section 2.2).
     ///
-    /// The access token is ES256 for all: it is read by this provider alone.
-    ///
     /// - Parameters:
+    ///   - audience: Where the access token can be used.
     ///   - nonce: The client's, for the ID token.
     ///   - acr: The word that the client asked for the level by; `nil` for the authentication's own.
     ///   - algorithm: What the client has its ID tokens signed with.
@@ -115,11 +68,12 @@ extension OpenIDProvider {
     ///
     /// Cost: one ES256 signature, one of `algorithm`, one hash, one HMAC.
     func tokens(
-        for standing: StandingGrant, nonce: String?, acr: String?, algorithm: JWSAlgorithm, boundTo key: KeyThumbprint?,
-        at now: Timestamp
+        for standing: StandingGrant, audience: TokenAudience, nonce: String?, acr: String?, algorithm: JWSAlgorithm,
+        boundTo key: KeyThumbprint?, at now: Timestamp
     ) throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
-        let access = try self.accessToken(for: standing, scope: Scope(grant.scope), boundTo: key, at: now)
+        let access = try self.accessToken(
+            for: standing, scope: Scope(grant.scope), audience: audience, boundTo: key, at: now)
         let expires = JSON.integer((now + access.expiresIn).seconds)
         var claims: JSONObject = [
             "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client),
@@ -134,32 +88,6 @@ extension OpenIDProvider {
         return TokenResponse(
             accessToken: access.accessToken, expiresIn: access.expiresIn, scope: access.scope, idToken: idToken,
             tokenType: access.tokenType)
-    }
-
-    /// An access token of a grant by itself (RFC 9068, section 2.2). It never outlives the grant.
-    ///
-    /// - Parameters:
-    ///   - scope: The grant's, or a part of it.
-    ///   - key: The key that it is bound to; `nil` where whoever has it may use it.
-    ///
-    /// Cost: one ES256 signature.
-    func accessToken(for standing: StandingGrant, scope: Scope, boundTo key: KeyThumbprint?, at now: Timestamp) throws
-        -> TokenResponse
-    {
-        let (grant, authentication) = (standing.grant, standing.authentication)
-        let lifetime = min(self.limits.accessTokenLifetime, grant.expiresAt - now)
-        var claims: JSONObject = [
-            "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(self.issuer),
-            "client_id": .string(grant.client), "scope": .string(scope.description), "iat": .integer(now.seconds),
-            "exp": .integer((now + lifetime).seconds), "jti": .string(self.random.identifier()),
-            TokenClaim.grant: .string(grant.id), "auth_time": .integer(authentication.at.seconds),
-            "acr": .string(authentication.acr),
-        ]
-        claims["cnf"] = key.map { .object($0.confirmation) }
-        let token = try self.keys.sign(claims, type: TokenType.accessToken, algorithm: .es256, at: now)
-        return TokenResponse(
-            accessToken: token, expiresIn: lifetime, scope: scope, idToken: nil,
-            tokenType: key == nil ? .bearer : .dpop)
     }
 
     /// Sees to it that an ID token can be signed. A key that is not known here may be one that another node has just made for
@@ -192,7 +120,7 @@ extension OpenIDProvider {
         guard let idToken else { return nil }
         let now = self.time.now()
         do {
-            let claims = try await self.verified(idToken, type: TokenType.idToken, at: now)
+            let claims = try await self.verified(idToken, type: TokenType.idToken, at: now).claims
             guard claims.issuer?.hasSameBytes(as: self.issuer) ?? false, let client = claims.audience.first,
                 let subject = claims.subject,
                 let issuedAt = claims.issuedAt, now < issuedAt + self.limits.oauth.hintLifetime
@@ -252,21 +180,10 @@ extension OpenIDProvider {
         return DeviceTokenHolder(account: account, device: device)
     }
 
-    /// One of our own access tokens, valid now and for us. Whether its grant stands is for the caller to ask.
-    ///
-    /// Throws `OAuthError` `invalid_token`. Cost: one ES256 verification.
-    func ownAccessToken(_ text: String) async throws -> OwnAccessToken {
-        do {
-            let claims = try await self.verified(text, type: TokenType.accessToken, at: self.time.now())
-            try claims.check(issuer: self.issuer, audience: self.issuer, at: self.time)
-            return try OwnAccessToken(claims)
-        } catch let error as JOSEError {
-            throw OAuthError(.invalidToken, "The access token is not valid.", detail: "\(error)")
-        }
-    }
-
     /// Claims that one of our keys signed. A key that is not known may be another node's new one.
-    private func verified(_ compact: String, type: String, at now: Timestamp) async throws -> JWTClaims {
+    func verified(_ compact: String, type: String, at now: Timestamp) async throws -> (
+        claims: JWTClaims, keyID: String?
+    ) {
         do {
             return try self.keys.verified(compact, type: type, at: now)
         } catch let error as JOSEError where error.code == .unknownKey && self.keys.mayLookUp(at: now) {
@@ -340,9 +257,9 @@ extension OpenIDProvider {
 
     /// The discovery document (RFC 8414; OpenID Connect Discovery 1.0).
     public var discovery: JSONObject {
-        ProviderMetadata(
+        var metadata = ProviderMetadata(
             issuer: self.issuer, scopes: Self.scopes, grantTypes: Self.tokenGrants.map { type(of: $0).type },
-            clientAuthenticationMethods: Self.clientCredentials.flatMap { $0.methods },
+            clientAuthenticationMethods: Self.authenticationMethods,
             clientSigningAlgorithms: PrivateKeyJWT.algorithms.map(\.rawValue),
             idTokenAlgorithms: SigningKeys.algorithms.map(\.rawValue),
             acrValues: self.configuration.levels.filter { !$0.levels.isEmpty }.map(\.name),
@@ -351,8 +268,9 @@ extension OpenIDProvider {
                 "preferred_username", "name", "email", "email_verified",
             ],
             responseModes: ResponseMode.allCases.map(\.rawValue),
-            promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue)
-        ).json
+            promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue))
+        metadata.introspectionAlgorithms = SigningKeys.algorithms.map(\.rawValue)
+        return metadata.json
     }
 
     /// The scopes that mean something here.

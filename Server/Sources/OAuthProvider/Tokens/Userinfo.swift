@@ -28,6 +28,12 @@ extension OpenIDProvider {
             let purpose = KeyProofPurpose(
                 method: method, endpoint: ProviderMetadata.userinfoEndpoint(of: self.issuer))
             let token = try await self.accessToken(shown.get(), proofs: proofs, for: purpose)
+            guard token.audience.hasSameBytes(as: self.issuer) else {
+                throw OAuthError(.invalidToken, "The access token is not valid.", detail: "for another resource")
+            }
+            guard token.scope.contains(Scope.openID) else {
+                throw OAuthError(.insufficientScope, "The access token is not one of a person who signed in.")
+            }
             guard let standing = try await self.store.grant(token.grant, token: token.id, at: self.time.now()),
                 let person = try await self.people.person(account: standing.authentication.account)
             else { throw OAuthError(.invalidToken, "The access token is not valid.", detail: "revoked") }

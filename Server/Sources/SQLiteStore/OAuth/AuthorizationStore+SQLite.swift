@@ -34,7 +34,9 @@ extension SQLiteDatabase: AuthorizationStore {
                 AuthorizationRequestRecord(
                     id: try row.text(RequestColumn.id), browserDigest: try row.bytes(RequestColumn.browserDigest),
                     client: try row.text(RequestColumn.client), redirectURI: try row.text(RequestColumn.redirectURI),
-                    scope: try row.text(RequestColumn.scope), state: try row.optionalText(RequestColumn.state),
+                    scope: try row.text(RequestColumn.scope),
+                    resources: try row.resources(RequestColumn.resources),
+                    state: try row.optionalText(RequestColumn.state),
                     nonce: try row.optionalText(RequestColumn.nonce),
                     codeChallenge: try Self.challenge(row, RequestColumn.codeChallenge),
                     expectedSubject: try row.optionalText(RequestColumn.expectedSubject),
@@ -196,6 +198,7 @@ extension Database {
                 .nonce: request.nonce, .codeChallenge: (request.codeChallenge ?? []).blob,
                 .expiresAt: request.expiresAt.milliseconds, .expectedSubject: request.expectedSubject,
                 .keyThumbprint: request.keyThumbprint, .wishes: wishes,
+                .resources: request.resources.joined(separator: " "),
             ], by: RequestColumn.insertion)
     }
 }
@@ -206,5 +209,5 @@ private enum RequestColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case id, browserDigest, client, redirectURI, scope, state, nonce, codeChallenge, expiresAt, expectedSubject
-    case keyThumbprint, wishes
+    case keyThumbprint, wishes, resources
 }

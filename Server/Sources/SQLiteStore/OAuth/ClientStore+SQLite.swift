@@ -10,6 +10,7 @@ extension SQLiteDatabase: ClientStore {
         try await self.step { [sealing] db in
             let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM oauth_client")) ?? 0
             guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }
+            try db.checkOwner(of: client.settings.tokens.resources, client: client.id)
             try db.insert(
                 [
                     ClientColumn.id: client.id, .name: client.name, .redirectURIs: Self.text(client.redirectURIs),
@@ -22,6 +23,7 @@ extension SQLiteDatabase: ClientStore {
                     .codeBinding: client.settings.codeBinding.rawValue,
                     .formerSecretDigest: client.formerSecret?.digest.blob,
                     .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
+                    .tokenSettings: client.settings.tokens.text,
                 ], by: ClientColumn.insertion)
             try db.appendAudit(audit, sealing)
         }
@@ -31,6 +33,10 @@ extension SQLiteDatabase: ClientStore {
         try await self.read { db in
             try Self.client(id, db)
         }
+    }
+
+    public func client(owning resource: String) async throws -> ClientRecord? {
+        try await self.read { db in try db.owner(ofResource: resource).flatMap { try Self.client($0, db) } }
     }
 
     public func clients() async throws -> [ClientRecord] {
@@ -47,12 +53,13 @@ extension SQLiteDatabase: ClientStore {
         try await self.step { [sealing] db in
             guard var client = try Self.client(id, db) else { return nil }
             let events = try change(&client)
+            try db.checkOwner(of: client.settings.tokens.resources, client: id)
             try db.cachedStatement(
                 sql: """
                     UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
                         secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
                         former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
-                        authentication_method = ?, key_set = ? WHERE id = ?
+                        authentication_method = ?, key_set = ?, token_settings = ? WHERE id = ?
                     """
             ).execute(arguments: [
                 client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
@@ -60,7 +67,7 @@ extension SQLiteDatabase: ClientStore {
                 client.settings.idTokenAlgorithm.rawValue,
                 client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
                 client.formerSecret?.endsAt.milliseconds, client.clientURI, Self.text(client.settings.grantTypes),
-                client.settings.authenticationMethod, client.settings.keySet, id,
+                client.settings.authenticationMethod, client.settings.keySet, client.settings.tokens.text, id,
             ])
             let addresses = try String.fetchAll(
                 db.cachedStatement(sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ?"),
@@ -110,7 +117,8 @@ extension SQLiteDatabase: ClientStore {
                 mayDeregister: try row.integer(ClientColumn.mayDeregister, as: Int.self) != 0,
                 grantTypes: try Self.texts(row.text(ClientColumn.grantTypes)),
                 authenticationMethod: try row.text(ClientColumn.authenticationMethod),
-                keySet: try row.optionalText(ClientColumn.keySet)),
+                keySet: try row.optionalText(ClientColumn.keySet),
+                tokens: try TokenSettings(kept: row.text(ClientColumn.tokenSettings))),
             formerSecret: try row.optionalBytes(ClientColumn.formerSecretDigest).map { digest in
                 guard let endsAt = try row.optionalMoment(ClientColumn.formerSecretUntil) else {
                     throw StoreError(.corrupt, "a client's former secret")
@@ -138,5 +146,6 @@ private enum ClientColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
-        codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet
+        codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
+        tokenSettings
 }

@@ -19,7 +19,7 @@ private enum GrantColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case id, client, subject, authentication, session, scope, expiresAt, isLasting, keyThumbprint
+    case id, client, subject, authentication, session, scope, expiresAt, isLasting, keyThumbprint, resources
 }
 
 private enum CodeColumn: Int, TableColumn {
@@ -45,7 +45,7 @@ extension Database {
                 GrantColumn.id: grant.id, .client: grant.client, .subject: grant.subject,
                 .authentication: grant.authentication, .session: grant.session, .scope: grant.scope,
                 .expiresAt: grant.expiresAt.milliseconds, .isLasting: grant.isLasting,
-                .keyThumbprint: grant.keyThumbprint,
+                .keyThumbprint: grant.keyThumbprint, .resources: grant.resources.joined(separator: " "),
             ], by: GrantColumn.insertion)
         try self.cachedStatement(
             sql: """
@@ -70,21 +70,27 @@ extension Database {
 
     /// A grant that stands at `moment`, whatever its own end, with its authentication.
     func standingGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing) throws -> StandingGrant? {
+        guard let grant = try self.heldGrant(id, at: moment) else { return nil }
+        guard let authentication = try self.authentication(grant.authentication, sealing) else {
+            throw StoreError(.corrupt, "a grant without its authentication")
+        }
+        return StandingGrant(grant: grant, authentication: authentication)
+    }
+
+    /// A grant that stands at `moment`, whatever its own end.
+    func heldGrant(_ id: String, at moment: Timestamp) throws -> GrantRecord? {
         let row = try Row.fetchOne(
             self.cachedStatement(
                 sql: "SELECT \(GrantColumn.selection) FROM oauth_grant WHERE id = ?1 AND \(Self.isHeldBySession)"),
             arguments: [id, moment.milliseconds])
         guard let row else { return nil }
-        let grant = GrantRecord(
+        return GrantRecord(
             id: try row.text(GrantColumn.id), client: try row.text(GrantColumn.client),
             subject: try row.text(GrantColumn.subject), authentication: try row.text(GrantColumn.authentication),
             session: try row.optionalText(GrantColumn.session), isLasting: try row.flag(GrantColumn.isLasting),
-            scope: try row.text(GrantColumn.scope), keyThumbprint: try row.optionalText(GrantColumn.keyThumbprint),
+            scope: try row.text(GrantColumn.scope), resources: try row.resources(GrantColumn.resources),
+            keyThumbprint: try row.optionalText(GrantColumn.keyThumbprint),
             expiresAt: try row.moment(GrantColumn.expiresAt))
-        guard let authentication = try self.authentication(grant.authentication, sealing) else {
-            throw StoreError(.corrupt, "a grant without its authentication")
-        }
-        return StandingGrant(grant: grant, authentication: authentication)
     }
 
     /// A code of a grant that stands at `moment`, and whether it has been taken.
@@ -114,5 +120,12 @@ extension Database {
     /// Deletes a grant with all that hangs on it.
     func deleteGrant(_ id: String) throws {
         try self.cachedStatement(sql: "DELETE FROM oauth_grant WHERE id = ?").execute(arguments: [id])
+    }
+}
+
+extension Row {
+    /// Identifiers of resources, which have no space in them.
+    func resources(_ column: some TableColumn) throws -> [String] {
+        try self.text(column).splitBytes(at: " ").filter { !$0.isEmpty }.map(String.init)
     }
 }

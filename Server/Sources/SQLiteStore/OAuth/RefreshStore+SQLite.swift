@@ -86,7 +86,7 @@ extension SQLiteDatabase: RefreshStore {
 
     public func grant(_ id: String, token: String?, at moment: Timestamp) async throws -> StandingGrant? {
         try await self.read { [sealing] db in
-            if let token, try db.isRevoked(token: token) { return nil }
+            if let token, try db.isRevoked(anyOf: [token]) { return nil }
             guard let standing = try db.standingGrant(id, at: moment, sealing), moment < standing.grant.expiresAt else {
                 return nil
             }
@@ -102,15 +102,6 @@ extension SQLiteDatabase: RefreshStore {
             try db.deleteGrant(id)
             try db.appendAudit(audit, sealing)
             return true
-        }
-    }
-
-    public func revokeToken(_ id: String, ofGrant grant: String, client: String, until end: Timestamp) async throws {
-        try await self.step(screenedBy: { db -> Screening<Void, Void> in
-            try db.isGrant(grant, ofClient: client) && !db.isRevoked(token: id) ? .step(()) : .answered(())
-        }) { db, _ in
-            try db.cachedStatement(sql: "INSERT OR IGNORE INTO oauth_revoked_token (id, expires_at) VALUES (?, ?)")
-                .execute(arguments: [id, end.milliseconds])
         }
     }
 }
@@ -172,12 +163,6 @@ extension Database {
             exchange.successorEndsAt.milliseconds, exchange.grant,
         ])
         return .renewed(standing)
-    }
-
-    fileprivate func isRevoked(token: String) throws -> Bool {
-        try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_revoked_token WHERE id = ?)"),
-            arguments: [token]) ?? false
     }
 
     fileprivate func isGrant(_ id: String, ofClient client: String) throws -> Bool {

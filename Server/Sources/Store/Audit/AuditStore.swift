@@ -68,6 +68,8 @@ extension AuditEvent.Kind {
     public static let clientPKCEChanged = Self(rawValue: "client-pkce-changed")
     /// The ways to tokens that a client may go have changed; the detail is its identifier and the ways.
     public static let clientGrantsChanged = Self(rawValue: "client-grants-changed")
+    /// What access tokens a client may have, or which are for it, has changed; the detail is its identifier.
+    public static let clientTokensChanged = Self(rawValue: "client-tokens-changed")
     /// How a client proves who it is, or with which keys, has changed; the detail is its identifier and the way.
     public static let clientAuthenticationChanged = Self(rawValue: "client-authentication-changed")
     /// A client may have people's keys deleted from now on; the detail is its identifier.

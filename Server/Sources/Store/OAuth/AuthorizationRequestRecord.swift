@@ -13,6 +13,8 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     public let redirectURI: String
     /// The scopes that will be granted, separated by spaces.
     public let scope: String
+    /// The resources that tokens are asked for (RFC 8707), each by its identifier.
+    public let resources: [String]
     /// The client's `state`, to be given back.
     public let state: String?
     /// The client's `nonce`, for the ID token.
@@ -32,11 +34,12 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
 
     /// A record of these values.
     public init(
-        id: String, browserDigest: [UInt8], client: String, redirectURI: String, scope: String, state: String?,
-        nonce: String?, codeChallenge: [UInt8]?, expectedSubject: String? = nil, keyThumbprint: String? = nil,
-        wishes: String? = nil, expiresAt: Timestamp
+        id: String, browserDigest: [UInt8], client: String, redirectURI: String, scope: String,
+        resources: [String] = [], state: String?, nonce: String?, codeChallenge: [UInt8]?,
+        expectedSubject: String? = nil, keyThumbprint: String? = nil, wishes: String? = nil, expiresAt: Timestamp
     ) {
         self.id = id
+        self.resources = resources
         self.browserDigest = browserDigest
         self.client = client
         self.redirectURI = redirectURI

@@ -26,14 +26,17 @@ public struct ClientSettings: Sendable, Equatable {
     /// Whether it may have the keys of people whom it knows deleted: with them a person loses every service, not this
     /// one alone.
     public var mayDeregister: Bool
+    /// What access tokens it may have, and which are for it.
+    public var tokens: TokenSettings
 
     /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
     /// section 2).
     public init(
         idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .pkce, mayDeregister: Bool = false,
         grantTypes: [String] = ["authorization_code"], authenticationMethod: String = "client_secret_basic",
-        keySet: String? = nil
+        keySet: String? = nil, tokens: TokenSettings = TokenSettings()
     ) {
+        self.tokens = tokens
         self.idTokenAlgorithm = idTokenAlgorithm
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod
@@ -124,8 +127,8 @@ extension ClientRecord {
 public protocol ClientStore: Sendable {
     /// Adds a client, with the audit event.
     ///
-    /// Throws ``StoreError/Code/conflict`` where the identifier is taken, or where there are `limit` clients already; the
-    /// count and the addition are one step.
+    /// Throws ``StoreError/Code/conflict`` where the identifier is taken, where there are `limit` clients already, or where
+    /// another client owns one of its resources; it is one step.
     func addClient(_ client: ClientRecord, limit: Int, audit: AuditEvent) async throws
 
     /// The client of that identifier.
@@ -134,11 +137,14 @@ public protocol ClientStore: Sendable {
     /// All clients, the oldest first. There are never more than the limit of ``addClient(_:limit:audit:)``.
     func clients() async throws -> [ClientRecord]
 
+    /// The client that owns a resource, by the resource's identifier; `nil` where none does. There is one at most.
+    func client(owning resource: String) async throws -> ClientRecord?
+
     /// Changes a client together with the audit events that `change` answers, and answers with the client as it is then;
     /// `nil` where there is none. Open authorization requests that would lead to an address which it has no more go.
     ///
     /// Must be one step: no other change comes between what `change` is given and what it makes of it. What it throws, this
-    /// throws, and nothing is changed.
+    /// throws, and nothing is changed. Throws ``StoreError/Code/conflict`` where another client owns one of its resources.
     func changeClient(_ id: String, change: @escaping @Sendable (inout ClientRecord) throws -> [AuditEvent])
         async throws
         -> ClientRecord?

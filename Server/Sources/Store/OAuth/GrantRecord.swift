@@ -16,6 +16,8 @@ public struct GrantRecord: Sendable, Equatable {
     public let isLasting: Bool
     /// The granted scopes, separated by spaces.
     public let scope: String
+    /// The resources that its tokens may be for, beside this server itself (RFC 8707), each by its identifier.
+    public let resources: [String]
     /// The key that its refresh tokens are bound to, by its thumbprint (RFC 9449, section 5); `nil` where they are bound
     /// to the client alone.
     public let keyThumbprint: String?
@@ -25,8 +27,9 @@ public struct GrantRecord: Sendable, Equatable {
     /// A record of these values.
     public init(
         id: String, client: String, subject: String, authentication: String, session: String?, isLasting: Bool = false,
-        scope: String, keyThumbprint: String? = nil, expiresAt: Timestamp
+        scope: String, resources: [String] = [], keyThumbprint: String? = nil, expiresAt: Timestamp
     ) {
+        self.resources = resources
         self.id = id
         self.client = client
         self.subject = subject

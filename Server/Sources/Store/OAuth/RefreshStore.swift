@@ -53,7 +53,7 @@ public enum RefreshOutcome: Sendable, Equatable {
     case unknown
 }
 
-/// Keeps the families of refresh tokens, and the access tokens that were taken back before their end.
+/// Keeps the families of refresh tokens.
 public protocol RefreshStore: Sendable {
     /// Begins the family of a grant with its first token, binds the grant to the key of that thumbprint, and lets it last
     /// until `end`. Says whether the grant is there.
@@ -79,8 +79,4 @@ public protocol RefreshStore: Sendable {
     /// Deletes a grant of a client with all that hangs on it, with the audit event. Says whether there was one; where there
     /// was none, there is no event.
     func deleteGrant(_ id: String, client: String, audit: AuditEvent) async throws -> Bool
-
-    /// Takes an access token of a client's grant back, which would be valid until `end`. Nothing happens where the client
-    /// has no such grant.
-    func revokeToken(_ id: String, ofGrant grant: String, client: String, until end: Timestamp) async throws
 }

@@ -70,6 +70,60 @@ extension OAuthConformance {
         },
     ]
 
+    private static func client(_ id: String, owning resources: [String]) -> ClientRecord {
+        ClientRecord(
+            id: id, name: "API", redirectURIs: [], postLogoutRedirectURIs: [], secretDigest: nil,
+            createdAt: Self.start,
+            settings: ClientSettings(grantTypes: [], tokens: TokenSettings(resources: resources, audiences: ["urn:z"])))
+    }
+
+    static let resources: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a resource has one owner, who is found by it") { store in
+            try await store.addClient(Self.client("one", owning: ["urn:a", "urn:b"]), limit: 9, audit: Self.event)
+            try await store.addClient(Self.client("two", owning: []), limit: 9, audit: Self.event)
+            for resource in ["urn:a", "urn:b"] {
+                try expect(try await store.client(owning: resource)?.id == "one", "found by \(resource)")
+            }
+            for resource in ["urn:A", "urn:", "urn:a ", "urn:z", "", "[\"urn:a\",\"urn:b\"]"] {
+                try expect(try await store.client(owning: resource) == nil, "nobody owns \(resource)")
+            }
+            try await expectError(StoreError(.conflict, "")) {
+                try await store.addClient(Self.client("three", owning: ["urn:b"]), limit: 9, audit: Self.event)
+            }
+            try expect(try await store.client("three") == nil, "not added")
+            try await expectError(StoreError(.conflict, "")) {
+                _ = try await store.changeClient("two") { current in
+                    current.settings.tokens.resources = ["urn:a"]
+                    return [Self.event]
+                }
+            }
+            try expect(try await store.client("two")?.settings.tokens.resources == [], "not changed")
+            _ = try await store.changeClient("one") { current in
+                current.settings.tokens.resources = ["urn:b", "urn:c"]
+                return []
+            }
+            try expect(try await store.client(owning: "urn:a") == nil, "given up")
+            try expect(try await store.client(owning: "urn:b")?.id == "one", "its own is no other's")
+            _ = try await store.changeClient("two") { current in
+                current.settings.tokens.resources = ["urn:a"]
+                return []
+            }
+            try expect(try await store.client(owning: "urn:a")?.id == "two", "another's now")
+            _ = try await store.deleteClient("two", audit: Self.event)
+            try expect(try await store.client(owning: "urn:a") == nil, "gone with it")
+        },
+        ConformanceCheck("a grant keeps what its tokens may be for") { store in
+            var sample = SampleSignIn("r", secret: [UInt8](repeating: 4, count: 32), client: "c", at: Self.start)
+            sample.grant = GrantRecord(
+                id: "grant", client: "c", subject: "s", authentication: sample.grant.authentication,
+                session: sample.session.id, scope: "openid", resources: ["https://a.example/", "urn:b"],
+                expiresAt: Self.start + .seconds(360))
+            try await sample.keep(in: store)
+            let kept = try await store.grant("grant", token: nil, at: Self.start)?.grant
+            try expect(kept == sample.grant, "the whole of it")
+        },
+    ]
+
     static let replays: [ConformanceCheck<Subject>] = [
         ConformanceCheck("one of 50 calls takes what counts once, until it is swept after its end") { store in
             let digest = [UInt8](repeating: 1, count: 32)

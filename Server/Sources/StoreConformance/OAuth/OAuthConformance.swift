@@ -11,7 +11,7 @@ public enum OAuthConformance {
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] =
-        Self.clients + Self.kinds + Self.replays + Self.requests + Self.codes + Self.sessions
+        Self.clients + Self.kinds + Self.resources + Self.replays + Self.requests + Self.codes + Self.sessions
         + Self.subjects + Self.keys
 
     // MARK: Records of the runs
@@ -32,7 +32,8 @@ public enum OAuthConformance {
     private static func request(_ id: String, client: String = "c", seconds: Int = 60) -> AuthorizationRequestRecord {
         AuthorizationRequestRecord(
             id: id, browserDigest: Self.bytes(2), client: client, redirectURI: "https://a.example/", scope: "openid",
-            state: id == "bare" ? nil : "s", nonce: nil, codeChallenge: id == "bare" ? nil : Self.bytes(3),
+            resources: id == "bare" ? [] : ["urn:a", "https://api.example/b"], state: id == "bare" ? nil : "s",
+            nonce: nil, codeChallenge: id == "bare" ? nil : Self.bytes(3),
             expectedSubject: id == "bare" ? nil : "subject", keyThumbprint: id == "bare" ? nil : "thumbprint",
             wishes: id == "bare" ? nil : "login_hint=%E2%82%AC&prompt=login",
             expiresAt: Self.start + .seconds(seconds))
@@ -125,7 +126,10 @@ public enum OAuthConformance {
                 ClientSettings(idTokenAlgorithm: .ps256, codeBinding: .pkce, mayDeregister: false),
                 ClientSettings(idTokenAlgorithm: .rs256, codeBinding: .pkce, mayDeregister: true),
                 ClientSettings(grantTypes: ["a", "b"], authenticationMethod: "private_key_jwt", keySet: "{}"),
-                ClientSettings(grantTypes: [], authenticationMethod: "none"),
+                ClientSettings(
+                    grantTypes: [], authenticationMethod: "none",
+                    tokens: TokenSettings(
+                        scopes: ["a", "b"], resources: ["urn:c"], audiences: ["urn:d", "urn:e"], format: .opaque)),
             ] {
                 let before = expected.settings
                 expected.settings = settings

@@ -4,7 +4,7 @@ import _Primitives
 /// What every store keeps of refresh tokens and of tokens that were taken back: the duties of ``RefreshStore``.
 public enum RefreshConformance {
     /// What the rules are about.
-    public typealias Subject = any AuditStore & AuthorizationStore & RefreshStore & SessionStore
+    public typealias Subject = any AuditStore & AuthorizationStore & RefreshStore & SessionStore & TokenStore
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] = Self.chains + Self.ends + Self.revocations
@@ -191,17 +191,31 @@ public enum RefreshConformance {
             try expect(try await Self.refresh(store, 0, to: 1) == .unknown, "with its family")
             try expect(try await Self.trail(store).count == 1, "one event")
         },
-        ConformanceCheck("a token is taken back by itself, by its own client, until it would have ended") { store in
+        ConformanceCheck("a token is taken back by itself, until it would have ended") { store in
             let standing = try await Self.begin(store)
             let end = Self.start + .seconds(300)
-            try await store.revokeToken("one", ofGrant: "grant", client: "d", until: end)
-            try expect(try await store.grant("grant", token: "one", at: Self.start) == standing, "another's stands")
-            try await store.revokeToken("one", ofGrant: "grant", client: "c", until: end)
-            try await store.revokeToken("one", ofGrant: "grant", client: "c", until: end)
+            try await store.revokeToken("one", ofGrant: "another", until: end)
+            try expect(try await store.grant("grant", token: "one", at: Self.start) == standing, "of no grant")
+            try expect(try await !store.isRevoked(tokens: ["one"]), "and nothing is kept of it")
+            for _ in 0..<2 { try await store.revokeToken("one", ofGrant: "grant", until: end) }
             try expect(try await store.grant("grant", token: "one", at: Self.start) == nil, "taken back")
             try expect(try await store.grant("grant", token: "two", at: Self.start) == standing, "the others stand")
+            try expect(try await store.grant("grant", tokens: [], at: Self.start) == standing.grant, "the grant alone")
+            try expect(try await store.grant("grant", tokens: ["two"], at: Self.start) == standing.grant, "another's")
+            try expect(try await store.grant("grant", tokens: ["two", "one"], at: Self.start) == nil, "one of them")
+            try expect(try await store.grant("other", tokens: [], at: Self.start) == nil, "no grant")
+            try expect(
+                try await store.grant("grant", tokens: [], at: standing.grant.expiresAt) == nil, "it has ended")
             let swept = try await store.sweepAuthorizations(at: end, idleSince: Self.start - Self.day, limit: 10)
             try expect(swept == 1, "its name is forgotten when it has ended, not \(swept)")
+            try expect(try await !store.isRevoked(tokens: ["one"]), "forgotten")
+        },
+        ConformanceCheck("a token that rests on no grant is taken back") { store in
+            try await store.revokeToken("own", ofGrant: nil, until: Self.start + .seconds(300))
+            try expect(try await store.isRevoked(tokens: ["own"]), "taken back")
+            try expect(try await store.isRevoked(tokens: ["other", "own"]), "one of them")
+            try expect(try await !store.isRevoked(tokens: ["other"]), "another stands")
+            try expect(try await !store.isRevoked(tokens: []), "none is none")
         },
     ]
 }

@@ -85,4 +85,49 @@ struct ClientKindAdministrationTests {
             #expect(try await client.send(.get, "/admin/v1/clients").object["clients"] == .array([]))
         }
     }
+
+    @Test("what tokens a client may have, and which are for it, are set, shown and changed")
+    func tokens() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            func texts(_ texts: String...) -> JSON { .array(texts.map(JSON.string)) }
+            let usual = try await client.send(.post, "/admin/v1/clients", Self.body([:])).object
+            for name in ["scopes", "resources", "audiences"] { #expect(usual[name] == .array([])) }
+            #expect(usual["accessTokenFormat"] == .string("jwt"))
+            // A service that only takes tokens needs no address, and no way to any.
+            let owner = try await client.send(
+                .post, "/admin/v1/clients",
+                [
+                    "name": .string("API"), "resources": texts("https://api.bank.example"),
+                    "accessTokenFormat": .string("opaque"),
+                ])
+            #expect(owner.response.status == .created)
+            #expect(owner.object["grantTypes"] == .array([]) && owner.object["redirectUris"] == .array([]))
+            #expect(owner.object["accessTokenFormat"] == .string("opaque"))
+            let service = try await client.send(
+                .post, "/admin/v1/clients",
+                [
+                    "name": .string("Report"), "grantTypes": texts("client_credentials"), "scopes": texts("read"),
+                    "audiences": texts("https://api.bank.example"),
+                ])
+            #expect(service.response.status == .created && service.object["scopes"] == texts("read"))
+            let path = "/admin/v1/clients/\(try service.object.requiredString("clientId"))"
+            let changed = try await client.send(.patch, path, ["scopes": texts("read", "write"), "audiences": texts()])
+            #expect(changed.object["scopes"] == texts("read", "write") && changed.object["audiences"] == .array([]))
+            #expect(try await client.send(.get, path).object == changed.object)
+            for (changes, reason) in [
+                (["resources": texts("https://api.bank.example")], "Another client owns"),
+                (["resources": texts("nowhere")], "not absolute"), (["scopes": texts("openid")], "openid"),
+                (["accessTokenFormat": .string("jwe")], "jwt or opaque"),
+            ] as [(JSONObject, String)] {
+                let refused = try await client.send(.patch, path, changes)
+                #expect(refused.response.status == .badRequest, "\(changes)")
+                #expect(try refused.object.string("detail")?.contains(reason) == true, "\(changes)")
+            }
+            #expect(try await client.send(.get, path).object == changed.object)
+            let nowhere = try await client.send(.post, "/admin/v1/clients", ["name": .string("Bank")])
+            #expect(nowhere.response.status == .badRequest)
+            #expect(try nowhere.object.string("detail") == "A redirect address is needed.")
+        }
+    }
 }

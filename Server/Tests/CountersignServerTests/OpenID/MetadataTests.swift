@@ -52,6 +52,7 @@ struct MetadataTests {
                     "revocation_endpoint_auth_signing_alg_values_supported", "introspection_endpoint",
                     "introspection_endpoint_auth_methods_supported",
                     "introspection_endpoint_auth_signing_alg_values_supported",
+                    "introspection_signing_alg_values_supported",
                     "code_challenge_methods_supported", "acr_values_supported", "dpop_signing_alg_values_supported",
                     "pushed_authorization_request_endpoint", "device_authorization_endpoint",
                     "claims_supported", "prompt_values_supported", "ui_locales_supported",
@@ -132,7 +133,11 @@ struct MetadataTests {
             }
             let basic: HTTPFields = [.authorization: party.authorization]
             let device = "urn:ietf:params:oauth:grant-type:device_code"
-            #expect(try metadata.strings("grant_types_supported") == ["authorization_code", "refresh_token", device])
+            #expect(
+                try metadata.strings("grant_types_supported") == [
+                    "authorization_code", "refresh_token", device, "client_credentials",
+                    "urn:ietf:params:oauth:grant-type:jwt-bearer",
+                ])
             for grant in [
                 "authorization_code", "password", "client_credentials", "refresh_token", "implicit",
                 device, "urn:ietf:params:oauth:grant-type:jwt-bearer",
@@ -142,7 +147,9 @@ struct MetadataTests {
                 let expected =
                     switch grant {
                     case "authorization_code": String?.none
-                    case "refresh_token", device: "unauthorized_client"
+                    case "refresh_token", device, "client_credentials",
+                        "urn:ietf:params:oauth:grant-type:jwt-bearer":
+                        "unauthorized_client"
                     default: "unsupported_grant_type"
                     }
                 #expect(error == expected, "\(grant)")

@@ -91,6 +91,29 @@ struct TokenRoutesTests {
         }
     }
 
+    @Test("Whoever asks for it gets what is told of a token signed, as text of its own media type")
+    func aSignedAnswer() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let party = try await server.relyingParty()
+            func ask(_ accept: String) async throws -> TestResponse {
+                try await client.execute(
+                    uri: "/oauth2/introspect", method: .post,
+                    headers: [
+                        .contentType: "application/x-www-form-urlencoded", .authorization: party.authorization,
+                        .accept: accept,
+                    ], body: ByteBuffer(string: "token=x"))
+            }
+            let signed = try await ask("application/token-introspection+jwt")
+            #expect(signed.status == .ok && signed.headers[.cacheControl] == "no-store")
+            #expect(signed.headers[values: .contentType] == ["application/token-introspection+jwt"])
+            let token = try UnverifiedJWS(compact: String(buffer: signed.body))
+            #expect(token.header.hasType("token-introspection+jwt"))
+            let plain = try await ask("application/json")
+            #expect(String(buffer: plain.body) == "{\"active\":false}")
+        }
+    }
+
     @Test("A client that does not prove itself gets 401 with a challenge", arguments: ["", "Basic AAAA", "Bearer x"])
     func unknownClientIsChallenged(authorization: String) async throws {
         let server = try await ServerFixture()

@@ -1,0 +1,94 @@
+import OAuth
+public import Store
+import _Primitives
+
+/// What an operator changes of a client's ``TokenSettings``; what is `nil` stays as it is.
+public struct TokenSettingsChange: Sendable, Equatable {
+    /// The scopes of its own; all of them.
+    public var scopes: [String]?
+    /// The resources that it owns; all of them.
+    public var resources: [String]?
+    /// The resources that it may ask tokens for; all of them.
+    public var audiences: [String]?
+    /// What the tokens look like.
+    public var format: TokenSettings.Format?
+
+    /// These changes and no others.
+    public init(
+        scopes: [String]? = nil, resources: [String]? = nil, audiences: [String]? = nil,
+        format: TokenSettings.Format? = nil
+    ) {
+        self.scopes = scopes
+        self.resources = resources
+        self.audiences = audiences
+        self.format = format
+    }
+
+    func applied(to settings: TokenSettings) -> TokenSettings {
+        TokenSettings(
+            scopes: self.scopes ?? settings.scopes, resources: self.resources ?? settings.resources,
+            audiences: self.audiences ?? settings.audiences, format: self.format ?? settings.format)
+    }
+}
+
+extension TokenSettings {
+    /// The settings as texts of bytes.
+    var exact: [[ExactText]] {
+        [self.scopes, self.resources, self.audiences, [self.format.rawValue]].map { $0.map(ExactText.init) }
+    }
+}
+
+extension OpenIDProvider {
+    /// Holds what tokens a client is to have against what there is. Throws `OAuthError` `invalid_request` with a sentence
+    /// for the administrator.
+    func checkTokens(of settings: ClientSettings) throws {
+        let tokens = settings.tokens
+        func refuse(_ sentence: String) -> OAuthError { OAuthError(.invalidRequest, sentence) }
+        guard tokens.scopes.count <= Limits.Fixed.scopesPerClient,
+            Set(tokens.scopes.map(ExactText.init)).count == tokens.scopes.count,
+            tokens.scopes.allSatisfy({ name in
+                (1...Limits.Fixed.scopeCharacters).contains(name.utf8.count) && (try? Scope(name))?.names == [name]
+            })
+        else {
+            throw refuse(
+                "A client has \(Limits.Fixed.scopesPerClient) scopes of its own at most, each once, of \(Limits.Fixed.scopeCharacters) characters and without spaces."
+            )
+        }
+        if let reserved = tokens.scopes.first(where: Scope.ofOpenID.containsBytes) {
+            throw refuse("The scope \(reserved) is one of OpenID Connect's, which every client may ask for.")
+        }
+        for resources in [tokens.resources, tokens.audiences] {
+            guard resources.count <= Limits.Fixed.resourcesPerClient,
+                Set(resources.map(ExactText.init)).count == resources.count
+            else { throw refuse("There are too many resources, or one twice.") }
+            for resource in resources {
+                do { _ = try ResourceIndicator(resource) } catch {
+                    throw refuse(error.message ?? "A resource is wrong.")
+                }
+                // Whoever owned this server's name would be told of all its tokens.
+                guard !resource.hasSameBytes(as: self.issuer), !resource.hasBytes(atStart: self.issuer + "/") else {
+                    throw refuse("A resource has an address of this server's own.")
+                }
+            }
+        }
+        if settings.grantTypes.containsBytes(of: OwnGrant.serviceAssertion),
+            !PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod)
+        {
+            throw refuse(
+                "A client with the grant type \(OwnGrant.serviceAssertion) authenticates by private_key_jwt.")
+        }
+    }
+
+    /// Throws `OAuthError` `invalid_request` where another client owns one of these resources. The store sees to it in the
+    /// step itself, and has no words for it.
+    ///
+    /// Cost: one query for each.
+    func checkOwner(of resources: [String], client: String) async throws {
+        for resource in resources {
+            guard let owner = try await self.store.client(owning: resource), !owner.id.hasSameBytes(as: client) else {
+                continue
+            }
+            throw OAuthError(.invalidRequest, "Another client owns the resource \(resource): \(owner.id).")
+        }
+    }
+}

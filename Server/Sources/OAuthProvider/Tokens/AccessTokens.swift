@@ -1,0 +1,157 @@
+import JOSE
+import OAuth
+import Store
+import _Primitives
+
+/// What an access token rests on.
+enum TokenStanding {
+    /// A grant, which stands.
+    case grant(GrantRecord)
+    /// The client itself, which may still have such tokens.
+    case client
+}
+
+extension OpenIDProvider {
+    // MARK: Giving
+
+    /// An access token of a grant by itself (RFC 9068, section 2.2). It never outlives the grant.
+    ///
+    /// - Parameters:
+    ///   - scope: The grant's, or a part of it.
+    ///   - audience: Where it can be used.
+    ///   - key: The key that it is bound to; `nil` where whoever has it may use it.
+    ///
+    /// Cost: one ES256 signature, one hash; of an opaque token one encryption.
+    func accessToken(
+        for standing: StandingGrant, scope: Scope, audience: TokenAudience, boundTo key: KeyThumbprint?,
+        at now: Timestamp
+    ) throws -> TokenResponse {
+        let (grant, authentication) = (standing.grant, standing.authentication)
+        return try self.accessToken(
+            [
+                "sub": .string(grant.subject), "client_id": .string(grant.client), TokenClaim.grant: .string(grant.id),
+                "auth_time": .integer(authentication.at.seconds), "acr": .string(authentication.acr),
+            ], scope: scope, audience: audience, boundTo: key,
+            until: min(now + self.limits.accessTokenLifetime, grant.expiresAt), at: now)
+    }
+
+    /// An access token that a client has for itself. Nothing is written: it says that it rests on the client, by a name
+    /// that nobody else can make, and that is another one after a restore.
+    ///
+    /// - Parameter type: The way to tokens by which the client gets it.
+    ///
+    /// Cost: one HMAC, one ES256 signature, one hash; of an opaque token one encryption.
+    func ownToken(
+        of client: ClientRecord, by type: String, scope: Scope, audience: TokenAudience,
+        boundTo key: KeyThumbprint?, at now: Timestamp
+    ) throws -> TokenResponse {
+        try self.accessToken(
+            [
+                "sub": .string(client.id), "client_id": .string(client.id),
+                TokenClaim.grant: .string(self.ownGrant(of: client.id, by: type)),
+            ], scope: scope, audience: audience, boundTo: key, until: now + self.limits.accessTokenLifetime, at: now)
+    }
+
+    /// The name of what a client has of its own by that way. Of this epoch: a backup knows nothing of tokens that were
+    /// taken back since.
+    private func ownGrant(of client: String, by type: String) -> String {
+        self.keys.pairwise("own grant \(type)", client: client, of: self.configuration.epoch)
+    }
+
+    private func accessToken(
+        _ about: JSONObject, scope: Scope, audience: TokenAudience, boundTo key: KeyThumbprint?, until end: Timestamp,
+        at now: Timestamp
+    ) throws -> TokenResponse {
+        var claims: JSONObject = ["iss": .string(self.issuer), "aud": .string(audience.text)]
+        for (name, value) in about.members { claims[name] = value }
+        claims["scope"] = .string(scope.description)
+        claims["iat"] = .integer(now.seconds)
+        claims["exp"] = .integer(end.seconds)
+        claims["jti"] = .string(self.random.identifier())
+        claims["cnf"] = key.map { .object($0.confirmation) }
+        let text: String
+        switch audience.format {
+        case .jwt:
+            let signed = try self.keys.signed(claims, type: TokenType.accessToken, algorithm: .es256, at: now)
+            text = signed.text
+            if let keyID = signed.keyID {
+                self.verifiedTokens.keep(try JWTClaims(members: claims), of: text, keyID: keyID)
+            }
+        case .opaque:
+            text = try self.keys.seal(opaqueToken: JSON.object(claims).serialized, random: self.random, at: now)
+        }
+        return TokenResponse(
+            accessToken: text, expiresIn: end - now, scope: scope, idToken: nil, tokenType: key == nil ? .bearer : .dpop
+        )
+    }
+
+    // MARK: Taking
+
+    /// One of our own access tokens, valid now, for whatever resource. Whether what it rests on stands is for the caller to
+    /// ask.
+    ///
+    /// Throws `OAuthError` `invalid_token`. Cost: one hash, and one ES256 verification where this process has neither made
+    /// nor verified it a while ago; of an opaque token one decryption.
+    func ownAccessToken(_ text: String) async throws -> OwnAccessToken {
+        do {
+            return try await self.read(text, at: self.time.now())
+        } catch let error as JOSEError {
+            throw OAuthError(.invalidToken, "The access token is not valid.", detail: "\(error)")
+        }
+    }
+
+    /// One of our own access tokens, valid now; `nil` for everything else. What keeps the server from finding out is
+    /// thrown.
+    func knownAccessToken(_ text: String) async throws -> OwnAccessToken? {
+        do { return try await self.ownAccessToken(text) } catch is OAuthError { return nil }
+    }
+
+    private func read(_ text: String, at now: Timestamp) async throws -> OwnAccessToken {
+        guard text.utf8.contains(UInt8(ascii: ".")) else {
+            guard let bytes = self.keys.open(opaqueToken: text), case .object(let members)? = try? JSON(parsing: bytes)
+            else { throw JOSEError(.malformed, "no token of ours") }
+            return try OwnAccessToken(self.checked(JWTClaims(members: members)))
+        }
+        if let known = self.verifiedTokens.claims(of: text), self.keys.isUsable(keyID: known.keyID, at: now) {
+            return try OwnAccessToken(self.checked(known.claims))
+        }
+        let verified = try await self.verified(text, type: TokenType.accessToken, at: now)
+        let token = try OwnAccessToken(self.checked(verified.claims))
+        if let keyID = verified.keyID { self.verifiedTokens.keep(verified.claims, of: text, keyID: keyID) }
+        return token
+    }
+
+    /// Throws `JOSEError` where claims are not of this provider, or not of this time.
+    private func checked(_ claims: JWTClaims) throws -> JWTClaims {
+        try claims.check(issuer: self.issuer, audience: claims.audience.first ?? "", at: self.time)
+        return claims
+    }
+
+    /// What a token rests on, where that stands and the token was not taken back; else `nil`.
+    ///
+    /// - Parameter client: A client that was read for this request: where the token is its own, it is not read again.
+    ///
+    /// Cost: one query; of another client's own token two, and two HMACs.
+    func standing(of token: OwnAccessToken, asking client: ClientRecord? = nil) async throws -> TokenStanding? {
+        guard token.isOwn else {
+            return try await self.store.grant(token.grant, tokens: [token.id], at: self.time.now())
+                .map(TokenStanding.grant)
+        }
+        let known = client.flatMap { $0.id.hasSameBytes(as: token.client) ? $0 : nil }
+        let found: ClientRecord? = if let known { known } else { try await self.store.client(token.client) }
+        guard let owner = found, self.mayHave(token, owner),
+            try await !self.store.isRevoked(tokens: [token.id])
+        else { return nil }
+        return .client
+    }
+
+    /// Whether a client may still have what a token of its own says: the operator can have taken it away.
+    private func mayHave(_ token: OwnAccessToken, _ client: ClientRecord) -> Bool {
+        let way = OwnGrant.types.first { self.ownGrant(of: client.id, by: $0).hasSameBytes(as: token.grant) }
+        let settings = client.settings
+        return way.map(settings.grantTypes.containsBytes) ?? false
+            && token.scope.names.allSatisfy(settings.tokens.scopes.containsBytes)
+            && (token.audience.hasSameBytes(as: self.issuer)
+                || settings.tokens.audiences.containsBytes(of: token.audience))
+    }
+}

@@ -1,0 +1,57 @@
+import JOSE
+import OAuth
+import _Primitives
+
+/// What an access token of ours says.
+struct OwnAccessToken: Sendable {
+    /// All of it.
+    let claims: JSONObject
+    /// The token's own name (`jti`).
+    let id: String
+    /// The grant that it is a leaf of; of a token that a client has for itself, the name of that.
+    let grant: String
+    /// Whose it is.
+    let client: String
+    /// The person's name at the client; of a token that a client has for itself, the client.
+    let subject: String
+    /// Where it can be used: this provider's issuer, or a resource (RFC 8707).
+    let audience: String
+    let scope: Scope
+    let expiresAt: Timestamp
+    /// The key that it is bound to (`cnf`), by its thumbprint; `nil` where it is anybody's who has it.
+    let keyThumbprint: String?
+
+    /// How it is shown.
+    var scheme: PresentedToken.Scheme { self.keyThumbprint == nil ? .bearer : .dpop }
+
+    /// Whether a client has it for itself: nothing stands behind it but the client.
+    var isOwn: Bool { self.subject.hasSameBytes(as: self.client) }
+
+    /// Throws `JOSEError` where a claim is missing: no token of ours lacks one.
+    init(_ claims: JWTClaims) throws {
+        func text(_ name: String) throws -> String {
+            guard case .string(let text) = claims.members[name] else { throw JOSEError(.malformed, name) }
+            return text
+        }
+        guard let subject = claims.subject, let expiresAt = claims.expiration, claims.audience.count == 1 else {
+            throw JOSEError(.malformed, "sub, aud or exp")
+        }
+        if let confirmation = claims.members["cnf"] {
+            guard case .object(let members) = confirmation, case .string(let thumbprint) = members["jkt"] else {
+                throw JOSEError(.malformed, "cnf")
+            }
+            self.keyThumbprint = thumbprint
+        } else {
+            self.keyThumbprint = nil
+        }
+        self.claims = claims.members
+        self.id = try text("jti")
+        // A token of an earlier version was named after its grant; such tokens live for minutes.
+        self.grant = try claims.members[TokenClaim.grant] == nil ? self.id : text(TokenClaim.grant)
+        self.client = try text("client_id")
+        self.subject = subject
+        self.audience = claims.audience[0]
+        self.scope = try Scope(text("scope"))
+        self.expiresAt = expiresAt
+    }
+}

@@ -1,0 +1,67 @@
+import GRDB
+import Store
+import _Primitives
+
+extension Migration {
+    /// What clients may have tokens for, and which resources they own; and what requests and grants are for. Those that are
+    /// there already are for this server alone.
+    static let resources = Migration(name: "resources") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN token_settings TEXT NOT NULL DEFAULT '{}';
+                CREATE INDEX oauth_client_tokens ON oauth_client (token_settings) WHERE token_settings <> '{}';
+                ALTER TABLE oauth_request ADD COLUMN resources TEXT NOT NULL DEFAULT '';
+                ALTER TABLE oauth_grant ADD COLUMN resources TEXT NOT NULL DEFAULT '';
+                """)
+    }
+}
+
+extension TokenSettings {
+    /// The settings as they are kept: what is not there is as of a client that names nothing.
+    var text: String {
+        var json: JSONObject = [:]
+        for (name, list) in [("scopes", self.scopes), ("resources", self.resources), ("audiences", self.audiences)]
+        where !list.isEmpty {
+            json[name] = .array(list.map(JSON.string))
+        }
+        if self.format != .jwt { json["format"] = .string(self.format.rawValue) }
+        return JSON.object(json).text
+    }
+
+    /// Reads what ``text`` wrote. Throws ``StoreError/Code/corrupt``.
+    init(kept text: String) throws {
+        do {
+            guard case .object(let json) = try JSON(parsing: text) else {
+                throw StoreError(.corrupt, "a client's tokens")
+            }
+            let format = try json.string("format").map(Format.init(rawValue:)) ?? .jwt
+            guard let format else { throw StoreError(.corrupt, "what a client's tokens look like") }
+            self.init(
+                scopes: try json.strings("scopes") ?? [], resources: try json.strings("resources") ?? [],
+                audiences: try json.strings("audiences") ?? [], format: format)
+        } catch is JSONError {
+            throw StoreError(.corrupt, "a client's tokens")
+        }
+    }
+}
+
+extension Database {
+    /// The client that owns a resource, by its identifier.
+    func owner(ofResource resource: String) throws -> String? {
+        try String.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT oauth_client.id FROM oauth_client, json_each(token_settings, '$.resources') AS owned
+                    WHERE token_settings <> '{}' AND owned.value = ?
+                    """), arguments: [resource])
+    }
+
+    /// Throws ``StoreError/Code/conflict`` where a resource is another client's.
+    func checkOwner(of resources: [String], client: String) throws {
+        for resource in resources {
+            if let owner = try self.owner(ofResource: resource), !owner.hasSameBytes(as: client) {
+                throw StoreError(.conflict, "another client owns the resource")
+            }
+        }
+    }
+}

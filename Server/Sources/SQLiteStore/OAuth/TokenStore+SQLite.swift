@@ -1,0 +1,43 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension SQLiteDatabase: TokenStore {
+    public func grant(_ id: String, tokens: [String], at moment: Timestamp) async throws -> GrantRecord? {
+        try await self.read { db in
+            guard try !db.isRevoked(anyOf: tokens), let grant = try db.heldGrant(id, at: moment),
+                moment < grant.expiresAt
+            else { return nil }
+            return grant
+        }
+    }
+
+    public func isRevoked(tokens: [String]) async throws -> Bool {
+        try await self.read { db in try db.isRevoked(anyOf: tokens) }
+    }
+
+    public func revokeToken(_ id: String, ofGrant grant: String?, until end: Timestamp) async throws {
+        try await self.step(screenedBy: { db -> Screening<Void, Void> in
+            if let grant, try !db.isGrant(grant) { return .answered(()) }
+            return try db.isRevoked(anyOf: [id]) ? .answered(()) : .step(())
+        }) { db, _ in
+            try db.cachedStatement(sql: "INSERT OR IGNORE INTO oauth_revoked_token (id, expires_at) VALUES (?, ?)")
+                .execute(arguments: [id, end.milliseconds])
+        }
+    }
+}
+
+extension Database {
+    /// Whether one of these access tokens was taken back.
+    func isRevoked(anyOf tokens: [String]) throws -> Bool {
+        let statement = try self.cachedStatement(
+            sql: "SELECT EXISTS (SELECT 1 FROM oauth_revoked_token WHERE id = ?)")
+        return try tokens.contains { try Bool.fetchOne(statement, arguments: [$0]) ?? false }
+    }
+
+    fileprivate func isGrant(_ id: String) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_grant WHERE id = ?)"), arguments: [id])
+            ?? false
+    }
+}

@@ -1,0 +1,34 @@
+import _Primitives
+
+/// What an operator decides about the access tokens of a client, and about those for it.
+public struct TokenSettings: Sendable, Equatable {
+    /// What an access token looks like.
+    public enum Format: String, Sendable, CaseIterable {
+        /// A JWT that whoever it is for can verify by itself (RFC 9068).
+        case jwt
+        /// A text that says nothing to anybody: whoever it is for asks at the introspection endpoint (RFC 7662).
+        case opaque
+    }
+
+    /// The scopes of its own that it may have, beside those of OpenID Connect: `accounts.read`.
+    public var scopes: [String]
+    /// The resources that it owns, each by its identifier (RFC 8707): it is the one who takes tokens for them.
+    public var resources: [String]
+    /// The resources, owned by others, that it may ask tokens for.
+    public var audiences: [String]
+    /// What the tokens for its resources look like or, of a client without any, those that it is given for no resource.
+    public var format: Format
+
+    /// Settings; by default those of a client that has tokens for this server alone.
+    public init(
+        scopes: [String] = [], resources: [String] = [], audiences: [String] = [], format: Format = .jwt
+    ) {
+        self.scopes = scopes
+        self.resources = resources
+        self.audiences = audiences
+        self.format = format
+    }
+
+    /// Whether it owns a resource.
+    public func owns(_ resource: String) -> Bool { self.resources.containsBytes(of: resource) }
+}
