@@ -20,7 +20,7 @@ struct StrictParametersTests {
 
     @Test(
         "a parameter that nobody knows is ignored, at both endpoints",
-        arguments: ["&resource=x", "&login_hint=bob", "&ui_locales=de", "&x", "&client_secret=x", "&Scope=x"])
+        arguments: ["&colour=x", "&login_hint=bob", "&ui_locales=de", "&x", "&client_secret=x", "&Scope=x"])
     func unknownParameters(suffix: String) async throws {
         try await ProviderFixture.run { f in
             #expect(try await self.outcome(f, f.query() + suffix) == "sign-in")
