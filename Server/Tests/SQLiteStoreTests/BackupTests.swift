@@ -236,7 +236,7 @@ struct BackupTests {
             "oauth_grant",
             "oauth_session",
             "oauth_session_authentication", "oauth_authentication", "oauth_refresh", "oauth_revoked_token",
-            "administrator", "administrator_link", "answered_challenge",
+            "administrator", "administrator_link", "answered_challenge", "password_attempt", "password_sign_in",
         ]
         // A link that nobody has opened, which the store itself makes only while there is no administrator.
         let before = try await place.changing { db in
@@ -287,12 +287,12 @@ struct BackupTests {
             "dispatch_token", "oauth_authentication", "oauth_code", "oauth_device_code", "oauth_grant",
             "oauth_pushed_request",
             "oauth_refresh", "oauth_request", "oauth_revoked_token", "oauth_session", "oauth_session_authentication",
-            "oauth_session_service",
+            "oauth_session_service", "password_attempt", "password_sign_in",
             "replaced_credential",
         ]
         let kept = [
             "account", "audit", "credential", "device", "invented_accounts", "notice", "oauth_client", "oauth_key",
-            "oauth_secret", "oauth_shown", "oauth_subject", "store_check",
+            "oauth_secret", "oauth_shown", "oauth_subject", "password", "recovery_code", "store_check", "totp",
         ]
         #expect(tables == (voided + kept).sorted())
     }
@@ -463,6 +463,52 @@ struct BackupTests {
         let bank = try await restored.client("bank")
         #expect(bank?.settings == signing && bank?.secretDigest == nil)
         #expect(try await restored.client("shop") == BackupPlace.client("shop"))
+        await restored.close()
+    }
+
+    /// A password that was given up, and a recovery code that was spent, are not good again; what somebody else has
+    /// written is named.
+    @Test func passwordsThatWereChangedSinceTheBackupStayChanged() async throws {
+        let place = try await BackupPlace()
+        func password(_ account: String, _ hash: String) -> PasswordRecord {
+            PasswordRecord(accountID: account, hash: hash, setAt: BackupPlace.now)
+        }
+        func event(_ kind: AuditEvent.Kind, _ account: String) -> AuditEvent {
+            AuditEvent(kind, at: BackupPlace.now, accountID: account)
+        }
+        for name in ["changed", "removed", "spent", "outside", "same"] {
+            try await place.enrol(name)
+            _ = try await place.store.setPassword(
+                password(name, "first"), endsSessions: false, audit: event(.passwordSet, name))
+            let totp = TOTPRecord(
+                accountID: name, secret: SecretBytes(BackupPlace.digest(1)), algorithm: "SHA1", digits: 6,
+                periodSeconds: 30, setAt: BackupPlace.now)
+            _ = try await place.store.setSecondFactor(
+                totp, recoveryCodes: [BackupPlace.digest(1), BackupPlace.digest(2)],
+                audit: event(.secondFactorSet, name))
+        }
+        _ = try place.backUp()
+        _ = try await place.store.setPassword(
+            password("changed", "second"), endsSessions: true, audit: event(.passwordChanged, "changed"))
+        _ = try await place.store.removePassword(accountID: "removed", audit: event(.passwordRemoved, "removed"))
+        _ = try await place.store.setRecoveryCodes(
+            [BackupPlace.digest(2)], accountID: "spent", audit: event(.recoveryCodeSpent, "spent"))
+        _ = try await place.store.setPassword(
+            password("outside", "second"), endsSessions: false, audit: BackupPlace.event("other"))
+        await place.store.close()
+        let report = try place.restore(into: place.data)
+        #expect(
+            report.changes.map { "\($0.kind.rawValue) \($0.id)" } == [
+                "password-changed changed", "password-changed removed", "password-changed spent",
+                "account-changed-outside outside",
+            ])
+        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        func kept(_ name: String) async throws -> PasswordAccount? { try await restored.passwordAccount(id: name) }
+        #expect(try await kept("changed")?.password?.hash == "second")
+        #expect(try await kept("removed").map { $0.password == nil && $0.recoveryCodes == 2 } == true)
+        #expect(try await kept("spent").map { $0.password?.hash == "first" && $0.recoveryCodes == 1 } == true)
+        #expect(try await kept("outside")?.password?.hash == "first")
+        #expect(try await kept("same")?.recoveryCodes == 2)
         await restored.close()
     }
 
@@ -734,6 +780,11 @@ private final class BackupPlace: Sendable {
             DeviceCodeRecord(
                 digest: Self.digest(10), userCode: TypedCode(letters: 8, random: .system), client: "bank",
                 scope: "openid", interval: .seconds(5), expiresAt: end), keptUntil: end)
+        _ = try await self.store.countAttempt(.unknownName(1)) { _ in (AttemptCount(count: 1, at: Self.now), nil) }
+        _ = try await self.store.advance(
+            PasswordSignInStep(
+                to: PasswordSignInRecord(
+                    request: waiting.request.id, accountID: "alice", needsSecondFactor: true, needsNewPassword: false)))
         _ = try await self.store.createAdministratorLink(
             digest: Self.digest(6), expiresAt: Self.now + .seconds(60), audit: Self.event("link"))
         _ = try await self.store.redeemAdministratorLink(

@@ -21,6 +21,7 @@ struct ClientOperations: Sendable {
         .required("grantTypes", .strings, "The ways to tokens that it may go."),
         .required("tokenEndpointAuthMethod", "How it proves who it is."),
         .optional("jwks", .object, "The public keys that it signs with, a JWK set (RFC 7517)."),
+        .required("signInMethods", .strings, "The ways in which people may sign in to it."),
         .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
@@ -42,6 +43,10 @@ struct ClientOperations: Sendable {
         .optional(
             "jwks", .object,
             "The public keys that it signs with, a JWK set: RSA of 2048 bits or more, P-256 or Ed25519. An empty object for none."
+        ),
+        .optional(
+            "signInMethods", .strings,
+            "The ways in which people may sign in to it, all of them, the first to be offered first: phone, password. A new service has phone."
         ),
         .optional(
             "mayDeregister", .boolean,
@@ -112,6 +117,7 @@ struct ClientOperations: Sendable {
             "mayDeregister": .bool(client.settings.mayDeregister),
             "grantTypes": .array(client.settings.grantTypes.map(JSON.string)),
             "tokenEndpointAuthMethod": .string(client.settings.authenticationMethod),
+            "signInMethods": .array(client.settings.signInMethods.map(JSON.string)),
         ]
         object["jwks"] = client.settings.keySet.flatMap { try? JSON(parsing: Array($0.utf8)) }
         object["clientUri"] = client.clientURI.map(JSON.string)
@@ -140,7 +146,8 @@ struct ClientOperations: Sendable {
                 return binding
             }, mayDeregister: try body.bool("mayDeregister"), grantTypes: try body.strings("grantTypes"),
             authenticationMethod: try body.string("tokenEndpointAuthMethod"),
-            keySet: try body.object("jwks").map { $0.members.isEmpty ? "" : JSON.object($0).text })
+            keySet: try body.object("jwks").map { $0.members.isEmpty ? "" : JSON.object($0).text },
+            signInMethods: try body.strings("signInMethods"))
     }
 
     @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -28,6 +28,14 @@ extension OpenIDProvider {
         if PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod), settings.keySet == nil {
             throw OAuthError(.invalidRequest, "A client that authenticates by private_key_jwt needs its keys (jwks).")
         }
+        let ways = self.methods.map(\.name)
+        guard !settings.signInMethods.isEmpty, settings.signInMethods.allSatisfy(ways.containsBytes),
+            Set(settings.signInMethods.map(ExactText.init)).count == settings.signInMethods.count
+        else {
+            throw OAuthError(
+                .invalidRequest,
+                "People sign in to a client in one way or more of these, each once: \(ways.joined(separator: ", ")).")
+        }
         for address in client.redirectURIs + client.postLogoutRedirectURIs {
             _ = try RedirectURI(address, allowing: settings.redirectKinds)
         }

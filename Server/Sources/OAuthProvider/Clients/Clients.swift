@@ -52,6 +52,8 @@ public struct ClientChange: Sendable, Equatable {
     public var keySet: String?
     /// Whether it may have the keys of people whom it knows deleted.
     public var mayDeregister: Bool?
+    /// The ways in which people may sign in to it; all of them.
+    public var signInMethods: [String]?
 
     /// These changes and no others.
     public init(
@@ -59,8 +61,9 @@ public struct ClientChange: Sendable, Equatable {
         clientURI: String? = nil, idTokenAlgorithm: JWSAlgorithm? = nil,
         codeBinding: ClientSettings.CodeBinding? = nil,
         mayDeregister: Bool? = nil, grantTypes: [String]? = nil, authenticationMethod: String? = nil,
-        keySet: String? = nil
+        keySet: String? = nil, signInMethods: [String]? = nil
     ) {
+        self.signInMethods = signInMethods
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod
         self.keySet = keySet
@@ -84,7 +87,8 @@ public struct ClientChange: Sendable, Equatable {
             mayDeregister: self.mayDeregister ?? settings.mayDeregister,
             grantTypes: self.grantTypes ?? settings.grantTypes,
             authenticationMethod: self.authenticationMethod ?? settings.authenticationMethod,
-            keySet: self.keySet.map { $0.isEmpty ? nil : $0 } ?? settings.keySet)
+            keySet: self.keySet.map { $0.isEmpty ? nil : $0 } ?? settings.keySet,
+            signInMethods: self.signInMethods ?? settings.signInMethods)
     }
 }
 
@@ -126,6 +130,10 @@ extension ClientSettings {
         if exact([self.authenticationMethod, self.keySet ?? ""]) != exact([old.authenticationMethod, old.keySet ?? ""])
         {
             events.append(event(.clientAuthenticationChanged, "\(client) \(self.authenticationMethod)"))
+        }
+        if exact(self.signInMethods) != exact(old.signInMethods) {
+            let ways = self.signInMethods.joined(separator: " ")
+            events.append(event(.clientSignInMethodsChanged, "\(client) \(ways)"))
         }
         if self.mayDeregister != old.mayDeregister {
             events.append(event(self.mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, client))

@@ -30,7 +30,7 @@ struct EditableTable: Sendable {
             ("redirect_uris", [.clientAddressesChanged]), ("post_logout_redirect_uris", [.clientAddressesChanged]),
             ("client_uri", [.clientAddressesChanged]),
             ("grant_types", [.clientGrantsChanged]), ("authentication_method", [.clientAuthenticationChanged]),
-            ("key_set", [.clientAuthenticationChanged]),
+            ("key_set", [.clientAuthenticationChanged]), ("sign_in_methods", [.clientSignInMethodsChanged]),
             ("secret_digest", Self.endsSecret), ("former_secret_digest", Self.endsSecret),
             ("former_secret_until", Self.endsSecret),
         ], passedOver: [],

@@ -19,6 +19,7 @@ extension SQLiteDatabase: ClientStore {
                     .idTokenAlgorithm: client.settings.idTokenAlgorithm.rawValue,
                     .grantTypes: Self.text(client.settings.grantTypes),
                     .authenticationMethod: client.settings.authenticationMethod, .keySet: client.settings.keySet,
+                    .signInMethods: Self.text(client.settings.signInMethods),
                     .codeBinding: client.settings.codeBinding.rawValue,
                     .formerSecretDigest: client.formerSecret?.digest.blob,
                     .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
@@ -52,7 +53,7 @@ extension SQLiteDatabase: ClientStore {
                     UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
                         secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
                         former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
-                        authentication_method = ?, key_set = ? WHERE id = ?
+                        authentication_method = ?, key_set = ?, sign_in_methods = ? WHERE id = ?
                     """
             ).execute(arguments: [
                 client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
@@ -60,7 +61,8 @@ extension SQLiteDatabase: ClientStore {
                 client.settings.idTokenAlgorithm.rawValue,
                 client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
                 client.formerSecret?.endsAt.milliseconds, client.clientURI, Self.text(client.settings.grantTypes),
-                client.settings.authenticationMethod, client.settings.keySet, id,
+                client.settings.authenticationMethod, client.settings.keySet,
+                Self.text(client.settings.signInMethods), id,
             ])
             let addresses = try String.fetchAll(
                 db.cachedStatement(sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ?"),
@@ -110,7 +112,8 @@ extension SQLiteDatabase: ClientStore {
                 mayDeregister: try row.integer(ClientColumn.mayDeregister, as: Int.self) != 0,
                 grantTypes: try Self.texts(row.text(ClientColumn.grantTypes)),
                 authenticationMethod: try row.text(ClientColumn.authenticationMethod),
-                keySet: try row.optionalText(ClientColumn.keySet)),
+                keySet: try row.optionalText(ClientColumn.keySet),
+                signInMethods: try Self.texts(row.text(ClientColumn.signInMethods))),
             formerSecret: try row.optionalBytes(ClientColumn.formerSecretDigest).map { digest in
                 guard let endsAt = try row.optionalMoment(ClientColumn.formerSecretUntil) else {
                     throw StoreError(.corrupt, "a client's former secret")
@@ -138,5 +141,6 @@ private enum ClientColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
-        codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet
+        codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
+        signInMethods
 }

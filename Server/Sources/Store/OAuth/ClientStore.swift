@@ -26,14 +26,18 @@ public struct ClientSettings: Sendable, Equatable {
     /// Whether it may have the keys of people whom it knows deleted: with them a person loses every service, not this
     /// one alone.
     public var mayDeregister: Bool
+    /// The ways in which people may sign in to it, by the names of the provider's list; the first is the one that people
+    /// are offered first.
+    public var signInMethods: [String]
 
     /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
     /// section 2).
     public init(
         idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .pkce, mayDeregister: Bool = false,
         grantTypes: [String] = ["authorization_code"], authenticationMethod: String = "client_secret_basic",
-        keySet: String? = nil
+        keySet: String? = nil, signInMethods: [String] = ["phone"]
     ) {
+        self.signInMethods = signInMethods
         self.idTokenAlgorithm = idTokenAlgorithm
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod
