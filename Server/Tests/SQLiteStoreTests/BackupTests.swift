@@ -303,7 +303,7 @@ struct BackupTests {
         let place = try await BackupPlace()
         try await place.live()
         let report = try place.restore(into: place.data)
-        #expect(report.comparison == .compared(counters: 1, auditEntries: 16))
+        #expect(report.comparison == .compared(counters: 1, auditEntries: 17))
         #expect(report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted() == BackupPlace.differences)
         #expect(report.changes.allSatisfy { $0.isKept == [.carriedOver, .kept].contains($0.kind.treatment) })
         let kinds = RestoreReport.Change.Kind.allCases.filter { $0.treatment != .refused }
@@ -677,7 +677,8 @@ private final class BackupPlace: Sendable {
         "device-added device-new Phone new of renamed",
         "device-revoked device-revoked Phone revoked of revoked",
         "invented-accounts-set invented-accounts invented-accounts", "key-added key-more Phone locked of locked",
-        "key-deregistered key-deregistered Phone deregistered of deregistered", "signing-key-added other other",
+        "key-deregistered key-deregistered Phone deregistered of deregistered", "password-changed mailed mailed",
+        "signing-key-added other other",
         "signing-key-rotated first first",
     ]
 
@@ -882,6 +883,9 @@ private final class BackupPlace: Sendable {
             audit: [AuditEvent.Kind.accountRenamed, .accountDisplayNameChanged].map {
                 AuditEvent($0, at: Self.now, accountID: "used")
             }, username: "renamed", displayName: "Renamed")
+        _ = try await self.store.setPassword(
+            PasswordRecord(accountID: "mailed", hash: "hash", setAt: Self.now), endsSessions: true,
+            audit: AuditEvent(.passwordSet, at: Self.now, accountID: "mailed"))
         try await self.store.setInventedAccounts(
             "{}", audit: AuditEvent(.inventedAccountsSet, at: Self.now, actor: "operator"))
         try await self.store.addClient(Self.client("new"), limit: 99, audit: Self.event("client-added"))
