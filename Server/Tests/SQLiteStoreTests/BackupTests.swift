@@ -328,7 +328,7 @@ struct BackupTests {
         #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["second", "other", "first"])
         #expect(try await restored.account(username: "mailed")?.email?.isVerified == false)
         #expect(try await restored.inventedAccounts() == "{}")
-        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 17))
+        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 18))
         #expect(
             try await restored.auditEntries(after: 0, limit: 99).last?.event.detail?.hasSuffix(" revocations-kept")
                 == true)

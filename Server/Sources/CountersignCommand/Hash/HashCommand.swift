@@ -47,7 +47,7 @@ struct HashCommand: AsyncParsableCommand {
             // Time grows with memory: a few steps come close enough.
             for _ in 0..<4 {
                 let scaled = Double(parameters.memoryKiB) * Double(self.milliseconds) / max(taken, 0.1)
-                let next = min(most, max(usual.hashing.memoryKiB, Int(scaled) / 1024 * 1024))
+                let next = min(most, max(usual.hashing.memoryKiB, Int(scaled)))
                 guard next != parameters.memoryKiB else { break }
                 parameters.memoryKiB = next
                 taken = try await Self.time(of: parameters)
