@@ -83,20 +83,21 @@ let package = Package(
         .target(name: "Pages", dependencies: [protocols, mustache, crypto, "CQREncode", "CPNG"]),
         .target(name: "CeremonyEngine", dependencies: ["Store", "UAFRelyingParty", protocols, crypto]),
         .target(name: "OAuthProvider", dependencies: ["Store", protocols, crypto]),
-        .target(name: "Accounts", dependencies: ["Store", protocols]),
+        .target(name: "Accounts", dependencies: ["Store", "Passwords", protocols]),
         // Floor 8
         .target(
             name: "CountersignServer",
             dependencies: [
-                "Pages", "CeremonyEngine", "OAuthProvider", "Accounts", "Store", "UAFRelyingParty", protocols,
-                hummingbird, httpTypes, lifecycle, log, metrics, nio, crypto,
+                "Pages", "CeremonyEngine", "OAuthProvider", "Accounts", "Passwords", "Store", "UAFRelyingParty",
+                protocols, hummingbird, httpTypes, lifecycle, log, metrics, nio, crypto,
             ]),
         // Floor 9
         .executableTarget(
             name: "CountersignCommand",
             dependencies: [
-                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts", "Pages", "SQLiteStore", "Store",
-                "UAFRelyingParty", protocols, arguments, configuration, hummingbird, hummingbirdCore, hummingbirdTLS,
+                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts", "Pages", "Passwords", "SQLiteStore",
+                "Store", "UAFRelyingParty", protocols, arguments, configuration, hummingbird, hummingbirdCore,
+                hummingbirdTLS,
                 httpClient,
                 lifecycle, log, metrics, nio, nioHTTP1, nioSSL, system, unixSignals,
             ]),
@@ -134,7 +135,7 @@ let package = Package(
                 "Secp256k1TestKeys", protocols,
                 sdk("CountersignTestKit"), crypto,
             ]),
-        .testTarget(name: "AccountsTests", dependencies: ["Accounts", "SQLiteStore", "Store", protocols]),
+        .testTarget(name: "AccountsTests", dependencies: ["Accounts", "Passwords", "SQLiteStore", "Store", protocols]),
         .testTarget(
             name: "OAuthProviderTests",
             dependencies: ["OAuthProvider", "SQLiteStore", "Store", protocols, crypto]),
@@ -142,8 +143,8 @@ let package = Package(
         .testTarget(
             name: "CountersignServerTests",
             dependencies: [
-                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts", "Pages", "SQLiteStore", "Store",
-                "UAFRelyingParty", "PhoneCommand", protocols, sdk("Countersign"), sdk("CountersignTestKit"),
+                "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts", "Pages", "Passwords", "SQLiteStore",
+                "Store", "UAFRelyingParty", "PhoneCommand", protocols, sdk("Countersign"), sdk("CountersignTestKit"),
                 hummingbird,
                 hummingbirdTLS, hummingbirdTesting, httpTypes, crypto, log, metrics, nio, nioSSL, x509, asn1,
             ]),

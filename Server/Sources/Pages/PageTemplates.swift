@@ -3,6 +3,7 @@ enum PageTemplates {
     static let all = [
         "frame": Self.frame, "sign-in": Self.signIn, "message": Self.message, "open": Self.open, "set-up": Self.setUp,
         "device": Self.device, "device-confirmation": Self.deviceConfirmation,
+        "form": Self.form, "choice": Self.choice,
     ]
 
     private static let frame = """
@@ -102,6 +103,9 @@ enum PageTemplates {
         with the authenticator app on your phone, and tell them the number that the app shows. Then sign in on this page.</p>
         </div>
         {{/enrolment}}
+        {{#otherWays}}
+        <p class="other"><a href="{{.}}" data-testid="other-ways">Sign in another way</a></p>
+        {{/otherWays}}
         {{#canLeave}}
         <form class="leave" id="leave" method="post" action="/sign-in/cancel">
         <input type="hidden" name="request" value="{{requestID}}">
@@ -135,6 +139,62 @@ enum PageTemplates {
         {{#reference}}
         <p class="reference small">If you ask for help, give this number: <code>{{.}}</code></p>
         {{/reference}}
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    private static let form = """
+        {{<frame}}{{$main}}
+        <section class="card form" aria-labelledby="title" data-testid="{{testID}}">
+        <h1 id="title">{{headline}}</h1>
+        <p class="lead">{{lead}}</p>
+        {{#problem}}
+        <p class="notice bad" id="problem" role="alert" data-testid="problem">{{.}}</p>
+        {{/problem}}
+        <form method="post" action="{{action}}">
+        {{#hidden}}<input type="hidden" name="{{hiddenName}}" value="{{hiddenValue}}">{{/hidden}}
+        {{#fields}}
+        <div class="field">
+        <label for="{{id}}">{{label}}</label>
+        <input id="{{id}}" name="{{id}}" type="{{type}}" autocomplete="{{autocomplete}}" autocapitalize="none" \
+        spellcheck="false" value="{{value}}" required{{#isReadOnly}} readonly{{/isReadOnly}}{{#isNumber}} inputmode="numeric"{{/isNumber}}\
+        {{#hint}} aria-describedby="{{id}}-hint"{{/hint}} data-testid="{{id}}">
+        {{#hint}}<p class="small" id="{{id}}-hint">{{.}}</p>{{/hint}}
+        </div>
+        {{/fields}}
+        <p class="actions"><button type="submit" data-testid="submit">{{submit}}</button></p>
+        </form>
+        {{#links}}
+        <p class="other"><a href="{{target}}" data-testid="{{linkID}}">{{words}}</a></p>
+        {{/links}}
+        {{#leave}}
+        <form class="leave" id="leave" method="post" action="/sign-in/cancel">
+        <input type="hidden" name="request" value="{{requestID}}">
+        {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
+        <button type="submit" class="quiet" data-testid="cancel"><span>Cancel and go back to \
+        <bdi>{{clientName}}</bdi></span></button>
+        </form>
+        {{/leave}}
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    private static let choice = """
+        {{<frame}}{{$main}}
+        <section class="card form" aria-labelledby="title" data-testid="choice">
+        <h1 id="title">Sign in to <bdi>{{clientName}}</bdi></h1>
+        <p class="lead">Choose how you show who you are.</p>
+        <ul class="choice">
+        {{#ways}}
+        <li><a class="button{{#isQuiet}} quiet{{/isQuiet}}" href="{{target}}" data-testid="{{wayID}}">{{words}}</a></li>
+        {{/ways}}
+        </ul>
+        <form class="leave" id="leave" method="post" action="/sign-in/cancel">
+        <input type="hidden" name="request" value="{{requestID}}">
+        {{#client}}<input type="hidden" name="client" value="{{.}}">{{/client}}
+        <button type="submit" class="quiet" data-testid="cancel"><span>Cancel and go back to \
+        <bdi>{{clientName}}</bdi></span></button>
+        </form>
         </section>
         {{/main}}{{/frame}}
         """

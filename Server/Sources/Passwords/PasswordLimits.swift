@@ -5,8 +5,8 @@
 public struct PasswordLimits: Sendable, Equatable {
     // MARK: Texts
 
-    /// Characters (Unicode scalars, normalised) that a new password has at least. What was set elsewhere may have
-    /// fewer.
+    /// Characters (Unicode scalars, normalised) that a new password has at least. Below it it is refused, in words. What
+    /// was set elsewhere may have fewer.
     public var fewestCharacters = 8
     /// Characters that any password has at most. Past it a text is no password.
     public var mostCharacters = 256
@@ -16,6 +16,7 @@ public struct PasswordLimits: Sendable, Equatable {
     /// What a hash made now costs: 19 MiB, two passes.
     public var hashing = Argon2Parameters(memoryKiB: 19 * 1024, passes: 2, lanes: 1)
     /// Threads that hash. More than there are processors bring nothing; each takes the memory of a hash while it works.
+    /// Past it hashes wait.
     public var hashingThreads = 2
     /// Hashes that wait for a thread. Past it: busy, which is 503 to whoever asked.
     public var waitingHashes = 1000

@@ -123,6 +123,11 @@ extension Limits {
         public static let inventedDevices = 3
         /// Keys of a device of an invented account.
         public static let inventedKeys = 8
+        /// Numbers by which wrong passwords of names that nobody has are counted: each name has one, and shares it with
+        /// others.
+        public static let unknownNames = 4096
+        /// Doublings of the rest after wrong passwords: by then the longest is reached.
+        public static let restDoublings = 16
 
         // MARK: Store
 

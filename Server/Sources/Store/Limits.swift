@@ -140,6 +140,8 @@ public struct Limits: Sendable, Equatable {
     public var resultLifetime: Duration = .seconds(5 * 60)
     /// What only the OpenID provider has to know.
     public var oauth = OAuth()
+    /// What only password accounts have to know.
+    public var passwords = PasswordAccounts()
     /// How long the cookie lives that knows a browser again.
     public var browserCookieLifetime: Duration = .seconds(400 * 24 * 60 * 60)
 

@@ -8,12 +8,14 @@ import UAF
 /// | ``oneFactorInHardware`` | no | yes | |
 /// | ``twoFactor`` | yes | yes or no | no |
 /// | ``twoFactorInHardware`` | yes | yes | yes |
+///
+/// A password is one factor, and with a code beside it two: ``oneFactor`` and ``twoFactor``.
 public enum AssuranceLevel: String, Hashable, Sendable, CaseIterable {
-    /// Possession of a key, which as far as is known is kept in software.
+    /// Possession of a key, which as far as is known is kept in software, or a password.
     case oneFactor = "urn:countersign:acr:one-factor"
     /// Possession of a key that an attestation places in hardware.
     case oneFactorInHardware = "urn:countersign:acr:one-factor-hardware"
-    /// Possession of a key, and something known or inherent that unlocked it.
+    /// Possession of a key, and something known or inherent that unlocked it; or a password and a code.
     case twoFactor = "urn:countersign:acr:two-factor"
     /// Both, by hardware that an attestation vouches for: it keeps the key, and compares what the user gives.
     case twoFactorInHardware = "urn:countersign:acr:two-factor-hardware"

@@ -7,7 +7,7 @@ import _Primitives
 /// A store over another, whose end of a sign-in fails once with the error that a test names, and which counts how often
 /// a ceremony is looked at. All else passes through.
 final class FailingStore: ServerAssembly.ServerStore {
-    private let store: any ServerAssembly.ServerStore
+    let store: any ServerAssembly.ServerStore
     private let failure = Mutex<StoreError?>(nil)
     private let reads = Mutex(0)
 

@@ -8,6 +8,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import NIOCore
+import Passwords
 import SQLiteStore
 import Store
 import Testing
@@ -27,7 +28,8 @@ final class ServerFixture: Sendable {
         issuer: String = "http://localhost:8080", limits: Limits = Limits(), trustedProxies: [AddressBlock] = [],
         rules: @escaping @Sendable () throws -> RuleSet = { RuleSet(metadata: try .builtIn()) },
         factors: FactorMatrix = CeremonyConfiguration.everyFactor, trace: TraceRecorder? = nil,
-        logger: Logger? = nil, random: RandomSource = .system
+        logger: Logger? = nil, random: RandomSource = .system,
+        hashing: PasswordLimits = .cheap, breached: BreachedPasswordList? = nil
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
@@ -38,6 +40,8 @@ final class ServerFixture: Sendable {
             issuer: issuer, facets: [try FacetID("linux:program:countersign-phone")], rules: rules,
             trustedProxies: trustedProxies, limits: limits)
         configuration.factors = factors
+        configuration.hashing = hashing
+        configuration.breachedPasswords = breached
         if let logger { configuration.logger = logger }
         self.assembly = try await ServerAssembly.open(
             configuration,
@@ -94,5 +98,15 @@ extension TestClientProtocol {
             return (response, [:])
         }
         return (response, object)
+    }
+}
+
+extension PasswordLimits {
+    /// Hashes that cost next to nothing, so that tests of what is around them are quick.
+    static var cheap: PasswordLimits {
+        var limits = PasswordLimits()
+        limits.hashing = Argon2Parameters(memoryKiB: 64, passes: 1, lanes: 1)
+        limits.niceness = 0
+        return limits
     }
 }

@@ -39,6 +39,7 @@ struct CompletionTests {
             let provider = try await OpenIDProvider.open(
                 OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store,
                 methods: [first, second], people: f.people, time: f.clock.source)
+            try await f.letIn(by: ["second", "first"])
             for (method, name) in [(second, "second"), (first, "first")] {
                 let request = try await f.begin()
                 let outcome = AuthenticationOutcome(
@@ -56,6 +57,51 @@ struct CompletionTests {
                 ).map(\.session.authentication)
                 #expect(kept.contains { $0.method == name && $0.amr == [name] })
             }
+        }
+    }
+
+    @Test("decision 33: a client takes the ways that it is registered with, whatever the person has shown")
+    func aMethodThatTheClientDoesNotTakeSignsNobodyIn() async throws {
+        try await ProviderFixture.run { f in
+            let request = try await f.begin()
+            #expect(try await f.provider.pending(request: request, browser: f.browser)?.methods == ["phone"])
+            f.authenticate(request)
+            try await f.letIn(by: ["password"])
+            #expect(try await f.provider.pending(request: request, browser: f.browser)?.methods == ["password"])
+            let refused = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            #expect(refused == .page(OAuthError(.invalidRequest)))
+            try await f.letIn(by: ["password", "phone"])
+            let answer = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            guard case .signedIn(_, let session, "phone") = answer else {
+                Issue.record("\(answer)")
+                return
+            }
+            // A session that another way has begun is none for a client that does not take that way.
+            try await f.letIn(by: ["password"])
+            let again = try await f.provider.authorize(
+                f.query(), browser: f.browser, session: session, source: "s", address: nil)
+            guard case .signIn = again else {
+                Issue.record("\(again)")
+                return
+            }
+            try await f.letIn(by: ["phone"])
+            let silent = try await f.provider.authorize(
+                f.query(), browser: f.browser, session: session, source: "s", address: nil)
+            guard case .client = silent else {
+                Issue.record("\(silent)")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: [[], ["phone", "phone"], ["word"], ["phone", "word"]])
+    func waysThatThereAreNotAreRefused(ways: [String]) async throws {
+        try await ProviderFixture.run { f in
+            await #expect(throws: OAuthError(.invalidRequest)) {
+                try await f.provider.changeClient(f.bank.client.id, ClientChange(signInMethods: ways))
+            }
+            let kept = try await f.provider.client(f.bank.client.id)
+            #expect(kept?.settings.signInMethods == ["phone"])
         }
     }
 

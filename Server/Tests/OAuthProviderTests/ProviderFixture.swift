@@ -20,7 +20,7 @@ final class RecordedOutcomes: SignInMethod {
     let name: String
     private let outcomes = Mutex<[String: (BrowserSecret, AuthenticationOutcome)]>([:])
 
-    init(name: String = "recorded") { self.name = name }
+    init(name: String = "phone") { self.name = name }
 
     func record(_ outcome: AuthenticationOutcome, request: String, browser: BrowserSecret) {
         self.outcomes.withLock { $0[request] = (browser, outcome) }
@@ -156,6 +156,14 @@ struct ProviderFixture: Sendable {
         var parameters: Parameters = [:]
         for (name, value) in values { if let value { parameters.append(name, value) } }
         return parameters.encoded
+    }
+
+    /// Lets people sign in to the bank in these ways from now on, whether there are such ways or not.
+    func letIn(by ways: [String]) async throws {
+        _ = try await self.store.changeClient(self.bank.client.id) { client in
+            client.settings.signInMethods = ways
+            return []
+        }
     }
 
     /// Ends all of alice's sessions.

@@ -236,7 +236,7 @@ struct BackupTests {
             "oauth_grant",
             "oauth_session",
             "oauth_session_authentication", "oauth_authentication", "oauth_refresh", "oauth_revoked_token",
-            "administrator", "administrator_link", "answered_challenge",
+            "administrator", "administrator_link", "answered_challenge", "password_attempt", "password_sign_in",
         ]
         // A link that nobody has opened, which the store itself makes only while there is no administrator.
         let before = try await place.changing { db in
@@ -287,12 +287,12 @@ struct BackupTests {
             "dispatch_token", "oauth_authentication", "oauth_code", "oauth_device_code", "oauth_grant",
             "oauth_pushed_request",
             "oauth_refresh", "oauth_request", "oauth_revoked_token", "oauth_session", "oauth_session_authentication",
-            "oauth_session_service",
+            "oauth_session_service", "password_attempt", "password_sign_in",
             "replaced_credential",
         ]
         let kept = [
             "account", "audit", "credential", "device", "invented_accounts", "notice", "oauth_client", "oauth_key",
-            "oauth_secret", "oauth_shown", "oauth_subject", "store_check",
+            "oauth_secret", "oauth_shown", "oauth_subject", "password", "recovery_code", "store_check", "totp",
         ]
         #expect(tables == (voided + kept).sorted())
     }
@@ -303,7 +303,7 @@ struct BackupTests {
         let place = try await BackupPlace()
         try await place.live()
         let report = try place.restore(into: place.data)
-        #expect(report.comparison == .compared(counters: 1, auditEntries: 16))
+        #expect(report.comparison == .compared(counters: 1, auditEntries: 17))
         #expect(report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted() == BackupPlace.differences)
         #expect(report.changes.allSatisfy { $0.isKept == [.carriedOver, .kept].contains($0.kind.treatment) })
         let kinds = RestoreReport.Change.Kind.allCases.filter { $0.treatment != .refused }
@@ -328,7 +328,7 @@ struct BackupTests {
         #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["second", "other", "first"])
         #expect(try await restored.account(username: "mailed")?.email?.isVerified == false)
         #expect(try await restored.inventedAccounts() == "{}")
-        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 17))
+        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 18))
         #expect(
             try await restored.auditEntries(after: 0, limit: 99).last?.event.detail?.hasSuffix(" revocations-kept")
                 == true)
@@ -466,6 +466,52 @@ struct BackupTests {
         let bank = try await restored.client("bank")
         #expect(bank?.settings == signing && bank?.secretDigest == nil)
         #expect(try await restored.client("shop") == BackupPlace.client("shop"))
+        await restored.close()
+    }
+
+    /// A password that was given up, and a recovery code that was spent, are not good again; what somebody else has
+    /// written is named.
+    @Test func passwordsThatWereChangedSinceTheBackupStayChanged() async throws {
+        let place = try await BackupPlace()
+        func password(_ account: String, _ hash: String) -> PasswordRecord {
+            PasswordRecord(accountID: account, hash: hash, setAt: BackupPlace.now)
+        }
+        func event(_ kind: AuditEvent.Kind, _ account: String) -> AuditEvent {
+            AuditEvent(kind, at: BackupPlace.now, accountID: account)
+        }
+        for name in ["changed", "removed", "spent", "outside", "same"] {
+            try await place.enrol(name)
+            _ = try await place.store.setPassword(
+                password(name, "first"), endsSessions: false, audit: event(.passwordSet, name))
+            let totp = TOTPRecord(
+                accountID: name, secret: SecretBytes(BackupPlace.digest(1)), algorithm: "SHA1", digits: 6,
+                periodSeconds: 30, setAt: BackupPlace.now)
+            _ = try await place.store.setSecondFactor(
+                totp, recoveryCodes: [BackupPlace.digest(1), BackupPlace.digest(2)],
+                audit: event(.secondFactorSet, name))
+        }
+        _ = try place.backUp()
+        _ = try await place.store.setPassword(
+            password("changed", "second"), endsSessions: true, audit: event(.passwordChanged, "changed"))
+        _ = try await place.store.removePassword(accountID: "removed", audit: event(.passwordRemoved, "removed"))
+        _ = try await place.store.setRecoveryCodes(
+            [BackupPlace.digest(2)], accountID: "spent", audit: event(.recoveryCodeSpent, "spent"))
+        _ = try await place.store.setPassword(
+            password("outside", "second"), endsSessions: false, audit: BackupPlace.event("other"))
+        await place.store.close()
+        let report = try place.restore(into: place.data)
+        #expect(
+            report.changes.map { "\($0.kind.rawValue) \($0.id)" } == [
+                "password-changed changed", "password-changed removed", "password-changed spent",
+                "account-changed-outside outside",
+            ])
+        let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        func kept(_ name: String) async throws -> PasswordAccount? { try await restored.passwordAccount(id: name) }
+        #expect(try await kept("changed")?.password?.hash == "second")
+        #expect(try await kept("removed").map { $0.password == nil && $0.recoveryCodes == 2 } == true)
+        #expect(try await kept("spent").map { $0.password?.hash == "first" && $0.recoveryCodes == 1 } == true)
+        #expect(try await kept("outside")?.password?.hash == "first")
+        #expect(try await kept("same")?.recoveryCodes == 2)
         await restored.close()
     }
 
@@ -634,7 +680,8 @@ private final class BackupPlace: Sendable {
         "device-added device-new Phone new of renamed",
         "device-revoked device-revoked Phone revoked of revoked",
         "invented-accounts-set invented-accounts invented-accounts", "key-added key-more Phone locked of locked",
-        "key-deregistered key-deregistered Phone deregistered of deregistered", "signing-key-added other other",
+        "key-deregistered key-deregistered Phone deregistered of deregistered", "password-changed mailed mailed",
+        "signing-key-added other other",
         "signing-key-rotated first first",
     ]
 
@@ -737,6 +784,11 @@ private final class BackupPlace: Sendable {
             DeviceCodeRecord(
                 digest: Self.digest(10), userCode: TypedCode(letters: 8, random: .system), client: "bank",
                 scope: "openid", interval: .seconds(5), expiresAt: end), keptUntil: end)
+        _ = try await self.store.countAttempt(.unknownName(1)) { _ in (AttemptCount(count: 1, at: Self.now), nil) }
+        _ = try await self.store.advance(
+            PasswordSignInStep(
+                to: PasswordSignInRecord(
+                    request: waiting.request.id, accountID: "alice", needsSecondFactor: true, needsNewPassword: false)))
         _ = try await self.store.createAdministratorLink(
             digest: Self.digest(6), expiresAt: Self.now + .seconds(60), audit: Self.event("link"))
         _ = try await self.store.redeemAdministratorLink(
@@ -834,6 +886,9 @@ private final class BackupPlace: Sendable {
             audit: [AuditEvent.Kind.accountRenamed, .accountDisplayNameChanged].map {
                 AuditEvent($0, at: Self.now, accountID: "used")
             }, username: "renamed", displayName: "Renamed")
+        _ = try await self.store.setPassword(
+            PasswordRecord(accountID: "mailed", hash: "hash", setAt: Self.now), endsSessions: true,
+            audit: AuditEvent(.passwordSet, at: Self.now, accountID: "mailed"))
         try await self.store.setInventedAccounts(
             "{}", audit: AuditEvent(.inventedAccountsSet, at: Self.now, actor: "operator"))
         try await self.store.addClient(Self.client("new"), limit: 99, audit: Self.event("client-added"))

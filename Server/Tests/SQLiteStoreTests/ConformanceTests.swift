@@ -70,6 +70,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("passwords, and signing in by them", arguments: PasswordConformance.checks)
+    func keepsTheRuleOfPasswords(check: ConformanceCheck<any PasswordConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("refresh tokens", arguments: RefreshConformance.checks, memories)
     func keepsTheRuleOfRefreshTokens(
         check: ConformanceCheck<RefreshConformance.Subject>, handedOutTokens: Int

@@ -74,10 +74,18 @@ struct ClientCommand: AsyncParsableCommand {
                 "What tokens for its resources look like or, without any, its own.", valueName: "jwt|opaque"))
         var accessTokenFormat: String?
 
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "A way in which people may sign in: phone or password; all of them, the first to be offered first. Repeatable.",
+                valueName: "phone|password"))
+        var signInMethod: [String] = []
+
         /// Whether the service shares a secret with the server, as one does that is registered with nothing else.
         var hasSecret: Bool { self.authMethod.map { $0.hasPrefix("client_secret_") } ?? true }
 
         func write(to body: inout JSONObject) throws {
+            if !self.signInMethod.isEmpty { body["signInMethods"] = .array(self.signInMethod.map(JSON.string)) }
             if !self.grantType.isEmpty { body["grantTypes"] = .array(self.grantType.map(JSON.string)) }
             body["tokenEndpointAuthMethod"] = self.authMethod.map(JSON.string)
             body["jwks"] = try self.jwks.map(Self.keySet)
@@ -255,6 +263,10 @@ struct ClientCommand: AsyncParsableCommand {
 
                   countersign admin client change CLIENT-ID --pkce nonce
 
+                A service that takes passwords beside phones; people are asked which way they want:
+
+                  countersign admin client change CLIENT-ID --sign-in-method phone --sign-in-method password
+
                 A service that is to sign with a key of its own, and one that is to have a secret again:
 
                   countersign admin client change CLIENT-ID --auth-method private_key_jwt --jwks bank.jwks.json
@@ -324,7 +336,7 @@ struct ClientCommand: AsyncParsableCommand {
                 throw ValidationError(
                     """
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
-                    --id-token-signed-response-alg, --pkce, --grant-type, --auth-method, --jwks, --no-jwks, \
+                    --id-token-signed-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, \
                     --[no-]scope, --[no-]resource, --[no-]audience, --access-token-format or --[no-]may-deregister.
                     """)
             }
@@ -401,6 +413,7 @@ struct ClientCommand: AsyncParsableCommand {
             "owns            \((try client.strings("resources") ?? []).joined(separator: " "))",
             "asks for        \((try client.strings("audiences") ?? []).joined(separator: " "))",
             "access tokens   \(try client.requiredString("accessTokenFormat"))",
+            "sign in by      \((try client.strings("signInMethods") ?? []).joined(separator: " "))",
             try client.object("jwks").map { "keys            \(try Self.names(ofKeys: $0))" },
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
             try client.string("formerSecretEndsAt").map { "former secret   taken until \($0)" },

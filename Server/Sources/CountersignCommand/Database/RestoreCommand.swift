@@ -198,6 +198,7 @@ extension RestoreReport.Change.Kind {
         case .clientDeleted: "client deleted"
         case .clientChanged: "client changed"
         case .accountChanged: "account changed"
+        case .passwordChanged: "password or second factor changed"
         case .inventedAccountsSet: "document set"
         case .signingKeyAdded: "signing key of another algorithm made"
         case .signingKeyRotated: "signing key rotated"

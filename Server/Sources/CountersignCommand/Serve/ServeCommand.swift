@@ -97,6 +97,11 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "Extensions of responses that may be there, as ID,ID.")
     var extensions: String?
 
+    @Option(
+        name: .long,
+        help: "A list of breached passwords, which nobody may choose: `countersign hash breached` makes it.")
+    var breachedPasswords: String?
+
     @Option(name: .long, help: "Lifetimes in seconds, budgets and shares as numbers: name=number,name=number.")
     var limits: String?
 
@@ -138,6 +143,7 @@ struct ServeCommand: AsyncParsableCommand {
         flags["lenient"] = self.lenient
         flags["versions"] = self.versions
         flags["extensions"] = self.extensions
+        flags["breachedPasswords"] = self.breachedPasswords
         flags["limits"] = self.limits
         flags["trace"] = self.trace
         flags["logFormat"] = self.logFormat

@@ -62,6 +62,8 @@ struct ServeConfiguration: Sendable {
     var versions: String
     /// Extensions of responses beside those that are known anyway.
     var extensions: [String]
+    /// A list of passwords that nobody may choose.
+    var breachedPasswords: String?
     var tlsCertificate: String?
     var tlsKey: String?
     var traceFile: String?
@@ -122,6 +124,7 @@ extension ServeConfiguration {
             lenient: Self.list(reader.string(forKey: "lenient")),
             versions: reader.string(forKey: "versions", default: "1.1"),
             extensions: Self.list(reader.string(forKey: "extensions")),
+            breachedPasswords: reader.string(forKey: "breachedPasswords").map(Self.absolute),
             tlsCertificate: certificate,
             tlsKey: reader.string(forKey: "tlsKey"),
             traceFile: reader.string(forKey: "trace"),
@@ -274,6 +277,7 @@ extension ServeConfiguration {
         }
         if !self.lenient.isEmpty { lines.append("lenient: \(self.lenient.joined(separator: ","))") }
         if !self.extensions.isEmpty { lines.append("extensions: \(self.extensions.joined(separator: ","))") }
+        if let list = self.breachedPasswords { lines.append("breachedPasswords: \(list)") }
         if let certificate = self.tlsCertificate { lines.append("tlsCertificate: \(certificate)") }
         if let key = self.tlsKey { lines.append("tlsKey: \(key)") }
         if let trace = self.traceFile { lines.append("trace: \(trace)") }

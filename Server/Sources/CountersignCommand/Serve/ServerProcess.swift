@@ -8,6 +8,7 @@ import HummingbirdTLS
 import Logging
 import NIOCore
 import NIOSSL
+import Passwords
 import SQLiteStore
 import ServiceLifecycle
 import Store
@@ -29,7 +30,8 @@ struct ServerProcess {
         let reloads = await UnixSignalsSequence(trapping: .sighup)
         let folder = DataFolder(path: self.configuration.dataFolder)
         let limit = try Descriptors.connections(self.configuration.connections)
-        let limits = try SettableLimits.applied(self.configuration.limits, to: Limits(connections: limit))
+        let (limits, hashing) = try SettableLimits.applied(
+            self.configuration.limits, to: Limits(connections: limit), PasswordLimits())
         let connections = Self.connections(limit: limit, limits, metrics, logger)
         let opened = try OpenStore(
             folder: folder, keyFile: KeyFile(path: self.configuration.keyFile),
@@ -37,7 +39,7 @@ struct ServerProcess {
         try await self.checkIssuer(folder, opened.database)
         let trace = try self.traceRecorder()
         let identity = try self.tlsIdentity()
-        let assembly = try await self.assembly(opened, metrics, trace, logger)
+        let assembly = try await self.assembly(opened, hashing, metrics, trace, logger)
         let database = opened.database
         metrics.watch(waiting: { database.waiting })
         let listening = Listening(count: 3)
@@ -117,7 +119,8 @@ struct ServerProcess {
     }
 
     private func assembly(
-        _ opened: OpenStore, _ metrics: ServerMetrics, _ trace: TraceRecorder?, _ logger: Logger
+        _ opened: OpenStore, _ hashing: PasswordLimits, _ metrics: ServerMetrics, _ trace: TraceRecorder?,
+        _ logger: Logger
     ) async throws -> ServerAssembly {
         let rules = RuleFiles(
             metadataFolder: self.configuration.metadataFolder, policiesFolder: self.configuration.policiesFolder,
@@ -130,6 +133,8 @@ struct ServerProcess {
             knownExtensions: Set(self.configuration.extensions + ["fido.uaf.uvm"]),
             trustedProxies: try self.proxies(), limits: opened.limits)
         configuration.metrics = metrics
+        configuration.hashing = hashing
+        configuration.breachedPasswords = try self.breachedPasswords()
         configuration.logger = logger
         configuration.versions = try ProtocolVersions.versions(self.configuration.versions)
         configuration.acceptsLessPreferredAttestation = leniency.acceptsLessPreferredAttestation
@@ -140,6 +145,17 @@ struct ServerProcess {
             throw CommandFailure(.failed, "\(error)", remedy: "--policies names the folder.")
         } catch let error as ChannelCertificateError {
             throw CommandFailure(.failed, "\(error)", remedy: "--channel-binding names the files, PEM each.")
+        }
+    }
+
+    private func breachedPasswords() throws -> BreachedPasswordList? {
+        do {
+            return try self.configuration.breachedPasswords.map { try BreachedPasswordList(path: $0) }
+        } catch let error as BreachedListError {
+            throw CommandFailure(
+                error.code == .unreadable ? .notFound : .failed,
+                "the list of breached passwords cannot be used: \(error.reason)",
+                remedy: "--breached-passwords names it; `countersign hash breached` makes it.")
         }
     }
 

@@ -1,3 +1,4 @@
+import Passwords
 import Store
 
 /// The lifetimes and budgets that an operator can set, by the name of their limit.
@@ -12,6 +13,8 @@ enum SettableLimits {
         "confirmationLifetime": \.confirmationLifetime,
         "continuationLifetime": \.continuationLifetime,
         "dispatchLifetime": \.dispatchLifetime,
+        "longestAttemptRest": \.passwords.longestAttemptRest,
+        "oneTimePasswordLifetime": \.passwords.oneTimePasswordLifetime,
         "outcomeLifetime": \.outcomeLifetime,
         "sessionLifetime": \.sessionLifetime,
     ]
@@ -28,10 +31,46 @@ enum SettableLimits {
         "guessesPerMinute": \.guessesPerMinute, "openDispatchBurst": \.openDispatchBurst,
         "openDispatchesPerMinute": \.openDispatchesPerMinute, "personDispatchBurst": \.personDispatchBurst,
         "personDispatchesPerMinute": \.personDispatchesPerMinute,
+        "passwordAttempts": \.passwords.passwordAttempts, "passwordBurst": \.passwords.passwordBurst,
+        "passwordsPerMinute": \.passwords.passwordsPerMinute,
+        "secondFactorAttempts": \.passwords.secondFactorAttempts,
         "pushedRequestBurst": \.oauth.pushedRequestBurst,
         "pushedRequestsPerMinute": \.oauth.pushedRequestsPerMinute, "refusalBurst": \.refusalBurst,
         "refusalsPerMinute": \.refusalsPerMinute, "signInBurst": \.signInBurst, "signInsPerMinute": \.signInsPerMinute,
     ]
+
+    /// What passwords cost, and how short they may be.
+    private static let hashing: [String: any WritableKeyPath<PasswordLimits, Int> & Sendable] = [
+        "fewestCharacters": \.fewestCharacters, "hashingMemoryKiB": \.hashing.memoryKiB,
+        "hashingPasses": \.hashing.passes, "hashingThreads": \.hashingThreads, "waitingHashes": \.waitingHashes,
+    ]
+
+    /// Both defaults with `values` in place of some, as ``applied(_:to:)``. Throws ``CommandFailure`` also for a cost of
+    /// hashes that a stored hash may not have.
+    static func applied(
+        _ values: [String: Int], to defaults: Limits, _ hashingDefaults: PasswordLimits
+    ) throws -> (Limits, PasswordLimits) {
+        var (others, hashing) = (values, hashingDefaults)
+        for (name, path) in self.hashing {
+            guard let value = others.removeValue(forKey: name) else { continue }
+            guard value <= Limits.Fixed.largestBudget else {
+                throw CommandFailure(.usage, "\(name) can be at most \(Limits.Fixed.largestBudget)")
+            }
+            hashing[keyPath: path] = value
+        }
+        let (memory, passes) = (hashing.hashing.memoryKiB, hashing.hashing.passes)
+        guard memory >= 8, memory <= hashing.storedMemoryKiB, memory * passes <= hashing.storedWorkKiB else {
+            throw CommandFailure(
+                .usage, "a hash of \(memory) KiB and \(passes) passes cannot be",
+                remedy:
+                    "hashingMemoryKiB is 8 to \(hashing.storedMemoryKiB), and times hashingPasses \(hashing.storedWorkKiB) at most: "
+                    + "`countersign hash calibrate` proposes both.")
+        }
+        guard hashing.fewestCharacters <= hashing.mostCharacters else {
+            throw CommandFailure(.usage, "fewestCharacters can be at most \(hashing.mostCharacters)")
+        }
+        return (try self.applied(others, to: defaults), hashing)
+    }
 
     /// The defaults with `values` in place of some. A lifetime, in seconds, can be shortened or at most doubled: past
     /// that the threat model's assumptions no longer hold. A budget fits the largest office behind one address.
@@ -52,7 +91,8 @@ enum SettableLimits {
                 throw CommandFailure(
                     .usage, "there is no lifetime or budget \(name)",
                     remedy: "There are: "
-                        + (Array(self.durations.keys) + self.budgets.keys).sorted().joined(separator: ", ") + ".")
+                        + (Array(self.durations.keys) + self.budgets.keys + self.hashing.keys).sorted().joined(
+                            separator: ", ") + ".")
             }
             let longest = defaults[keyPath: path] * Limits.Fixed.lifetimeFactor
             guard .seconds(value) <= longest else {

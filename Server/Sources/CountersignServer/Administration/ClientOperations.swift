@@ -21,6 +21,7 @@ struct ClientOperations: Sendable {
         .required("grantTypes", .strings, "The ways to tokens that it may go."),
         .required("tokenEndpointAuthMethod", "How it proves who it is."),
         .optional("jwks", .object, "The public keys that it signs with, a JWK set (RFC 7517)."),
+        .required("signInMethods", .strings, "The ways in which people may sign in to it."),
         .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
         .required("scopes", .strings, "The scopes of its own, beside those of OpenID Connect."),
         .required("resources", .strings, "The resources that it owns (RFC 8707)."),
@@ -60,6 +61,10 @@ struct ClientOperations: Sendable {
         .optional(
             "accessTokenFormat",
             "What tokens for its resources look like or, without any, its own: jwt (RFC 9068; a new service has this) or opaque."
+        ),
+        .optional(
+            "signInMethods", .strings,
+            "The ways in which people may sign in to it, all of them, the first to be offered first: phone, password. A new service has phone."
         ),
         .optional(
             "mayDeregister", .boolean,
@@ -137,6 +142,7 @@ struct ClientOperations: Sendable {
             "resources": .array(client.settings.tokens.resources.map(JSON.string)),
             "audiences": .array(client.settings.tokens.audiences.map(JSON.string)),
             "accessTokenFormat": .string(client.settings.tokens.format.rawValue),
+            "signInMethods": .array(client.settings.signInMethods.map(JSON.string)),
         ]
         object["jwks"] = client.settings.keySet.flatMap { try? JSON(parsing: Array($0.utf8)) }
         object["clientUri"] = client.clientURI.map(JSON.string)
@@ -175,7 +181,8 @@ struct ClientOperations: Sendable {
                             .badRequest, "invalid-client-metadata", "accessTokenFormat is jwt or opaque.")
                     }
                     return format
-                }))
+                }),
+            signInMethods: try body.strings("signInMethods"))
     }
 
     @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -1,3 +1,4 @@
+import Accounts
 import CeremonyEngine
 import OAuthProvider
 import Pages
@@ -26,6 +27,10 @@ extension ServerAssembly {
             cookies: cookies, channels: self.channels, limits: limits, trace: self.trace,
             metrics: self.configuration.metrics,
             time: self.time
+        ).mount(on: router)
+        PasswordSignInRoutes(
+            signIns: PasswordSignIns(self.passwords), provider: self.provider, answers: answers, cookies: cookies,
+            limits: limits, hashing: self.configuration.hashing, metrics: self.configuration.metrics
         ).mount(on: router)
         AuthorizationRoutes(
             provider: self.provider, answers: answers, cookies: cookies, limits: limits, trace: self.trace,

@@ -24,6 +24,7 @@ struct PublicOperations {
             answers: [.init(status: 200, meaning: "OpenAPI 3.1.", type: "application/json")])
         let parts = [
             [document], self.authorization, self.tokens, self.userinfo, self.descriptions, Self.signIn, Self.devices,
+            Self.passwords,
             Self.dispatch,
             Self.status, Self.redemption, Self.uaf, Self.account,
         ]
@@ -225,6 +226,25 @@ struct PublicOperations {
             answers: [Self.page, Self.goOn], refusals: .pages,
             refusing: [Self.unknown, Self.tooMany, (403, "Another browser's."), (409, "Something else was quicker.")])
     }
+
+    /// A page that asks for something, and takes it.
+    private static func question(_ name: String, _ id: String, _ fields: [DescribedField]) -> [PublicOperation] {
+        [
+            Self.page("/sign-in/\(name)", id, "The page that asks for it."),
+            PublicOperation(
+                method: .post, path: "/sign-in/\(name)", id: "\(id)-answer", summary: "What the person has typed.",
+                body: (.form, [Self.signInRequest, Self.service] + fields), answers: [Self.goOn], refusals: .pages,
+                refusing: [
+                    Self.unknown, Self.tooMany, (403, "Not right, or not now."), (422, "It cannot be chosen."),
+                ]),
+        ]
+    }
+
+    private static let passwords =
+        Self.question(
+            "password", "password", [.required("username", "The name."), .required("password", "The password.")])
+        + Self.question("code", "code", [.required("code", "A code beside the password.")])
+        + Self.question("new-password", "newPassword", [.required("new-password", "The password to keep.")])
 
     private static let signIn: [PublicOperation] = [
         PublicOperation(

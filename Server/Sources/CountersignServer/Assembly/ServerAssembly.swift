@@ -4,6 +4,7 @@ public import CeremonyEngine
 public import Hummingbird
 public import Logging
 public import OAuthProvider
+public import Passwords
 public import ServiceLifecycle
 public import Store
 import Synchronization
@@ -14,7 +15,7 @@ public import _Primitives
 /// One server: two engines over one store, wired to each other, and the routers that face outwards.
 public struct ServerAssembly: Sendable {
     /// Everything that is kept.
-    public typealias ServerStore = CeremonyStores & AdministrationStore & OpenIDStore
+    public typealias ServerStore = CeremonyStores & AdministrationStore & OpenIDStore & PasswordStore
 
     /// What an operator chooses.
     public struct Configuration: Sendable {
@@ -44,6 +45,10 @@ public struct ServerAssembly: Sendable {
         public var trustedProxies: [AddressBlock]
         /// Every time, count and size.
         public var limits: Limits
+        /// What passwords cost, and what they may be.
+        public var hashing = PasswordLimits()
+        /// Passwords that nobody may choose; `nil` for no such list.
+        public var breachedPasswords: BreachedPasswordList?
         /// Where the server counts what it does.
         public var metrics = ServerMetrics()
         /// Where the server tells its operator of what is no single request's.
@@ -79,6 +84,8 @@ public struct ServerAssembly: Sendable {
     public let provider: OpenIDProvider
     /// People and their devices.
     public let directory: AccountDirectory
+    /// The passwords that people may have beside their phones.
+    public let passwords: PasswordAccounts
     /// Who may administer.
     public let administrators: Administrators
     /// Where the arrows of runs go, if anywhere.
@@ -91,7 +98,7 @@ public struct ServerAssembly: Sendable {
 
     /// Wires a server over `store`. At the first start of a store it makes the provider's keys.
     ///
-    /// Throws ``StoreError``.
+    /// Throws ``StoreError``, and `HashingError` where no password could be hashed.
     public static func open(
         _ configuration: Configuration, store: any ServerStore, sealing: Sealing, trace: TraceRecorder? = nil,
         time: TimeSource = .system, random: RandomSource = .system
@@ -100,13 +107,17 @@ public struct ServerAssembly: Sendable {
         let directory = AccountDirectory(store: store, time: time, random: random, limits: limits)
         let rules = try configuration.rules()
         let phone = PhoneSignIn()
+        let passwords = try PasswordAccounts(
+            store: store, sealing: sealing, limits: limits, hashing: configuration.hashing,
+            breached: configuration.breachedPasswords, time: time, random: random)
+        configuration.metrics.watch(hashing: { passwords.load })
         let provider = try await OpenIDProvider.open(
             .init(
                 issuer: configuration.issuer, limits: limits, epoch: sealing.epoch,
                 levels: AssuranceLevel.words.map { word in
                     AssuranceWord(word.name, levels: word.needed?.met.map(\.rawValue) ?? [])
                 }, note: { Self.log($0, configuration.logger) }),
-            store: store, methods: [phone],
+            store: store, methods: [phone, PasswordSignIn(signIns: PasswordSignIns(passwords))],
             people: People(directory: directory), time: time, random: random)
         var engine = CeremonyConfiguration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,
@@ -133,6 +144,7 @@ public struct ServerAssembly: Sendable {
         phone.connect(ceremonies.signIns)
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider, directory: directory,
+            passwords: passwords,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
             channels: EventChannels(
                 share: limits.channelsPerSource, time: time, pauseOfReports: limits.pauseOfReports,
@@ -215,6 +227,7 @@ public struct ServerAssembly: Sendable {
     private func administration(_ guarding: AdminRoutes.Guard) -> AdminRoutes {
         AdminRoutes(
             operations: AccountOperations(directory: self.directory).operations
+                + PasswordOperations(passwords: PasswordDirectory(self.passwords)).operations
                 + ClientOperations(provider: self.provider).operations
                 + ActivationOperations(enrolments: self.ceremonies.enrolments, trace: self.trace).operations
                 + TokenOperations(administrators: self.administrators).operations
@@ -266,6 +279,7 @@ public struct ServerAssembly: Sendable {
                     do {
                         try await self.assembly.ceremonies.sweep.run()
                         while try await self.assembly.provider.sweep() > 0 {}
+                        while try await self.assembly.passwords.sweep() > 0 {}
                         try await self.assembly.provider.refreshKeys()
                     } catch {
                         self.logger.error("Sweeping failed", metadata: ["reason": "\(error)"])
@@ -294,6 +308,21 @@ private final class PhoneSignIn: SignInMethod {
         return AuthenticationOutcome(
             account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr,
             browser: outcome.browser, address: outcome.address, device: outcome.deviceID)
+    }
+}
+
+/// Signing in with a password, and a code beside it where the account has one.
+private struct PasswordSignIn: SignInMethod {
+    let name = PasswordSignInRoutes.method
+    let signIns: PasswordSignIns
+
+    func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome? {
+        // The provider has found the request by the browser's secret, and the sign-in hangs on the request.
+        guard let outcome = try await self.signIns.outcome(request: request) else { return nil }
+        let level: AssuranceLevel = outcome.hasTwoFactors ? .twoFactor : .oneFactor
+        return AuthenticationOutcome(
+            account: outcome.accountID, authenticatedAt: outcome.at, acr: level.rawValue, amr: outcome.methods,
+            browser: outcome.browser, address: outcome.address)
     }
 }
 

@@ -3,6 +3,7 @@ import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import Logging
+import Passwords
 import Store
 import UAF
 import _Primitives
@@ -56,6 +57,16 @@ struct ErrorMiddleware: RouterMiddleware {
             return Problem(
                 .serviceUnavailable, Problem.Name.storeUnavailable, "The server cannot store anything just now.",
                 headers: [.retryAfter: "5"])
+        case let error as HashingError where error.code != .failed:
+            // Nobody is told more than when to come again; the log names the setting.
+            let seconds = error.retryAfter.map { String($0.components.seconds) } ?? "1"
+            context.notes.note(
+                RequestRefusal(
+                    code: Problem.Name.passwordsBusy, reason: "\(error.reason): more threads or processors help.",
+                    setting: "waitingHashes"))
+            return Problem(
+                .serviceUnavailable, Problem.Name.passwordsBusy, "Too many passwords wait to be looked at.",
+                headers: [.retryAfter: seconds])
         // Routes that know what it means say so themselves.
         case let error as StoreError where error.code == .conflict:
             return Problem(.conflict, "conflict", "Something else stands in the way of this, or was quicker.")

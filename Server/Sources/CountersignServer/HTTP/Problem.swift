@@ -23,6 +23,7 @@ struct Problem: Error, HTTPResponseError {
         static let notFound = CeremonyError.Code.notFound.name
         static let browserUnknown = "browser-unknown"
         static let storeUnavailable = "store-unavailable"
+        static let passwordsBusy = "passwords-busy"
         static let `internal` = "internal"
     }
 

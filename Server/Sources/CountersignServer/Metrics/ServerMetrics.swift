@@ -1,5 +1,6 @@
 import CoreMetrics
 import HTTPTypes
+import Passwords
 public import Store
 
 /// What this server counts and measures. Labels have values of ours alone, never a caller's: paths are those that are
@@ -13,6 +14,8 @@ public struct ServerMetrics: Sendable {
         case session
         /// In an app, by its own device.
         case app
+        /// By a password.
+        case password
     }
 
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
@@ -33,8 +36,12 @@ public struct ServerMetrics: Sendable {
         registry.describe([
             "countersign_requests_total": "Requests, by the path that is mounted, the method and the status.",
             "countersign_request_seconds": "From a request's head to its answer's head, by the path that is mounted.",
-            "countersign_sign_ins_total": "Sign-ins: by a phone, by a session that was there, in an app.",
+            "countersign_sign_ins_total":
+                "Sign-ins: by a phone, by a session that was there, in an app, by a password.",
             "countersign_refusals_total": "Requests that were refused, by the code that the answer has.",
+            "countersign_password_attempts_total": "Passwords, and codes beside them, by what became of them.",
+            "countersign_hashing_waiting": "Passwords that wait for a thread to hash them.",
+            "countersign_hashing_memory_bytes": "Memory of the passwords that are hashed now.",
             "countersign_store_seconds": "What the store took, with the wait for it: a step (writes) or a read.",
             "countersign_store_failures_total": "Steps and reads that the store could not do.",
             "countersign_store_waiting": "Steps and reads that wait for the store.",
@@ -58,6 +65,24 @@ public struct ServerMetrics: Sendable {
     func signedIn(by way: Way) {
         Counter(label: "countersign_sign_ins_total", dimensions: [("by", way.rawValue)], factory: self.registry)
             .increment()
+    }
+
+    /// A password, or a code beside one, was judged; `verdict` is a word of ours.
+    func judgedPassword(_ verdict: String) {
+        Counter(
+            label: "countersign_password_attempts_total", dimensions: [("verdict", verdict)], factory: self.registry
+        ).increment()
+    }
+
+    /// Asks what the hashing threads do whenever the numbers are read.
+    func watch(hashing load: @escaping @Sendable () -> HashingLoad) {
+        let waiting = Gauge(label: "countersign_hashing_waiting", factory: self.registry)
+        let memory = Gauge(label: "countersign_hashing_memory_bytes", factory: self.registry)
+        self.registry.collect {
+            let load = load()
+            waiting.record(load.waiting)
+            memory.record(load.memoryKiB * 1024)
+        }
     }
 
     /// Keeps what the store took for a step or a read.

@@ -78,7 +78,7 @@ struct PageAnswers: Sendable {
                 "Very many sign-ins were started from the network that you are in. Wait \(Self.wait(problem)), then "
                 + (isReadAgain ? "try again." : "\(back).")
             if isReadAgain { way = .again }
-        case Problem.Name.storeUnavailable:
+        case Problem.Name.storeUnavailable, Problem.Name.passwordsBusy:
             headline = "The server is busy"
             explanation = "Nothing is lost. Wait a moment, then \(isReadAgain ? "try again" : back)."
             if isReadAgain { way = .again }

@@ -40,6 +40,7 @@ struct SignInRoutes: Sendable {
             return try await self.completed(address, request)
         }
         context.notes.note(client: pending.client)
+        if let response = self.otherWay(address, pending, request) { return response }
         let requester = SignInRequester(
             client: pending.client, service: pending.clientName, origin: pending.clientOrigin,
             address: context.clientAddress,
@@ -49,6 +50,18 @@ struct SignInRoutes: Sendable {
         // The request has not ended, so a completion was broken off, and can be done again.
         if view.state == .completed { return .seeOther(address.path("/sign-in/complete")) }
         return try self.page(view, address, pending, context)
+    }
+
+    /// Where a service takes more than phones the person is asked first; where it takes none, the page of passwords comes.
+    private func otherWay(_ address: SignInAddress, _ pending: PendingAuthorization, _ request: Request) -> Response? {
+        let ways = pending.methods.compactMap(SignInChoicePage.Way.init(rawValue:))
+        guard ways.contains(.phone) else { return .seeOther(address.path("/sign-in/password")) }
+        let chosen = try? SignInAddress.parameter("by", of: request.uri.query ?? "")
+        guard ways.count > 1, chosen?.hasSameBytes(as: SignInChoicePage.Way.phone.rawValue) != true else { return nil }
+        let frame = SignInFrame(
+            requestID: address.request, clientName: pending.clientName, client: pending.client,
+            returnOrigin: pending.clientOrigin)
+        return .page(self.answers.pages.html(SignInChoicePage(frame: frame, ways: ways)))
     }
 
     @Sendable private func wait(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -79,12 +92,12 @@ struct SignInRoutes: Sendable {
                 secondsLeft: Int((codes.expiresAt - self.time.now()).components.seconds))
         }
         if codes != nil { self.trace?.record(.codeShown, in: TraceContext(ofSignIn: address.request)) }
-        return .page(
-            try self.answers.pages.html(
-                SignInPage(
-                    requestID: address.request, clientName: pending.clientName, client: pending.client,
-                    state: pageState, codes: codes, returnOrigin: pending.clientOrigin,
-                    reference: context.reference, showsEnrolment: pending.isNewcomer)))
+        var page = SignInPage(
+            requestID: address.request, clientName: pending.clientName, client: pending.client,
+            state: pageState, codes: codes, returnOrigin: pending.clientOrigin,
+            reference: context.reference, showsEnrolment: pending.isNewcomer)
+        page.hasOtherWays = pending.methods.count > 1
+        return .page(try self.answers.pages.html(page))
     }
 
     /// The page's own channel: words for states, nothing else (threat model, Taking the answer from the waiting page).

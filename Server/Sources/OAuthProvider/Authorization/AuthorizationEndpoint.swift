@@ -221,6 +221,8 @@ extension OpenIDProvider {
         guard checked.wishes.levels.areMet(by: session.authentication.acr, in: self.configuration.levels) else {
             return nil
         }
+        // A way to sign in that this client does not take is none because another client took it.
+        guard client.settings.signInMethods.containsBytes(of: session.authentication.method) else { return nil }
         if let age = checked.maximumAge, self.time.now() - session.authentication.at > age { return nil }
         let subject = self.subject(ofAccount: session.account, client: client.id)
         if let expected, !expected.hasSameBytes(as: subject) { throw Self.anotherPerson }

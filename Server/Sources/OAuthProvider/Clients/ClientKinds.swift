@@ -34,6 +34,14 @@ extension OpenIDProvider {
             throw OAuthError(.invalidRequest, "A redirect address is needed.")
         }
         try self.checkTokens(of: settings)
+        let ways = self.methods.map(\.name)
+        guard !settings.signInMethods.isEmpty, settings.signInMethods.allSatisfy(ways.containsBytes),
+            Set(settings.signInMethods.map(ExactText.init)).count == settings.signInMethods.count
+        else {
+            throw OAuthError(
+                .invalidRequest,
+                "People sign in to a client in one way or more of these, each once: \(ways.joined(separator: ", ")).")
+        }
         for address in client.redirectURIs + client.postLogoutRedirectURIs {
             _ = try RedirectURI(address, allowing: settings.redirectKinds)
         }

@@ -54,6 +54,8 @@ public struct ClientChange: Sendable, Equatable {
     public var mayDeregister: Bool?
     /// What changes of the access tokens that it may have, and that are for it.
     public var tokens: TokenSettingsChange
+    /// The ways in which people may sign in to it; all of them.
+    public var signInMethods: [String]?
 
     /// These changes and no others.
     public init(
@@ -61,9 +63,10 @@ public struct ClientChange: Sendable, Equatable {
         clientURI: String? = nil, idTokenAlgorithm: JWSAlgorithm? = nil,
         codeBinding: ClientSettings.CodeBinding? = nil,
         mayDeregister: Bool? = nil, grantTypes: [String]? = nil, authenticationMethod: String? = nil,
-        keySet: String? = nil, tokens: TokenSettingsChange = TokenSettingsChange()
+        keySet: String? = nil, tokens: TokenSettingsChange = TokenSettingsChange(), signInMethods: [String]? = nil
     ) {
         self.tokens = tokens
+        self.signInMethods = signInMethods
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod
         self.keySet = keySet
@@ -88,7 +91,8 @@ public struct ClientChange: Sendable, Equatable {
             grantTypes: self.grantTypes ?? settings.grantTypes,
             authenticationMethod: self.authenticationMethod ?? settings.authenticationMethod,
             keySet: self.keySet.map { $0.isEmpty ? nil : $0 } ?? settings.keySet,
-            tokens: self.tokens.applied(to: settings.tokens))
+            tokens: self.tokens.applied(to: settings.tokens),
+            signInMethods: self.signInMethods ?? settings.signInMethods)
     }
 }
 
@@ -132,6 +136,10 @@ extension ClientSettings {
             events.append(event(.clientAuthenticationChanged, "\(client) \(self.authenticationMethod)"))
         }
         if self.tokens.exact != old.tokens.exact { events.append(event(.clientTokensChanged, client)) }
+        if exact(self.signInMethods) != exact(old.signInMethods) {
+            let ways = self.signInMethods.joined(separator: " ")
+            events.append(event(.clientSignInMethodsChanged, "\(client) \(ways)"))
+        }
         if self.mayDeregister != old.mayDeregister {
             events.append(event(self.mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, client))
         }

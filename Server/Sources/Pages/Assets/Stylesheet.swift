@@ -150,6 +150,19 @@ extension PageAssets {
         .outcome .actions { margin-top: .5rem; }
         .ended .intro { text-align: center; }
 
+        .form { max-width: 30rem; }
+        .form > .notice { margin-top: 1.25rem; }
+        .field { margin-top: 1.25rem; display: grid; gap: .35rem; }
+        .field label { font-weight: 600; }
+        .field input {
+          width: 100%; min-height: 3rem; padding: .6rem .9rem; border: 1px solid var(--edge); border-radius: 12px; font: inherit;
+          background: var(--surface); color: var(--ink);
+        }
+        .field input[readonly] { background: var(--raised); color: var(--soft); }
+        .other { margin-top: 1.25rem; }
+        .choice { list-style: none; margin: 1.75rem 0 0; padding: 0; display: grid; gap: .75rem; }
+        .choice .button { width: 100%; }
+
         .message { max-width: 38rem; text-align: center; }
         .message > .notice { margin-top: 1.5rem; }
         .message > .emblem, .message > .lead { margin-inline: auto; }

@@ -59,6 +59,9 @@ public struct SignInPage: Sendable {
     /// Whether the page says how one gets an account.
     public var showsEnrolment: Bool
 
+    /// Whether there is another way to sign in.
+    public var hasOtherWays = false
+
     /// A sign-in page.
     public init(
         requestID: String, clientName: String, client: String? = nil, state: State, codes: Codes? = nil,
@@ -103,6 +106,7 @@ extension PageRenderer {
         let continueLink: String?
         let retryLink: String?
         let showsConfirmed: Bool
+        let otherWays: String?
         let canLeave: Bool
         /// What the deployment is called, where the page says how one gets an account.
         let enrolment: String?
@@ -132,7 +136,9 @@ extension PageRenderer {
             headline: words.headline, explanation: words.explanation,
             continueLink: page.state == .approved ? "/sign-in/complete" + query : nil,
             retryLink: endedWithoutSuccess ? "/sign-in" + query : nil,
-            showsConfirmed: isOpen, canLeave: isOpen || endedWithoutSuccess,
+            showsConfirmed: isOpen,
+            otherWays: page.hasOtherWays && (isOpen || endedWithoutSuccess) ? "/sign-in" + query : nil,
+            canLeave: isOpen || endedWithoutSuccess,
             enrolment: page.showsEnrolment && isOpen ? self.serviceName : nil)
         return self.render(
             view, template: "sign-in", title: "Sign in to \(page.clientName)",

@@ -31,6 +31,7 @@ struct EditableTable: Sendable {
             ("client_uri", [.clientAddressesChanged]),
             ("grant_types", [.clientGrantsChanged]), ("authentication_method", [.clientAuthenticationChanged]),
             ("key_set", [.clientAuthenticationChanged]), ("token_settings", [.clientTokensChanged]),
+            ("key_set", [.clientAuthenticationChanged]), ("sign_in_methods", [.clientSignInMethodsChanged]),
             ("secret_digest", Self.endsSecret), ("former_secret_digest", Self.endsSecret),
             ("former_secret_until", Self.endsSecret),
         ], passedOver: [],

@@ -143,7 +143,7 @@ struct ReplacedDatabase {
         }
         switch kind {
         case .accountDeleted, .accountLocked, .accountAdded, .accountUnlocked, .accountChanged,
-            .accountChangedOutside:
+            .accountChangedOutside, .passwordChanged:
             return try open("name", .username, of: "id")
         case .deviceRevoked, .deviceAdded, .keyDeregistered, .keyAdded, .counterAdvanced:
             let owner = try open("username", .username, of: "account_id")
@@ -270,6 +270,9 @@ struct ReplacedDatabase {
                 .accountChanged, query: { try EditableTable.accounts.changed(by: .server, $0) },
                 { try EditableTable.accounts.carryOver($0) }),
             Step(
+                .passwordChanged, query: { try ReplacedPasswords.changed(byServer: true, $0) },
+                { try ReplacedPasswords.carryOver($0) }),
+            Step(
                 .inventedAccountsSet, query: { try Self.inventedAccounts(wereSet: true, $0) },
                 { _ in
                     [
@@ -330,6 +333,7 @@ struct ReplacedDatabase {
         + [
             (.clientChangedOutside, EditableTable.clients), (.accountChangedOutside, .accounts),
         ].map { kind, table in Step(kind, query: { try table.changed(by: .somebodyElse, $0) }) }
+        + [Step(.accountChangedOutside, query: { try ReplacedPasswords.changed(byServer: false, $0) })]
         + [Step(.inventedAccountsChangedOutside, query: { try Self.inventedAccounts(wereSet: false, $0) })]
 
     private static func inventedAccounts(wereSet: Bool, _ db: Database) throws -> String? {

@@ -12,6 +12,7 @@ public struct RestoreReport: Sendable, Equatable {
             case clientDeleted = "client-deleted"
             case clientChanged = "client-changed"
             case accountChanged = "account-changed"
+            case passwordChanged = "password-changed"
             case inventedAccountsSet = "invented-accounts-set"
             case signingKeyAdded = "signing-key-added"
             case signingKeyRotated = "signing-key-rotated"
@@ -28,7 +29,7 @@ public struct RestoreReport: Sendable, Equatable {
             public var treatment: Treatment {
                 switch self {
                 case .accountDeleted, .accountLocked, .deviceRevoked, .keyDeregistered, .clientDeleted, .clientChanged,
-                    .accountChanged, .inventedAccountsSet, .signingKeyAdded, .signingKeyRotated:
+                    .accountChanged, .passwordChanged, .inventedAccountsSet, .signingKeyAdded, .signingKeyRotated:
                     .carriedOver
                 case .counterAdvanced: .kept
                 case .accountAdded, .accountUnlocked, .deviceAdded, .keyAdded, .clientAdded: .lost

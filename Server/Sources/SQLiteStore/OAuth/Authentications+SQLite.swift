@@ -165,6 +165,9 @@ extension Database {
         ).execute(arguments: [value])
         try self.cachedStatement(sql: "DELETE FROM oauth_authentication WHERE \(column) = ?").execute(arguments: [value]
         )
+        guard case .account = holder else { return }
+        // One that is about to become an authentication.
+        try self.cachedStatement(sql: "DELETE FROM password_sign_in WHERE account_id = ?").execute(arguments: [value])
     }
 
     /// Takes browsers and addresses over from the sessions, whose identifiers their authentications have got.

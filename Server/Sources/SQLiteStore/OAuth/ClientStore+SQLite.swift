@@ -20,6 +20,7 @@ extension SQLiteDatabase: ClientStore {
                     .idTokenAlgorithm: client.settings.idTokenAlgorithm.rawValue,
                     .grantTypes: Self.text(client.settings.grantTypes),
                     .authenticationMethod: client.settings.authenticationMethod, .keySet: client.settings.keySet,
+                    .signInMethods: Self.text(client.settings.signInMethods),
                     .codeBinding: client.settings.codeBinding.rawValue,
                     .formerSecretDigest: client.formerSecret?.digest.blob,
                     .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
@@ -59,7 +60,7 @@ extension SQLiteDatabase: ClientStore {
                     UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
                         secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
                         former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
-                        authentication_method = ?, key_set = ?, token_settings = ? WHERE id = ?
+                        authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ? WHERE id = ?
                     """
             ).execute(arguments: [
                 client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
@@ -67,7 +68,8 @@ extension SQLiteDatabase: ClientStore {
                 client.settings.idTokenAlgorithm.rawValue,
                 client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
                 client.formerSecret?.endsAt.milliseconds, client.clientURI, Self.text(client.settings.grantTypes),
-                client.settings.authenticationMethod, client.settings.keySet, client.settings.tokens.text, id,
+                client.settings.authenticationMethod, client.settings.keySet, client.settings.tokens.text,
+                Self.text(client.settings.signInMethods), id,
             ])
             let addresses = try String.fetchAll(
                 db.cachedStatement(sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ?"),
@@ -118,7 +120,8 @@ extension SQLiteDatabase: ClientStore {
                 grantTypes: try Self.texts(row.text(ClientColumn.grantTypes)),
                 authenticationMethod: try row.text(ClientColumn.authenticationMethod),
                 keySet: try row.optionalText(ClientColumn.keySet),
-                tokens: try TokenSettings(kept: row.text(ClientColumn.tokenSettings))),
+                tokens: try TokenSettings(kept: row.text(ClientColumn.tokenSettings)),
+                signInMethods: try Self.texts(row.text(ClientColumn.signInMethods))),
             formerSecret: try row.optionalBytes(ClientColumn.formerSecretDigest).map { digest in
                 guard let endsAt = try row.optionalMoment(ClientColumn.formerSecretUntil) else {
                     throw StoreError(.corrupt, "a client's former secret")
@@ -147,5 +150,5 @@ private enum ClientColumn: Int, TableColumn {
 
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
         codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
-        tokenSettings
+        tokenSettings, signInMethods
 }

@@ -72,6 +72,8 @@ extension AuditEvent.Kind {
     public static let clientTokensChanged = Self(rawValue: "client-tokens-changed")
     /// How a client proves who it is, or with which keys, has changed; the detail is its identifier and the way.
     public static let clientAuthenticationChanged = Self(rawValue: "client-authentication-changed")
+    /// The ways in which people may sign in to a client have changed; the detail is its identifier and the ways.
+    public static let clientSignInMethodsChanged = Self(rawValue: "client-sign-in-methods-changed")
     /// A client may have people's keys deleted from now on; the detail is its identifier.
     public static let clientMayDeregister = Self(rawValue: "client-may-deregister")
     /// A client may no longer; the detail is its identifier.

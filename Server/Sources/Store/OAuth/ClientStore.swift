@@ -28,15 +28,19 @@ public struct ClientSettings: Sendable, Equatable {
     public var mayDeregister: Bool
     /// What access tokens it may have, and which are for it.
     public var tokens: TokenSettings
+    /// The ways in which people may sign in to it, by the names of the provider's list; the first is the one that people
+    /// are offered first.
+    public var signInMethods: [String]
 
     /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
     /// section 2).
     public init(
         idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .pkce, mayDeregister: Bool = false,
         grantTypes: [String] = ["authorization_code"], authenticationMethod: String = "client_secret_basic",
-        keySet: String? = nil, tokens: TokenSettings = TokenSettings()
+        keySet: String? = nil, tokens: TokenSettings = TokenSettings(), signInMethods: [String] = ["phone"]
     ) {
         self.tokens = tokens
+        self.signInMethods = signInMethods
         self.idTokenAlgorithm = idTokenAlgorithm
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod

@@ -1,0 +1,91 @@
+public import Passwords
+public import Store
+public import _Primitives
+
+/// What passwords of accounts need, whoever sets them or shows them: the store, the threads that hash, the list of
+/// breached ones.
+public struct PasswordAccounts: Sendable {
+    /// Where accounts are, and the trail.
+    public typealias AccountsStore = AccountStore & PasswordStore
+
+    let store: any AccountsStore
+    let pool: HashingPool
+    let sealing: Sealing
+    let limits: Limits
+    let hashing: PasswordLimits
+    /// Passwords that nobody may choose; `nil` where the operator has named no list.
+    let breached: BreachedPasswordList?
+    /// Wrong passwords and codes from a network.
+    let guesses: Budget
+    let time: TimeSource
+    let random: RandomSource
+
+    /// Starts the threads.
+    ///
+    /// Throws ``HashingError`` where nothing can be hashed by these limits.
+    public init(
+        store: any AccountsStore, sealing: Sealing, limits: Limits = Limits(),
+        hashing: PasswordLimits = PasswordLimits(), breached: BreachedPasswordList? = nil, time: TimeSource = .system,
+        random: RandomSource = .system
+    ) throws {
+        self.store = store
+        self.pool = try HashingPool(limits: hashing, random: random)
+        self.sealing = sealing
+        self.limits = limits
+        self.hashing = hashing
+        self.breached = breached
+        self.guesses = Budget(
+            "passwordsPerMinute", burst: limits.passwords.passwordBurst, perMinute: limits.passwords.passwordsPerMinute,
+            sources: limits.countedSources)
+        self.time = time
+        self.random = random
+    }
+
+    /// What the threads do now, for metrics.
+    public var load: HashingLoad { self.pool.load }
+
+    /// Forgets wrong attempts that are too long ago to count. Says how many there were; call again while that is not
+    /// zero.
+    ///
+    /// Cost: one store step.
+    public func sweep() async throws -> Int {
+        try await self.store.deleteAttempts(
+            before: self.time.now() - self.limits.passwords.attemptMemory, limit: self.limits.sweepBatch)
+    }
+
+    /// The hash of a password that somebody chooses.
+    ///
+    /// Throws ``PasswordRefusal`` for one that cannot be chosen, `HashingError` where it cannot be hashed now.
+    func newHash(typed text: String) async throws -> String {
+        let password = try Password(typed: text, limits: self.hashing)
+        try password.checkAsNew(limits: self.hashing)
+        return try await self.pool.hash(password, unlessIn: self.breached).text
+    }
+
+    /// What the store keeps of a recovery code: worth nothing with another account.
+    func digest(of code: RecoveryCode, accountID: String) -> [UInt8] {
+        self.sealing.code(
+            Array(accountID.utf8) + [0] + code.withBytes { Array($0) }, purpose: .recoveryCode)
+    }
+}
+
+extension SealingPurpose {
+    /// A recovery code, with the account that it is of.
+    fileprivate static let recoveryCode = SealingPurpose("recovery code")
+    /// By what a name that nobody has is counted.
+    static let unknownName = SealingPurpose("unknown name")
+}
+
+extension PasswordRefusal {
+    /// What is wrong with a password that somebody has chosen, for whoever chooses another one.
+    public func words(_ limits: PasswordLimits) -> String {
+        switch self.code {
+        case .empty, .tooShort: "A password has \(limits.fewestCharacters) characters or more."
+        case .tooLong: "A password has \(limits.mostCharacters) characters at most."
+        case .forbiddenCharacter: "A password cannot have characters that do not show."
+        case .breached:
+            "This password is in a list that attackers have, from a break-in somewhere. Choose another one."
+        default: "This password cannot be taken. Choose another one."
+        }
+    }
+}

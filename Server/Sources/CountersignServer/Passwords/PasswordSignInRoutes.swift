@@ -1,0 +1,216 @@
+import Accounts
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Pages
+import Passwords
+import Store
+import _Primitives
+
+/// The pages on which a person signs in by a password, and by a code beside it.
+///
+/// As the phone's page, they answer only the browser that started the request, and only where the service takes
+/// passwords.
+struct PasswordSignInRoutes: Sendable {
+    let signIns: PasswordSignIns
+    let provider: OpenIDProvider
+    let answers: PageAnswers
+    let cookies: BrowserCookies
+    let limits: Limits
+    let hashing: PasswordLimits
+    let metrics: ServerMetrics
+
+    /// What the method is called in the lists of clients and of the provider.
+    static let method = "password"
+
+    func mount(on router: ServerRouter) {
+        for (path, question) in [
+            ("/sign-in/password", PasswordSignIns.Stage.password), ("/sign-in/code", .secondFactor),
+            ("/sign-in/new-password", .newPassword),
+        ] {
+            router.endpoint(
+                RouterPath(path),
+                [
+                    .get: self.answers.page { try await self.show(question, $0, $1) },
+                    .post: self.answers.page { try await self.take(question, $0, $1) },
+                ])
+        }
+    }
+
+    /// A request under way, in the browser that started it.
+    fileprivate struct Pending {
+        let address: SignInAddress
+        let authorization: PendingAuthorization
+        let place: PasswordSignIns.Place
+    }
+
+    private func show(
+        _ question: PasswordSignIns.Stage, _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        let pending = try await self.pending(SignInAddress(query: request.uri.query, context), request, context)
+        let stage = try await self.signIns.stage(request: pending.address.request)
+        // Whoever goes back to the first page begins anew; the others are there in their turn alone.
+        guard question == stage || question == .password else { return .seeOther(pending.path(to: stage)) }
+        return try await self.page(question, pending)
+    }
+
+    private func take(
+        _ question: PasswordSignIns.Stage, _ request: Request, _ context: ServerContext
+    ) async throws -> Response {
+        let text = try await request.formText(limit: self.limits.oauth.parameterBytes)
+        let pending = try await self.pending(SignInAddress(query: text, context), request, context)
+        let form = try Form(text, limit: self.limits.oauth.parameterBytes)
+        let verdict: PasswordSignIns.Verdict?
+        do {
+            switch question {
+            case .password, .done:
+                verdict = try await self.signIns.attempt(
+                    username: try form.required("username"), password: try form.required("password"), at: pending.place)
+            case .secondFactor:
+                verdict = try await self.signIns.attempt(code: try form.required("code"), at: pending.place)
+            case .newPassword:
+                verdict = try await self.signIns.choose(try form.required("new-password"), at: pending.place)
+            }
+        } catch let refusal as PasswordRefusal {
+            context.notes.note(RequestRefusal(code: "password-refused", reason: "A new password was \(refusal.code)."))
+            return try await self.page(
+                question, pending, problem: refusal.words(self.hashing), status: .unprocessableContent)
+        }
+        switch verdict {
+        case .right(let stage)?:
+            self.metrics.judgedPassword("right")
+            return .seeOther(pending.path(to: stage))
+        case .refused(let refusal)?:
+            self.metrics.judgedPassword(refusal.rawValue)
+            context.notes.note(
+                RequestRefusal(
+                    code: "\(question.word)-\(refusal.rawValue)", reason: refusal.words, setting: refusal.setting))
+            return try await self.page(
+                question, pending, problem: question.refusal, username: try form.required(question.name, orElse: ""),
+                status: .forbidden)
+        case nil:
+            // Nothing waits for this: another page of the browser has gone on, or begun anew.
+            let stage = try await self.signIns.stage(request: pending.address.request)
+            return .seeOther(pending.path(to: stage))
+        }
+    }
+
+    private func page(
+        _ question: PasswordSignIns.Stage, _ pending: Pending, problem: String? = nil, username: String? = nil,
+        status: HTTPResponse.Status = .ok
+    ) async throws -> Response {
+        let authorization = pending.authorization
+        let asked: PasswordPage.Question
+        switch question {
+        case .password, .done: asked = .password(username: username ?? authorization.loginHint ?? "")
+        case .secondFactor: asked = .code
+        case .newPassword:
+            asked = .newPassword(
+                username: try await self.signIns.username(request: pending.address.request) ?? "",
+                fewestCharacters: self.hashing.fewestCharacters)
+        }
+        let page = PasswordPage(
+            frame: SignInFrame(
+                requestID: pending.address.request, clientName: authorization.clientName, client: authorization.client,
+                returnOrigin: authorization.clientOrigin), question: asked, problem: problem,
+            hasOtherWays: authorization.methods.count > 1)
+        return .page(self.answers.pages.html(page), status: status)
+    }
+
+    /// The request, for the browser that started it, where the service takes passwords. Throws a ``Problem`` for every
+    /// other.
+    private func pending(
+        _ address: SignInAddress, _ request: Request, _ context: ServerContext
+    ) async throws -> Pending {
+        guard let browser = self.cookies.browser(of: request) else {
+            throw Problem(.notFound, Problem.Name.browserUnknown, "The browser shows no cookie of a sign-in.")
+        }
+        guard let pending = try await self.provider.pending(request: address.request, browser: browser),
+            pending.methods.containsBytes(of: Self.method)
+        else { throw Problem(.notFound, Problem.Name.notFound, "There is no such sign-in in this browser.") }
+        context.notes.note(client: pending.client)
+        return Pending(
+            address: address, authorization: pending,
+            place: PasswordSignIns.Place(
+                request: address.request, client: (pending.client, pending.clientName), source: context.source,
+                browser: BrowserWords.describe(userAgent: request.headers[.userAgent]), address: context.clientAddress))
+    }
+
+    /// What a form holds.
+    private struct Form {
+        private let parameters: OAuth.Parameters
+
+        init(_ text: String, limit: Int) throws {
+            guard let parameters = try? OAuth.Parameters(parsing: text, limits: .init(bytes: limit)) else {
+                throw Problem(.badRequest, "malformed-body", "The form is not encoded, or has a field twice.")
+            }
+            self.parameters = parameters
+        }
+
+        /// A field, which may be empty. Throws a ``Problem`` where it is missing.
+        func required(_ name: String, orElse otherwise: String? = nil) throws -> String {
+            guard let value = self.parameters[name] ?? otherwise else {
+                throw Problem(.badRequest, "invalid-request", "The form lacks \(name).")
+            }
+            return value
+        }
+    }
+}
+
+extension PasswordSignInRoutes.Pending {
+    /// Where the browser goes for what is missing.
+    fileprivate func path(to stage: PasswordSignIns.Stage) -> String {
+        switch stage {
+        case .password: self.address.path("/sign-in/password")
+        case .secondFactor: self.address.path("/sign-in/code")
+        case .newPassword: self.address.path("/sign-in/new-password")
+        case .done: self.address.path("/sign-in/complete")
+        }
+    }
+}
+
+extension PasswordSignIns.Stage {
+    /// What it is called in the log.
+    fileprivate var word: String { self == .secondFactor ? "code" : "password" }
+
+    /// The field that a form shows again.
+    fileprivate var name: String { self == .password ? "username" : "" }
+
+    /// What a person is told, whatever the reason was.
+    fileprivate var refusal: String {
+        switch self {
+        case .secondFactor: "This code does not count. Wait for the next one, or use a recovery code."
+        default:
+            "This did not work. Name or password are not right, or the password cannot be used just now. "
+                + "After several wrong ones it rests for a while."
+        }
+    }
+}
+
+extension PasswordSignIns.Refusal {
+    /// Why, for the operator.
+    fileprivate var words: String {
+        switch self {
+        case .wrong: "It was not the right one."
+        case .unknownName: "Nobody has this name."
+        case .locked: "The account is locked: countersign admin account unlock."
+        case .noPassword: "The account has no password: countersign admin account password set."
+        case .resting: "So many were wrong that none is judged for a while. The account's phone works as ever."
+        case .oneTimeOver:
+            "The password was for one sign-in and its time is over: countersign admin account password set."
+        case .unreadableHash:
+            "The stored hash costs more than is allowed, or is damaged: countersign admin account password set."
+        case .over: "The sign-in has ended, or the account was changed this moment."
+        }
+    }
+
+    /// The setting that has to do with it.
+    fileprivate var setting: String? {
+        switch self {
+        case .resting: "passwordAttempts"
+        case .oneTimeOver: "oneTimePasswordLifetime"
+        default: nil
+        }
+    }
+}

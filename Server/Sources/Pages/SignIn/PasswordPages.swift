@@ -1,0 +1,204 @@
+/// The sign-in that a page belongs to.
+public struct SignInFrame: Sendable {
+    /// The authorization request.
+    public var requestID: String
+    /// The service that is signed in to, as people know it.
+    public var clientName: String
+    /// The service's identifier, for the page's addresses.
+    public var client: String?
+    /// The origin to which the browser goes back in the end, for the policy of the page's forms.
+    public var returnOrigin: String?
+
+    /// A sign-in.
+    public init(requestID: String, clientName: String, client: String? = nil, returnOrigin: String? = nil) {
+        self.requestID = requestID
+        self.clientName = clientName
+        self.client = client
+        self.returnOrigin = returnOrigin
+    }
+
+    /// What every address of the sign-in carries.
+    var query: String {
+        "?request=" + percentEncoded(self.requestID) + (self.client.map { "&client=" + percentEncoded($0) } ?? "")
+    }
+}
+
+/// The question how a person wants to sign in, where a service takes more than one way.
+public struct SignInChoicePage: Sendable {
+    /// A way to sign in.
+    public enum Way: String, Sendable, CaseIterable {
+        case phone, password
+    }
+
+    /// The sign-in.
+    public var frame: SignInFrame
+    /// The ways, the best first.
+    public var ways: [Way]
+
+    /// A question.
+    public init(frame: SignInFrame, ways: [Way]) {
+        self.frame = frame
+        self.ways = ways
+    }
+}
+
+/// The page on which a person shows something that they know or read off a device.
+public struct PasswordPage: Sendable {
+    /// What is asked for.
+    public enum Question: Sendable, Equatable {
+        /// The name and the password; the name may be known already.
+        case password(username: String)
+        /// A code beside the password.
+        case code
+        /// A new password in place of one that was for once; its length, and whose it is.
+        case newPassword(username: String, fewestCharacters: Int)
+    }
+
+    /// The sign-in.
+    public var frame: SignInFrame
+    /// What is asked for.
+    public var question: Question
+    /// What was wrong with what came before: a sentence of ours.
+    public var problem: String?
+    /// Whether there is another way to sign in.
+    public var hasOtherWays: Bool
+
+    /// A question.
+    public init(frame: SignInFrame, question: Question, problem: String? = nil, hasOtherWays: Bool = false) {
+        self.frame = frame
+        self.question = question
+        self.problem = problem
+        self.hasOtherWays = hasOtherWays
+    }
+}
+
+/// What the template of a form sees. The names of inner values are none of the outer ones: a template looks for what is
+/// missing further out.
+struct FormView {
+    struct Hidden {
+        let hiddenName: String
+        let hiddenValue: String
+    }
+
+    struct Field {
+        let id: String
+        let label: String
+        let type: String
+        let autocomplete: String
+        var value = ""
+        var isReadOnly = false
+        var isNumber = false
+        var hint: String?
+    }
+
+    struct Link {
+        let target: String
+        let linkID: String
+        let words: String
+    }
+
+    struct Leave {
+        let requestID: String
+        let client: String?
+        let clientName: String
+    }
+
+    let testID: String
+    let headline: String
+    let lead: String
+    var problem: String?
+    let action: String
+    let submit: String
+    var hidden: [Hidden] = []
+    var fields: [Field] = []
+    var links: [Link] = []
+    var leave: Leave?
+}
+
+extension PageRenderer {
+    private struct ChoiceView {
+        struct Way {
+            let target: String
+            let wayID: String
+            let words: String
+            let isQuiet: Bool
+        }
+
+        let requestID: String
+        let clientName: String
+        let client: String?
+        let ways: [Way]
+    }
+
+    /// Renders the question how a person wants to sign in.
+    public func html(_ page: SignInChoicePage) -> RenderedPage {
+        let ways = page.ways.enumerated().map { index, way in
+            let (path, words) =
+                switch way {
+                case .phone: ("/sign-in", "Sign in with your phone")
+                case .password: ("/sign-in/password", "Sign in with a password")
+                }
+            return ChoiceView.Way(
+                target: path + page.frame.query + (way == .phone ? "&by=phone" : ""), wayID: "by-\(way.rawValue)",
+                words: words, isQuiet: index > 0)
+        }
+        let view = ChoiceView(
+            requestID: page.frame.requestID, clientName: page.frame.clientName, client: page.frame.client, ways: ways)
+        return self.render(
+            view, template: "choice", title: "Sign in to \(page.frame.clientName)",
+            formTargets: page.frame.returnOrigin.map { [$0] } ?? [])
+    }
+
+    /// Renders the page that asks for a password, or for a code beside one.
+    public func html(_ page: PasswordPage) -> RenderedPage {
+        let frame = page.frame
+        var view: FormView
+        switch page.question {
+        case .password(let username):
+            view = FormView(
+                testID: "password-form", headline: "Sign in to \(frame.clientName)",
+                lead: "With the name and the password that you have at \(self.serviceName).",
+                action: "/sign-in/password",
+                submit: "Sign in")
+            view.fields = [
+                .init(id: "username", label: "Name", type: "text", autocomplete: "username", value: username),
+                .init(id: "password", label: "Password", type: "password", autocomplete: "current-password"),
+            ]
+        case .code:
+            view = FormView(
+                testID: "code-form", headline: "Show a code",
+                lead: "Type the code that your authenticator app shows now, or one of your recovery codes.",
+                action: "/sign-in/code", submit: "Go on")
+            view.fields = [.init(id: "code", label: "Code", type: "text", autocomplete: "one-time-code")]
+        case .newPassword(let username, let fewest):
+            view = FormView(
+                testID: "new-password-form", headline: "Choose a password",
+                lead: "The password that you have used works once. Choose the one that you want to keep.",
+                action: "/sign-in/new-password", submit: "Keep it and sign in")
+            view.fields = Self.newPasswordFields(username: username, fewestCharacters: fewest)
+        }
+        view.problem = page.problem
+        view.hidden =
+            [.init(hiddenName: "request", hiddenValue: frame.requestID)]
+            + (frame.client.map { [.init(hiddenName: "client", hiddenValue: $0)] } ?? [])
+        if page.hasOtherWays, case .password = page.question {
+            view.links = [.init(target: "/sign-in" + frame.query, linkID: "other-ways", words: "Sign in another way")]
+        }
+        view.leave = .init(requestID: frame.requestID, client: frame.client, clientName: frame.clientName)
+        return self.render(
+            view, template: "form", title: view.headline, formTargets: frame.returnOrigin.map { [$0] } ?? [])
+    }
+
+    /// The fields of a form that sets a password. The name is there for whatever keeps passwords, which would not know
+    /// whose it is.
+    static func newPasswordFields(username: String, fewestCharacters: Int) -> [FormView.Field] {
+        [
+            .init(
+                id: "username", label: "Name", type: "text", autocomplete: "username", value: username, isReadOnly: true
+            ),
+            .init(
+                id: "new-password", label: "New password", type: "password", autocomplete: "new-password",
+                hint: "\(fewestCharacters) characters or more. Several words are easier to keep in mind."),
+        ]
+    }
+}

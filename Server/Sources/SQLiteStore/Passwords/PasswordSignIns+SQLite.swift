@@ -1,0 +1,158 @@
+import Foundation
+import GRDB
+public import Store
+public import _Primitives
+
+extension SealingPurpose {
+    /// The browser of a sign-in by password, bound to its request.
+    fileprivate static let passwordSignInBrowser = SealingPurpose("password sign-in browser")
+    /// The network address of a sign-in by password, bound to its request.
+    fileprivate static let passwordSignInAddress = SealingPurpose("password sign-in address")
+}
+
+private enum PasswordSignInColumn: Int, TableColumn {
+    static let table = "password_sign_in"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case request, accountID, secondFactor, needsSecondFactor, needsNewPassword, finishedAt, browser, address
+}
+
+extension SQLiteDatabase: PasswordStore {
+    public func countAttempt(
+        _ holder: AttemptHolder, judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
+    ) async throws -> Bool {
+        try await self.step { [sealing] db in
+            let present = try Row.fetchOne(
+                db.cachedStatement(sql: "SELECT count, at FROM password_attempt WHERE holder = ?"),
+                arguments: [holder.key]
+            ).map { AttemptCount(count: try $0.integer("count"), at: try $0.moment("at")) }
+            guard let (next, audit) = judge(present) else { return false }
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO password_attempt (holder, account_id, count, at) VALUES (?1, ?2, ?3, ?4)
+                    ON CONFLICT (holder) DO UPDATE SET count = ?3, at = ?4
+                    """
+            ).execute(arguments: [holder.key, holder.account, next.count, next.at.milliseconds])
+            if let audit { try db.appendAudit(audit, sealing) }
+            return true
+        }
+    }
+
+    public func giveBackAttempt(_ holder: AttemptHolder) async throws {
+        try await self.step { db in
+            try db.cachedStatement(sql: "UPDATE password_attempt SET count = max(0, count - 1) WHERE holder = ?")
+                .execute(arguments: [holder.key])
+        }
+    }
+
+    public func advance(_ step: PasswordSignInStep) async throws -> Bool {
+        try await self.step { [sealing] db in
+            let record = step.record
+            guard try db.stands(step, sealing) else { return false }
+            switch step.spent {
+            case .totp(let number):
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE totp SET last_step = ?2 WHERE account_id = ?1 AND (last_step IS NULL OR last_step < ?2)
+                        """
+                ).execute(arguments: [record.accountID, number])
+                guard db.changesCount == 1 else { return false }
+            case .recoveryCode(let code):
+                try db.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ? AND code = ?")
+                    .execute(arguments: [record.accountID, code.blob])
+                guard db.changesCount == 1 else { return false }
+            case nil: break
+            }
+            if step.verifiedHash != nil { try db.forgetAttempts(.password(account: record.accountID)) }
+            if step.spent != nil { try db.forgetAttempts(.secondFactor(account: record.accountID)) }
+            if let password = step.newPassword { try db.replacePassword(password, sealing) }
+            try db.replace(record, sealing)
+            for event in step.audit { try db.appendAudit(event, sealing) }
+            for notice in step.notices { try db.insertNotice(notice, sealing) }
+            return true
+        }
+    }
+
+    public func passwordSignIn(request: String) async throws -> PasswordSignInRecord? {
+        try await self.read { [sealing] db in try db.passwordSignIn(request, sealing) }
+    }
+
+    public func deleteAttempts(before moment: Timestamp, limit: Int) async throws -> Int {
+        try await self.step { db in
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM password_attempt WHERE holder IN
+                        (SELECT holder FROM password_attempt WHERE at < ? LIMIT ?)
+                    """
+            ).execute(arguments: [moment.milliseconds, limit])
+            return db.changesCount
+        }
+    }
+}
+
+extension Database {
+    /// Whether everything is still there that a step stands on.
+    fileprivate func stands(_ step: PasswordSignInStep, _ sealing: Sealing) throws -> Bool {
+        let record = step.record
+        let isThere = try Bool.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)
+                    AND EXISTS (SELECT 1 FROM account WHERE id = ? AND is_locked = 0)
+                    """), arguments: [record.request, record.accountID])
+        guard isThere == true else { return false }
+        if let previous = step.previous {
+            guard try self.passwordSignIn(record.request, sealing) == previous else { return false }
+        }
+        if let verified = step.verifiedHash {
+            guard let hash = try self.passwordHash(accountID: record.accountID, sealing),
+                hash.hasSameBytes(as: verified)
+            else { return false }
+        }
+        return true
+    }
+
+    fileprivate func passwordSignIn(_ request: String, _ sealing: Sealing) throws -> PasswordSignInRecord? {
+        try Row.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT \(PasswordSignInColumn.selection) FROM password_sign_in WHERE request = ?"),
+            arguments: [request]
+        ).map { row in
+            let factor = try row.optionalText(PasswordSignInColumn.secondFactor).map { name in
+                guard let factor = PasswordSignInRecord.SecondFactor(rawValue: name) else {
+                    throw StoreError(.corrupt, "what was shown beside a password")
+                }
+                return factor
+            }
+            return PasswordSignInRecord(
+                request: request, accountID: try row.text(PasswordSignInColumn.accountID), secondFactor: factor,
+                needsSecondFactor: try row.flag(PasswordSignInColumn.needsSecondFactor),
+                needsNewPassword: try row.flag(PasswordSignInColumn.needsNewPassword),
+                finishedAt: try row.optionalMoment(PasswordSignInColumn.finishedAt),
+                browser: try row.optionalBytes(PasswordSignInColumn.browser).map {
+                    try sealing.openText($0, purpose: .passwordSignInBrowser, row: request)
+                },
+                address: try row.optionalBytes(PasswordSignInColumn.address).map {
+                    try sealing.openText($0, purpose: .passwordSignInAddress, row: request)
+                })
+        }
+    }
+
+    fileprivate func replace(_ record: PasswordSignInRecord, _ sealing: Sealing) throws {
+        let request = record.request
+        try self.cachedStatement(sql: "DELETE FROM password_sign_in WHERE request = ?").execute(arguments: [request])
+        try self.insert(
+            [
+                PasswordSignInColumn.request: request, .accountID: record.accountID,
+                .secondFactor: record.secondFactor?.rawValue, .needsSecondFactor: record.needsSecondFactor,
+                .needsNewPassword: record.needsNewPassword, .finishedAt: record.finishedAt?.milliseconds,
+                .browser: try record.browser.map {
+                    try sealing.seal($0, purpose: .passwordSignInBrowser, row: request).blob
+                },
+                .address: try record.address.map {
+                    try sealing.seal($0, purpose: .passwordSignInAddress, row: request).blob
+                },
+            ], by: PasswordSignInColumn.insertion)
+    }
+}

@@ -1,0 +1,212 @@
+import Foundation
+import GRDB
+public import Store
+import _Primitives
+
+extension Migration {
+    /// Passwords of accounts, what is asked for beside them, and the sign-ins that they are used for.
+    static let passwords = Migration(name: "passwords") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE password (
+                    account_id TEXT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
+                    hash BLOB NOT NULL, set_at INTEGER NOT NULL, is_one_time INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE totp (
+                    account_id TEXT PRIMARY KEY REFERENCES account (id) ON DELETE CASCADE,
+                    secret BLOB NOT NULL, algorithm TEXT NOT NULL, digits INTEGER NOT NULL,
+                    period_seconds INTEGER NOT NULL, set_at INTEGER NOT NULL, last_step INTEGER
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE recovery_code (
+                    account_id TEXT NOT NULL REFERENCES totp (account_id) ON DELETE CASCADE, code BLOB NOT NULL,
+                    PRIMARY KEY (account_id, code)
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE password_attempt (
+                    holder TEXT PRIMARY KEY, account_id TEXT REFERENCES account (id) ON DELETE CASCADE,
+                    count INTEGER NOT NULL, at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX password_attempt_account ON password_attempt (account_id) WHERE account_id IS NOT NULL;
+                CREATE INDEX password_attempt_time ON password_attempt (at);
+                CREATE TABLE password_sign_in (
+                    request TEXT PRIMARY KEY REFERENCES oauth_request (id) ON DELETE CASCADE,
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    second_factor TEXT, needs_second_factor INTEGER NOT NULL, needs_new_password INTEGER NOT NULL,
+                    finished_at INTEGER, browser BLOB, address BLOB
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX password_sign_in_account ON password_sign_in (account_id);
+                """)
+    }
+}
+
+extension Migration {
+    /// Clients from before let people in by their phones.
+    static let signInMethods = Migration(name: "ways to sign in to a client") { db, _ in
+        try db.execute(
+            sql: "ALTER TABLE oauth_client ADD COLUMN sign_in_methods TEXT NOT NULL DEFAULT '[\"phone\"]'")
+    }
+}
+
+extension SealingPurpose {
+    /// A password's hash, bound to its account.
+    static let passwordHash = SealingPurpose("password hash")
+    /// The secret of time-based codes, bound to its account.
+    static let totpSecret = SealingPurpose("time-based codes")
+}
+
+private enum PasswordColumn: Int, TableColumn {
+    static let table = "password"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case accountID, hash, setAt, isOneTime
+}
+
+private enum TOTPColumn: Int, TableColumn {
+    static let table = "totp"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case accountID, secret, algorithm, digits, periodSeconds, setAt, lastStep
+}
+
+extension SQLiteDatabase {
+    public func passwordAccount(username: AccountName) async throws -> PasswordAccount? {
+        try await self.read { [sealing] db in
+            try db.account(username: username, sealing).map { try db.passwordAccount($0, sealing) }
+        }
+    }
+
+    public func passwordAccount(id: String) async throws -> PasswordAccount? {
+        try await self.read { [sealing] db in
+            try db.account(id: id, sealing).map { try db.passwordAccount($0, sealing) }
+        }
+    }
+
+    public func setPassword(_ password: PasswordRecord, endsSessions: Bool, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            guard try db.account(id: password.accountID, sealing) != nil else { return false }
+            try db.replacePassword(password, sealing)
+            try db.forgetAttempts(.password(account: password.accountID))
+            try db.forgetAttempts(.secondFactor(account: password.accountID))
+            if endsSessions { try db.deleteAuthentications(of: .account(password.accountID)) }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func removePassword(accountID: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "DELETE FROM password WHERE account_id = ?").execute(arguments: [accountID])
+            guard db.changesCount == 1 else { return false }
+            try db.deleteAuthentications(of: .account(accountID))
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func setSecondFactor(_ totp: TOTPRecord, recoveryCodes: [[UInt8]], audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            guard try db.account(id: totp.accountID, sealing) != nil else { return false }
+            // The recovery codes go with it.
+            try db.cachedStatement(sql: "DELETE FROM totp WHERE account_id = ?").execute(arguments: [totp.accountID])
+            let secret = try totp.secret.withBytes {
+                try sealing.seal($0, purpose: .totpSecret, row: totp.accountID).blob
+            }
+            try db.insert(
+                [
+                    TOTPColumn.accountID: totp.accountID, .secret: secret, .algorithm: totp.algorithm,
+                    .digits: totp.digits, .periodSeconds: totp.periodSeconds, .setAt: totp.setAt.milliseconds,
+                    .lastStep: totp.lastStep,
+                ], by: TOTPColumn.insertion)
+            try db.insert(recoveryCodes: recoveryCodes, accountID: totp.accountID)
+            try db.forgetAttempts(.secondFactor(account: totp.accountID))
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func setRecoveryCodes(_ codes: [[UInt8]], accountID: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            let has = try Bool.fetchOne(
+                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM totp WHERE account_id = ?)"),
+                arguments: [accountID])
+            guard has == true else { return false }
+            try db.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ?").execute(arguments: [accountID]
+            )
+            try db.insert(recoveryCodes: codes, accountID: accountID)
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func removeSecondFactor(accountID: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "DELETE FROM totp WHERE account_id = ?").execute(arguments: [accountID])
+            guard db.changesCount == 1 else { return false }
+            try db.forgetAttempts(.secondFactor(account: accountID))
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+}
+
+extension Database {
+    /// What is kept of an account for its password.
+    fileprivate func passwordAccount(_ account: AccountRecord, _ sealing: Sealing) throws -> PasswordAccount {
+        let id = account.id
+        let password = try Row.fetchOne(
+            self.cachedStatement(sql: "SELECT \(PasswordColumn.selection) FROM password WHERE account_id = ?"),
+            arguments: [id]
+        ).map { row in
+            PasswordRecord(
+                accountID: id,
+                hash: try sealing.openText(row.bytes(PasswordColumn.hash), purpose: .passwordHash, row: id),
+                setAt: try row.moment(PasswordColumn.setAt), isOneTime: try row.flag(PasswordColumn.isOneTime))
+        }
+        let totp = try Row.fetchOne(
+            self.cachedStatement(sql: "SELECT \(TOTPColumn.selection) FROM totp WHERE account_id = ?"), arguments: [id]
+        ).map { row in
+            TOTPRecord(
+                accountID: id,
+                secret: SecretBytes(try sealing.open(row.bytes(TOTPColumn.secret), purpose: .totpSecret, row: id)),
+                algorithm: try row.text(TOTPColumn.algorithm), digits: try row.integer(TOTPColumn.digits),
+                periodSeconds: try row.integer(TOTPColumn.periodSeconds), setAt: try row.moment(TOTPColumn.setAt),
+                lastStep: try row.optionalInteger(TOTPColumn.lastStep))
+        }
+        let codes = try Int.fetchOne(
+            self.cachedStatement(sql: "SELECT count(*) FROM recovery_code WHERE account_id = ?"), arguments: [id])
+        return PasswordAccount(account: account, password: password, totp: totp, recoveryCodes: codes ?? 0)
+    }
+
+    /// The hash of an account's password.
+    func passwordHash(accountID: String, _ sealing: Sealing) throws -> String? {
+        try Row.fetchOne(
+            self.cachedStatement(sql: "SELECT hash FROM password WHERE account_id = ?"), arguments: [accountID]
+        ).map { try sealing.openText($0.bytes("hash"), purpose: .passwordHash, row: accountID) }
+    }
+
+    /// Puts a password in the place of the account's.
+    func replacePassword(_ password: PasswordRecord, _ sealing: Sealing) throws {
+        try self.cachedStatement(sql: "DELETE FROM password WHERE account_id = ?").execute(arguments: [
+            password.accountID
+        ])
+        let hash = try sealing.seal(password.hash, purpose: .passwordHash, row: password.accountID)
+        try self.insert(
+            [
+                PasswordColumn.accountID: password.accountID, .hash: hash.blob, .setAt: password.setAt.milliseconds,
+                .isOneTime: password.isOneTime,
+            ], by: PasswordColumn.insertion)
+    }
+
+    fileprivate func insert(recoveryCodes codes: [[UInt8]], accountID: String) throws {
+        for code in codes {
+            try self.cachedStatement(sql: "INSERT INTO recovery_code (account_id, code) VALUES (?, ?)")
+                .execute(arguments: [accountID, code.blob])
+        }
+    }
+
+    /// Forgets the wrong attempts of somebody.
+    func forgetAttempts(_ holder: AttemptHolder) throws {
+        try self.cachedStatement(sql: "DELETE FROM password_attempt WHERE holder = ?").execute(arguments: [holder.key])
+    }
+}

@@ -1,0 +1,27 @@
+extension Limits {
+    /// The times, counts and sizes of password accounts. What hashes cost stands below the store (`PasswordLimits`).
+    public struct PasswordAccounts: Sendable, Equatable {
+        /// Wrong passwords and codes that one source can send at once; right ones are not counted. Past it: 429, as a
+        /// page, and nothing is judged.
+        public var passwordBurst = 600
+        /// Wrong passwords and codes that it can send each minute after that. Past it: 429, as a page, and nothing is
+        /// judged.
+        public var passwordsPerMinute = 60
+        /// Wrong passwords of one account in a row that are judged without a rest between them. Past it each needs a rest,
+        /// the first of a minute, and each twice as long as the one before. Its phone never rests.
+        public var passwordAttempts = 10
+        /// Wrong codes beside the password of one account in a row, by the same rule. Past it each needs such a rest.
+        public var secondFactorAttempts = 5
+        /// The first rest.
+        public var attemptRest: Duration = .seconds(60)
+        /// The longest rest. Past it the next attempt is judged, however many were wrong.
+        public var longestAttemptRest: Duration = .seconds(60 * 60)
+        /// How long wrong attempts in a row are remembered after the last of them.
+        public var attemptMemory: Duration = .seconds(24 * 60 * 60)
+        /// How long a password works that an operator has set for one sign-in. Past it it is a wrong one.
+        public var oneTimePasswordLifetime: Duration = .seconds(3 * 24 * 60 * 60)
+
+        /// The defaults.
+        public init() {}
+    }
+}

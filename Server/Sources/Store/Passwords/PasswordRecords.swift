@@ -1,0 +1,198 @@
+public import _Primitives
+
+/// The password of an account, as it is kept.
+public struct PasswordRecord: Sendable, Equatable {
+    /// Whose it is.
+    public var accountID: String
+    /// The hash with its parameters, as text: a PHC string, or what bcrypt makes. Sealed at rest.
+    public var hash: String
+    /// When it was set.
+    public var setAt: Timestamp
+    /// Whether an operator has set it for one sign-in, at which the person chooses another one.
+    public var isOneTime: Bool
+
+    /// A password of these values.
+    public init(accountID: String, hash: String, setAt: Timestamp, isOneTime: Bool = false) {
+        self.accountID = accountID
+        self.hash = hash
+        self.setAt = setAt
+        self.isOneTime = isOneTime
+    }
+}
+
+/// The secret of an account's time-based codes (RFC 6238).
+public struct TOTPRecord: Sendable, Equatable {
+    /// Whose it is.
+    public var accountID: String
+    /// The secret. Sealed at rest.
+    public var secret: SecretBytes
+    /// The hash under the HMAC, by the name that it has in an app's address.
+    public var algorithm: String
+    /// Digits of a code.
+    public var digits: Int
+    /// Seconds that a code is valid.
+    public var periodSeconds: Int64
+    /// When it was set.
+    public var setAt: Timestamp
+    /// The step of the last code that was taken: neither it nor one from before it counts again.
+    public var lastStep: Int64?
+
+    /// A secret of these values.
+    public init(
+        accountID: String, secret: SecretBytes, algorithm: String, digits: Int, periodSeconds: Int64, setAt: Timestamp,
+        lastStep: Int64? = nil
+    ) {
+        self.accountID = accountID
+        self.secret = secret
+        self.algorithm = algorithm
+        self.digits = digits
+        self.periodSeconds = periodSeconds
+        self.setAt = setAt
+        self.lastStep = lastStep
+    }
+}
+
+/// An account as far as its password, and what is asked for beside it, go.
+public struct PasswordAccount: Sendable, Equatable {
+    /// The account.
+    public var account: AccountRecord
+    /// Its password, if it has one.
+    public var password: PasswordRecord?
+    /// The secret of its time-based codes, if it has one: then a password alone is not enough.
+    public var totp: TOTPRecord?
+    /// How many recovery codes are left.
+    public var recoveryCodes: Int
+
+    /// An account with these.
+    public init(account: AccountRecord, password: PasswordRecord?, totp: TOTPRecord?, recoveryCodes: Int) {
+        self.account = account
+        self.password = password
+        self.totp = totp
+        self.recoveryCodes = recoveryCodes
+    }
+}
+
+/// What wrong attempts are counted of.
+public enum AttemptHolder: Hashable, Sendable {
+    /// The password of an account.
+    case password(account: String)
+    /// The codes beside the password of an account.
+    case secondFactor(account: String)
+    /// A name that nobody has, by a number that the name gives: many names share one, so that their rows are few.
+    case unknownName(Int)
+
+    /// The key of its row.
+    public var key: String {
+        switch self {
+        case .password(let account): "password \(account)"
+        case .secondFactor(let account): "second-factor \(account)"
+        case .unknownName(let number): "unknown-name \(number)"
+        }
+    }
+
+    /// Whose it is; `nil` where there is nobody.
+    public var account: String? {
+        switch self {
+        case .password(let account), .secondFactor(let account): account
+        case .unknownName: nil
+        }
+    }
+}
+
+/// Attempts in a row, none of which was right.
+public struct AttemptCount: Sendable, Equatable {
+    /// How many.
+    public var count: Int
+    /// When the last one was.
+    public var at: Timestamp
+
+    /// So many until then.
+    public init(count: Int, at: Timestamp) {
+        self.count = count
+        self.at = at
+    }
+}
+
+/// How far somebody is who signs in by a password: the sign-in of one authorization request, with which it goes.
+public struct PasswordSignInRecord: Sendable, Equatable {
+    /// The authorization request.
+    public var request: String
+    /// Whose password was right.
+    public var accountID: String
+    /// What was shown beside the password, if anything.
+    public var secondFactor: SecondFactor?
+    /// Whether a code is still missing.
+    public var needsSecondFactor: Bool
+    /// Whether a new password is still missing.
+    public var needsNewPassword: Bool
+    /// When nothing was missing any more.
+    public var finishedAt: Timestamp?
+    /// The browser and its system in words. Sealed at rest.
+    public var browser: String?
+    /// The browser's network address. Sealed at rest.
+    public var address: String?
+
+    /// What can be shown beside a password.
+    public enum SecondFactor: String, Sendable, CaseIterable {
+        /// A time-based code.
+        case totp
+        /// A recovery code.
+        case recoveryCode = "recovery-code"
+    }
+
+    /// A sign-in of these values.
+    public init(
+        request: String, accountID: String, secondFactor: SecondFactor? = nil, needsSecondFactor: Bool,
+        needsNewPassword: Bool, finishedAt: Timestamp? = nil, browser: String? = nil, address: String? = nil
+    ) {
+        self.request = request
+        self.accountID = accountID
+        self.secondFactor = secondFactor
+        self.needsSecondFactor = needsSecondFactor
+        self.needsNewPassword = needsNewPassword
+        self.finishedAt = finishedAt
+        self.browser = browser
+        self.address = address
+    }
+}
+
+/// A step of a sign-in by password, together with everything that it stands on.
+public struct PasswordSignInStep: Sendable {
+    /// What is spent by it.
+    public enum Spent: Sendable, Equatable {
+        /// The time-based codes up to this step.
+        case totp(step: Int64)
+        /// A recovery code, by its HMAC.
+        case recoveryCode([UInt8])
+    }
+
+    /// The sign-in after the step.
+    public var record: PasswordSignInRecord
+    /// The sign-in before it; `nil` for a step that begins one, whatever was there.
+    public var previous: PasswordSignInRecord?
+    /// The hash that was verified, which must still be the account's.
+    public var verifiedHash: String?
+    /// The password that takes the place of the account's.
+    public var newPassword: PasswordRecord?
+    /// The code that was shown.
+    public var spent: Spent?
+    /// What the trail says.
+    public var audit: [AuditEvent]
+    /// What the person's devices are told.
+    public var notices: [NoticeRecord]
+
+    /// A step to `record`.
+    public init(
+        to record: PasswordSignInRecord, from previous: PasswordSignInRecord? = nil, verifiedHash: String? = nil,
+        newPassword: PasswordRecord? = nil, spent: Spent? = nil, audit: [AuditEvent] = [],
+        notices: [NoticeRecord] = []
+    ) {
+        self.record = record
+        self.previous = previous
+        self.verifiedHash = verifiedHash
+        self.newPassword = newPassword
+        self.spent = spent
+        self.audit = audit
+        self.notices = notices
+    }
+}

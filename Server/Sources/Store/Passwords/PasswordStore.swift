@@ -1,0 +1,86 @@
+public import _Primitives
+
+/// Keeps passwords, what is asked for beside them, and the sign-ins that they are used for.
+public protocol PasswordStore: Sendable {
+    /// The account with this user name, as far as its password goes; `nil` where there is none.
+    func passwordAccount(username: AccountName) async throws -> PasswordAccount?
+
+    /// The account with this identifier, as far as its password goes; `nil` where there is none.
+    func passwordAccount(id: String) async throws -> PasswordAccount?
+
+    /// Gives an account a password in place of what it had, and forgets the wrong attempts at both it and its codes.
+    /// `false` where there is no such account.
+    ///
+    /// Where `endsSessions`, all that the account has authenticated ends in the same step: sessions, grants, and with them
+    /// their tokens.
+    func setPassword(_ password: PasswordRecord, endsSessions: Bool, audit: AuditEvent) async throws -> Bool
+
+    /// Takes the password of an account away, and ends all that the account has authenticated. `false` where there is no
+    /// such account, or it has no password.
+    func removePassword(accountID: String, audit: AuditEvent) async throws -> Bool
+
+    /// Gives an account a secret for time-based codes and recovery codes, by their HMACs, in place of what it had. `false`
+    /// where there is no such account.
+    func setSecondFactor(_ totp: TOTPRecord, recoveryCodes: [[UInt8]], audit: AuditEvent) async throws -> Bool
+
+    /// Gives an account recovery codes, by their HMACs, in place of those that it had. `false` where it has no secret for
+    /// time-based codes.
+    func setRecoveryCodes(_ codes: [[UInt8]], accountID: String, audit: AuditEvent) async throws -> Bool
+
+    /// Takes the secret for time-based codes and the recovery codes of an account away. `false` where it has none.
+    func removeSecondFactor(accountID: String, audit: AuditEvent) async throws -> Bool
+
+    /// Counts an attempt before anybody judges it, and answers whether it may be judged.
+    ///
+    /// `judge` is given the attempts in a row so far, and answers with the count that is to be kept and what the trail
+    /// says of it; `nil` where this one may not be made, and then nothing is written. Must be one step, durable before it
+    /// answers: of many at once each is given the count of the one before.
+    func countAttempt(
+        _ holder: AttemptHolder, judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
+    ) async throws -> Bool
+
+    /// Gives an attempt back that nobody could judge.
+    func giveBackAttempt(_ holder: AttemptHolder) async throws
+
+    /// Goes a step on in a sign-in, and forgets the wrong attempts at what was right.
+    ///
+    /// Must be one step. `false`, and nothing has changed, where something that it stands on is not there any more: the
+    /// authorization request, the account or that it is not locked, the sign-in before it, the verified hash, or the code,
+    /// which somebody else has spent.
+    func advance(_ step: PasswordSignInStep) async throws -> Bool
+
+    /// The sign-in by password of an authorization request; `nil` where there is none.
+    func passwordSignIn(request: String) async throws -> PasswordSignInRecord?
+
+    /// Forgets attempts that are older, at most `limit`. Says how many there were.
+    func deleteAttempts(before moment: Timestamp, limit: Int) async throws -> Int
+}
+
+extension AuditEvent.Kind {
+    // What a restore looks for in the trail.
+
+    /// An operator has given an account a password, for one sign-in.
+    public static let passwordSet = Self(rawValue: "password-set")
+    /// An operator has given an account a password by its hash.
+    public static let passwordImported = Self(rawValue: "password-imported")
+    /// A person has chosen a new password.
+    public static let passwordChanged = Self(rawValue: "password-changed")
+    /// A password was hashed anew, at a sign-in, by the present parameters.
+    public static let passwordRehashed = Self(rawValue: "password-rehashed")
+    /// An operator has taken the password of an account away.
+    public static let passwordRemoved = Self(rawValue: "password-removed")
+    /// An account has a new secret for time-based codes, and new recovery codes.
+    public static let secondFactorSet = Self(rawValue: "second-factor-set")
+    /// An account has no second factor beside its password any more.
+    public static let secondFactorRemoved = Self(rawValue: "second-factor-removed")
+    /// An account has new recovery codes.
+    public static let recoveryCodesSet = Self(rawValue: "recovery-codes-set")
+    /// A recovery code was spent.
+    public static let recoveryCodeSpent = Self(rawValue: "recovery-code-spent")
+
+    /// What tells that the password of an account, or what is asked for beside it, is another one.
+    public static let passwordChanges: [Self] = [
+        .passwordSet, .passwordImported, .passwordChanged, .passwordRehashed, .passwordRemoved, .secondFactorSet,
+        .secondFactorRemoved, .recoveryCodesSet, .recoveryCodeSpent,
+    ]
+}

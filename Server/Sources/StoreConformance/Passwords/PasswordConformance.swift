@@ -1,0 +1,240 @@
+public import Store
+import _Primitives
+
+/// What every store of passwords keeps to.
+public enum PasswordConformance {
+    /// Passwords hang on accounts, and sign-ins on authorization requests.
+    public typealias Subject = AccountStore & AuditStore & AuthorizationStore & NoticeStore & PasswordStore
+        & RefreshStore
+        & SessionStore
+
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<any Subject>] = Self.secrets + Self.attempts + Self.signIns
+
+    private static let alice = "account-alice"
+
+    private static func record(_ hash: String = "$hash$1", isOneTime: Bool = false) -> PasswordRecord {
+        PasswordRecord(accountID: Self.alice, hash: hash, setAt: .start + .seconds(1), isOneTime: isOneTime)
+    }
+
+    private static func totp(_ byte: UInt8 = 7) -> TOTPRecord {
+        TOTPRecord(
+            accountID: Self.alice, secret: SecretBytes([UInt8](repeating: byte, count: 20)), algorithm: "SHA1",
+            digits: 6, periodSeconds: 30, setAt: .start + .seconds(2))
+    }
+
+    private static func code(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
+
+    /// An account with a password, and a request that waits.
+    private static func begin(_ store: any Subject, request: String = "1") async throws {
+        try await store.createAccount(sampleAccount(), audit: sampleAudit())
+        _ = try await store.setPassword(Self.record(), endsSessions: false, audit: sampleAudit())
+        try await store.addRequest(SampleSignIn(request, secret: Self.code(1), at: .start).request)
+    }
+
+    private static func signIn(_ request: String = "request-1", needsCode: Bool = false) -> PasswordSignInRecord {
+        PasswordSignInRecord(
+            request: request, accountID: Self.alice, needsSecondFactor: needsCode, needsNewPassword: false,
+            finishedAt: needsCode ? nil : .start + .seconds(3), browser: "A browser", address: "192.0.2.7")
+    }
+
+    /// Counts one more, while there are fewer than `most`.
+    private static func counted(_ most: Int, _ store: any Subject, _ holder: AttemptHolder) async throws -> Bool {
+        try await store.countAttempt(holder) { present in
+            let count = present?.count ?? 0
+            return count < most ? (AttemptCount(count: count + 1, at: .start + .seconds(Int64(count))), nil) : nil
+        }
+    }
+
+    private static let secrets: [ConformanceCheck<any Subject>] = [
+        ConformanceCheck("a password comes back as it was set, by name and identifier, and is replaced whole") {
+            store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            try expect(try await store.passwordAccount(username: "alice")?.password == nil, "none yet")
+            for password in [Self.record(), Self.record("$hash$2", isOneTime: true)] {
+                try expect(
+                    try await store.setPassword(password, endsSessions: false, audit: sampleAudit()),
+                    "the account exists")
+                let expected = PasswordAccount(
+                    account: sampleAccount(), password: password, totp: nil, recoveryCodes: 0)
+                try expect(try await store.passwordAccount(username: "alice") == expected, "by name")
+                try expect(try await store.passwordAccount(id: Self.alice) == expected, "by identifier")
+            }
+            try expect(try await store.passwordAccount(username: "bob") == nil, "nobody else's")
+            var other = Self.record()
+            other.accountID = "other"
+            try expect(
+                try await store.setPassword(other, endsSessions: false, audit: sampleAudit()) == false,
+                "no such account")
+            try expect(try await store.auditEntries(after: 0, limit: 9).count == 3, "an event for each change")
+        },
+        ConformanceCheck("a new password ends what the account has authenticated, where it is to") { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            let signIn = SampleSignIn("1", secret: Self.code(1), at: .start)
+            try await signIn.keep(in: store)
+            _ = try await store.setPassword(Self.record(), endsSessions: false, audit: sampleAudit())
+            try expect(try await store.session(cookieDigest: Self.code(1)) != nil, "it goes on")
+            _ = try await store.setPassword(Self.record(), endsSessions: true, audit: sampleAudit())
+            try expect(try await store.session(cookieDigest: Self.code(1)) == nil, "it has ended")
+            try expect(try await store.grant("grant-1", token: nil, at: .start) == nil, "and so has its grant")
+        },
+        ConformanceCheck("a removed password is gone, once, and what the account has authenticated with it") { store in
+            try await Self.begin(store)
+            try await SampleSignIn("2", secret: Self.code(2), at: .start).keep(in: store)
+            _ = try await store.advance(PasswordSignInStep(to: Self.signIn()))
+            try expect(try await store.removePassword(accountID: Self.alice, audit: sampleAudit()), "it was there")
+            try expect(try await store.passwordAccount(id: Self.alice)?.password == nil, "gone")
+            try expect(try await store.session(cookieDigest: Self.code(2)) == nil, "ended")
+            try expect(
+                try await store.passwordSignIn(request: "request-1") == nil, "what was about to be a session, too")
+            try expect(
+                try await store.removePassword(accountID: Self.alice, audit: sampleAudit()) == false, "only once")
+        },
+        ConformanceCheck("a second factor comes with its recovery codes, and goes with them") { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            try expect(
+                try await store.setRecoveryCodes([Self.code(1)], accountID: Self.alice, audit: sampleAudit()) == false,
+                "no codes without it")
+            for byte: UInt8 in [7, 8] {
+                let isSet = try await store.setSecondFactor(
+                    Self.totp(byte), recoveryCodes: [Self.code(1), Self.code(byte)], audit: sampleAudit())
+                try expect(isSet, "the account exists")
+                let account = try await store.passwordAccount(id: Self.alice)
+                try expect(account?.totp == Self.totp(byte) && account?.recoveryCodes == 2, "as it was set")
+            }
+            try expect(
+                try await store.setRecoveryCodes([Self.code(3)], accountID: Self.alice, audit: sampleAudit()),
+                "new ones")
+            try expect(try await store.passwordAccount(id: Self.alice)?.recoveryCodes == 1, "in place of all")
+            try expect(try await store.removeSecondFactor(accountID: Self.alice, audit: sampleAudit()), "it was there")
+            let account = try await store.passwordAccount(id: Self.alice)
+            try expect(account?.totp == nil && account?.recoveryCodes == 0, "all gone")
+            try expect(
+                try await store.removeSecondFactor(accountID: Self.alice, audit: sampleAudit()) == false, "only once")
+        },
+        ConformanceCheck("it all goes with the account") { store in
+            try await Self.begin(store)
+            _ = try await store.setSecondFactor(Self.totp(), recoveryCodes: [Self.code(1)], audit: sampleAudit())
+            _ = try await Self.counted(9, store, .password(account: Self.alice))
+            _ = try await store.advance(PasswordSignInStep(to: Self.signIn()))
+            _ = try await store.deleteAccount(id: Self.alice, audit: sampleAudit())
+            try expect(try await store.passwordAccount(id: Self.alice) == nil, "the account")
+            try expect(try await store.passwordSignIn(request: "request-1") == nil, "the sign-in")
+            try expect(try await store.deleteAttempts(before: .start + .seconds(99), limit: 9) == 0, "the attempts")
+        },
+    ]
+
+    private static let attempts: [ConformanceCheck<any Subject>] = [
+        ConformanceCheck("of 32 attempts at once as many are counted as the rule allows") { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            for holder in [
+                AttemptHolder.password(account: Self.alice), .secondFactor(account: Self.alice), .unknownName(5),
+            ] {
+                let count = try await winners(32) { _ in try await Self.counted(10, store, holder) }
+                try expect(count == 10, "ten of 32, not \(count)")
+            }
+        },
+        ConformanceCheck("an attempt that nobody could judge is given back, and old ones are forgotten") { store in
+            let (first, second) = (AttemptHolder.unknownName(1), AttemptHolder.unknownName(2))
+            for _ in 0..<3 { _ = try await Self.counted(9, store, first) }
+            try await store.giveBackAttempt(first)
+            try expect(try await Self.counted(2, store, first) == false, "two are left")
+            try expect(try await Self.counted(3, store, first), "one was given back")
+            try await store.giveBackAttempt(second)
+            _ = try await Self.counted(9, store, second)
+            try expect(try await Self.counted(1, store, second) == false, "nothing was given back before there was one")
+            try expect(try await store.deleteAttempts(before: .start + .seconds(1), limit: 9) == 1, "the older one")
+            try expect(try await store.deleteAttempts(before: .start + .seconds(9), limit: 1) == 1, "a limit")
+        },
+        ConformanceCheck("what a counted attempt leaves in the trail is there with it") { store in
+            try await store.createAccount(sampleAccount(), audit: sampleAudit())
+            _ = try await store.countAttempt(.password(account: Self.alice)) { _ in
+                (AttemptCount(count: 1, at: .start), sampleAudit("rests", account: Self.alice))
+            }
+            let kinds = try await store.auditEntries(after: 1, limit: 9).map(\.event.kind.rawValue)
+            try expect(kinds == ["rests"], "the event")
+        },
+    ]
+
+    private static let signIns: [ConformanceCheck<any Subject>] = [
+        ConformanceCheck("a sign-in comes back as it was, goes on from where it stands, and forgets what was wrong") {
+            store in
+            try await Self.begin(store)
+            _ = try await store.setSecondFactor(Self.totp(), recoveryCodes: [Self.code(1)], audit: sampleAudit())
+            for holder in [AttemptHolder.password(account: Self.alice), .secondFactor(account: Self.alice)] {
+                _ = try await Self.counted(1, store, holder)
+            }
+            let first = Self.signIn(needsCode: true)
+            try expect(
+                try await store.advance(PasswordSignInStep(to: first, verifiedHash: "$hash$1")), "the password is right"
+            )
+            try expect(try await store.passwordSignIn(request: "request-1") == first, "as it was")
+            try expect(try await Self.counted(1, store, .password(account: Self.alice)), "forgotten")
+            try expect(try await Self.counted(1, store, .secondFactor(account: Self.alice)) == false, "not these")
+            var second = Self.signIn()
+            second.secondFactor = .totp
+            let notice = NoticeRecord(id: "n", accountID: Self.alice, kind: .signedIn, at: .start, subject: "Bank")
+            let step = PasswordSignInStep(
+                to: second, from: first, newPassword: Self.record("$hash$2"), spent: .totp(step: 5),
+                audit: [sampleAudit("signed-in")], notices: [notice])
+            try expect(try await store.advance(step), "the code is right")
+            try expect(try await store.passwordSignIn(request: "request-1") == second, "after it")
+            let account = try await store.passwordAccount(id: Self.alice)
+            try expect(account?.totp?.lastStep == 5, "the step is spent")
+            try expect(account?.password == Self.record("$hash$2"), "the password that took its place")
+            try expect(try await Self.counted(1, store, .secondFactor(account: Self.alice)), "forgotten")
+            try expect(try await store.notices(accountID: Self.alice, limit: 9) == [notice], "the notice")
+            try expect(try await store.advance(step) == false, "not from where it does not stand")
+        },
+        ConformanceCheck("of 16 that show one recovery code at once one goes on, and of 16 with one time step") {
+            store in
+            try await Self.begin(store)
+            _ = try await store.setSecondFactor(
+                Self.totp(), recoveryCodes: [Self.code(1), Self.code(2)], audit: sampleAudit())
+            for index in 0..<16 {
+                try await store.addRequest(
+                    SampleSignIn("\(index + 10)", secret: Self.code(UInt8(index + 10)), at: .start).request)
+            }
+            for spent in [PasswordSignInStep.Spent.recoveryCode(Self.code(1)), .totp(step: 5)] {
+                let count = try await winners(16) { index in
+                    try await store.advance(
+                        PasswordSignInStep(to: Self.signIn("request-\(index + 10)"), spent: spent))
+                }
+                try expect(count == 1, "one of 16, not \(count)")
+            }
+            try expect(try await store.passwordAccount(id: Self.alice)?.recoveryCodes == 1, "the other is left")
+            for number: Int64 in [5, 4] {
+                let isTaken = try await store.advance(
+                    PasswordSignInStep(to: Self.signIn(), spent: .totp(step: number)))
+                try expect(!isTaken, "neither it again nor one from before")
+            }
+            let unknown = PasswordSignInStep(to: Self.signIn(), spent: .recoveryCode(Self.code(9)))
+            try expect(try await store.advance(unknown) == false, "no such code")
+            try expect(try await store.passwordSignIn(request: "request-1") == nil, "nothing has changed")
+        },
+        ConformanceCheck("what a sign-in stands on is asked in its own step") { store in
+            try await Self.begin(store)
+            let right = PasswordSignInStep(to: Self.signIn(), verifiedHash: "$hash$1", audit: [sampleAudit("in")])
+            let other = PasswordSignInStep(to: Self.signIn(), verifiedHash: "$hash$9")
+            try expect(try await store.advance(other) == false, "another password by now")
+            let elsewhere = PasswordSignInStep(to: Self.signIn("request-9"), verifiedHash: "$hash$1")
+            try expect(try await store.advance(elsewhere) == false, "no such request")
+            _ = try await store.setAccountLocked(true, id: Self.alice, audit: sampleAudit())
+            try expect(try await store.advance(right) == false, "a locked account")
+            _ = try await store.setAccountLocked(false, id: Self.alice, audit: sampleAudit())
+            let entries = try await store.auditEntries(after: 0, limit: 99).count
+            try expect(try await store.passwordSignIn(request: "request-1") == nil, "nothing so far")
+            try expect(try await store.advance(right), "and then it is")
+            try expect(try await store.auditEntries(after: 0, limit: 99).count == entries + 1, "with its event")
+            _ = try await store.setAccountLocked(true, id: Self.alice, audit: sampleAudit())
+            try expect(
+                try await store.passwordSignIn(request: "request-1") == nil, "a lock ends what was about to be one")
+        },
+        ConformanceCheck("a sign-in goes with its request") { store in
+            try await Self.begin(store)
+            _ = try await store.advance(PasswordSignInStep(to: Self.signIn()))
+            _ = try await store.removeRequest("request-1")
+            try expect(try await store.passwordSignIn(request: "request-1") == nil, "gone")
+        },
+    ]
+}

@@ -1,0 +1,49 @@
+import Store
+import _Primitives
+
+/// Passwords pass through.
+extension FailingStore {
+    func passwordAccount(username: AccountName) async throws -> PasswordAccount? {
+        try await self.store.passwordAccount(username: username)
+    }
+
+    func passwordAccount(id: String) async throws -> PasswordAccount? { try await self.store.passwordAccount(id: id) }
+
+    func setPassword(_ password: PasswordRecord, endsSessions: Bool, audit: AuditEvent) async throws -> Bool {
+        try await self.store.setPassword(password, endsSessions: endsSessions, audit: audit)
+    }
+
+    func removePassword(accountID: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.removePassword(accountID: accountID, audit: audit)
+    }
+
+    func setSecondFactor(_ totp: TOTPRecord, recoveryCodes: [[UInt8]], audit: AuditEvent) async throws -> Bool {
+        try await self.store.setSecondFactor(totp, recoveryCodes: recoveryCodes, audit: audit)
+    }
+
+    func setRecoveryCodes(_ codes: [[UInt8]], accountID: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.setRecoveryCodes(codes, accountID: accountID, audit: audit)
+    }
+
+    func removeSecondFactor(accountID: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.removeSecondFactor(accountID: accountID, audit: audit)
+    }
+
+    func countAttempt(
+        _ holder: AttemptHolder, judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
+    ) async throws -> Bool {
+        try await self.store.countAttempt(holder, judge: judge)
+    }
+
+    func giveBackAttempt(_ holder: AttemptHolder) async throws { try await self.store.giveBackAttempt(holder) }
+
+    func advance(_ step: PasswordSignInStep) async throws -> Bool { try await self.store.advance(step) }
+
+    func passwordSignIn(request: String) async throws -> PasswordSignInRecord? {
+        try await self.store.passwordSignIn(request: request)
+    }
+
+    func deleteAttempts(before moment: Timestamp, limit: Int) async throws -> Int {
+        try await self.store.deleteAttempts(before: moment, limit: limit)
+    }
+}
