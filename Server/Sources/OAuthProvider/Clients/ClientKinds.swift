@@ -28,6 +28,7 @@ extension OpenIDProvider {
         if PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod), settings.keySet == nil {
             throw OAuthError(.invalidRequest, "A client that authenticates by private_key_jwt needs its keys (jwks).")
         }
+        try self.checkProfile(of: client)
         for address in client.redirectURIs + client.postLogoutRedirectURIs {
             _ = try RedirectURI(address, allowing: settings.redirectKinds)
         }

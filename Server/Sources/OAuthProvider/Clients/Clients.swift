@@ -52,6 +52,8 @@ public struct ClientChange: Sendable, Equatable {
     public var keySet: String?
     /// Whether it may have the keys of people whom it knows deleted.
     public var mayDeregister: Bool?
+    /// What is asked of its requests.
+    public var profile: ClientProfileChange
 
     /// These changes and no others.
     public init(
@@ -59,8 +61,9 @@ public struct ClientChange: Sendable, Equatable {
         clientURI: String? = nil, idTokenAlgorithm: JWSAlgorithm? = nil,
         codeBinding: ClientSettings.CodeBinding? = nil,
         mayDeregister: Bool? = nil, grantTypes: [String]? = nil, authenticationMethod: String? = nil,
-        keySet: String? = nil
+        keySet: String? = nil, profile: ClientProfileChange = ClientProfileChange()
     ) {
+        self.profile = profile
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod
         self.keySet = keySet
@@ -84,7 +87,8 @@ public struct ClientChange: Sendable, Equatable {
             mayDeregister: self.mayDeregister ?? settings.mayDeregister,
             grantTypes: self.grantTypes ?? settings.grantTypes,
             authenticationMethod: self.authenticationMethod ?? settings.authenticationMethod,
-            keySet: self.keySet.map { $0.isEmpty ? nil : $0 } ?? settings.keySet)
+            keySet: self.keySet.map { $0.isEmpty ? nil : $0 } ?? settings.keySet,
+            profile: self.profile.applied(to: settings.profile))
     }
 }
 
@@ -126,6 +130,11 @@ extension ClientSettings {
         if exact([self.authenticationMethod, self.keySet ?? ""]) != exact([old.authenticationMethod, old.keySet ?? ""])
         {
             events.append(event(.clientAuthenticationChanged, "\(client) \(self.authenticationMethod)"))
+        }
+        if self.profile != old.profile {
+            let words = [self.profile.security.rawValue] + (self.profile.requiresSignedRequests ? ["signed"] : [])
+            events.append(
+                event(.clientProfileChanged, ([client] + words + self.profile.origins).joined(separator: " ")))
         }
         if self.mayDeregister != old.mayDeregister {
             events.append(event(self.mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, client))

@@ -30,7 +30,8 @@ struct AuthorizationCodeGrant: TokenGrant {
             Self.mismatch(code, standing, client: client, redirectURI: redirectURI, verifier: verifier, key: key) == nil
         }
         let (code, standing) = try Self.checked(
-            taking, client: client, redirectURI: redirectURI, verifier: verifier, key: key, at: now)
+            taking, client: client, redirectURI: redirectURI, verifier: verifier, key: key,
+            lifetime: provider.limits.authorizationCodeLifetime, at: now)
         var response = try provider.tokens(
             for: standing, nonce: code.nonce, acr: code.acr, algorithm: algorithm, boundTo: key, at: now)
         if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
@@ -72,7 +73,7 @@ struct AuthorizationCodeGrant: TokenGrant {
 
     private static func checked(
         _ taking: CodeTaking, client: ClientRecord, redirectURI: String, verifier: CodeVerifier?, key: KeyThumbprint?,
-        at now: Timestamp
+        lifetime codeLifetime: Duration, at now: Timestamp
     ) throws -> (CodeRecord, StandingGrant) {
         guard case .taken(let code, let standing) = taking else {
             throw refusal(taking == .replayed ? "used before: the grant is revoked" : "unknown, or revoked")
@@ -81,6 +82,10 @@ struct AuthorizationCodeGrant: TokenGrant {
             code, standing, client: client, redirectURI: redirectURI, verifier: verifier, key: key)
         if let mismatch { throw refusal(mismatch) }
         guard now < code.expiresAt else { throw refusal("expired") }
+        if client.settings.isFAPI2 {
+            let issuedAt = code.expiresAt - codeLifetime
+            guard now < issuedAt + Limits.Fixed.fapiCodeLifetime else { throw refusal("expired for fapi2") }
+        }
         return (code, standing)
     }
 

@@ -340,7 +340,7 @@ extension OpenIDProvider {
 
     /// The discovery document (RFC 8414; OpenID Connect Discovery 1.0).
     public var discovery: JSONObject {
-        ProviderMetadata(
+        var metadata = ProviderMetadata(
             issuer: self.issuer, scopes: Self.scopes, grantTypes: Self.tokenGrants.map { type(of: $0).type },
             clientAuthenticationMethods: Self.clientCredentials.flatMap { $0.methods },
             clientSigningAlgorithms: PrivateKeyJWT.algorithms.map(\.rawValue),
@@ -351,8 +351,9 @@ extension OpenIDProvider {
                 "preferred_username", "name", "email", "email_verified",
             ],
             responseModes: ResponseMode.allCases.map(\.rawValue),
-            promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue)
-        ).json
+            promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue))
+        metadata.requestObjectAlgorithms = PrivateKeyJWT.algorithms.map(\.rawValue)
+        return metadata.json
     }
 
     /// The scopes that mean something here.

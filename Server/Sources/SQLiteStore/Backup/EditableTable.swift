@@ -31,6 +31,8 @@ struct EditableTable: Sendable {
             ("client_uri", [.clientAddressesChanged]),
             ("grant_types", [.clientGrantsChanged]), ("authentication_method", [.clientAuthenticationChanged]),
             ("key_set", [.clientAuthenticationChanged]),
+            ("security_profile", [.clientProfileChanged]), ("requires_signed_requests", [.clientProfileChanged]),
+            ("origins", [.clientProfileChanged]),
             ("secret_digest", Self.endsSecret), ("former_secret_digest", Self.endsSecret),
             ("former_secret_until", Self.endsSecret),
         ], passedOver: [],

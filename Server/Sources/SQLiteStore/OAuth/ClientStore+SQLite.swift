@@ -22,9 +22,16 @@ extension SQLiteDatabase: ClientStore {
                     .codeBinding: client.settings.codeBinding.rawValue,
                     .formerSecretDigest: client.formerSecret?.digest.blob,
                     .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
+                    .securityProfile: client.settings.profile.security.rawValue,
+                    .requiresSignedRequests: client.settings.profile.requiresSignedRequests,
+                    .origins: Self.text(client.settings.profile.origins),
                 ], by: ClientColumn.insertion)
             try db.appendAudit(audit, sealing)
         }
+    }
+
+    public func hasOrigin(_ origin: String, client: String?) async throws -> Bool {
+        try await self.read { db in try db.isOrigin(origin, ofClient: client) }
     }
 
     public func client(_ id: String) async throws -> ClientRecord? {
@@ -62,6 +69,7 @@ extension SQLiteDatabase: ClientStore {
                 client.formerSecret?.endsAt.milliseconds, client.clientURI, Self.text(client.settings.grantTypes),
                 client.settings.authenticationMethod, client.settings.keySet, id,
             ])
+            try db.setProfile(client.settings.profile, ofClient: id)
             let addresses = try String.fetchAll(
                 db.cachedStatement(sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ?"),
                 arguments: [id])
@@ -99,6 +107,9 @@ extension SQLiteDatabase: ClientStore {
         guard let binding = ClientSettings.CodeBinding(rawValue: try row.text(ClientColumn.codeBinding)) else {
             throw StoreError(.corrupt, "what a client's codes are bound to")
         }
+        guard let security = ClientProfile.Security(rawValue: try row.text(ClientColumn.securityProfile)) else {
+            throw StoreError(.corrupt, "the rules of a client's requests")
+        }
         return ClientRecord(
             id: try row.text(ClientColumn.id), name: try row.text(ClientColumn.name),
             redirectURIs: try Self.texts(row.text(ClientColumn.redirectURIs)),
@@ -110,7 +121,11 @@ extension SQLiteDatabase: ClientStore {
                 mayDeregister: try row.integer(ClientColumn.mayDeregister, as: Int.self) != 0,
                 grantTypes: try Self.texts(row.text(ClientColumn.grantTypes)),
                 authenticationMethod: try row.text(ClientColumn.authenticationMethod),
-                keySet: try row.optionalText(ClientColumn.keySet)),
+                keySet: try row.optionalText(ClientColumn.keySet),
+                profile: ClientProfile(
+                    security: security,
+                    requiresSignedRequests: try row.integer(ClientColumn.requiresSignedRequests, as: Int.self) != 0,
+                    origins: try Self.texts(row.text(ClientColumn.origins)))),
             formerSecret: try row.optionalBytes(ClientColumn.formerSecretDigest).map { digest in
                 guard let endsAt = try row.optionalMoment(ClientColumn.formerSecretUntil) else {
                     throw StoreError(.corrupt, "a client's former secret")
@@ -138,5 +153,6 @@ private enum ClientColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
-        codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet
+        codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
+        securityProfile, requiresSignedRequests, origins
 }

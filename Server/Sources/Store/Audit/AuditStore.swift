@@ -70,6 +70,8 @@ extension AuditEvent.Kind {
     public static let clientGrantsChanged = Self(rawValue: "client-grants-changed")
     /// How a client proves who it is, or with which keys, has changed; the detail is its identifier and the way.
     public static let clientAuthenticationChanged = Self(rawValue: "client-authentication-changed")
+    /// What is asked of a client's requests has changed; the detail is its identifier, its rules and its origins.
+    public static let clientProfileChanged = Self(rawValue: "client-profile-changed")
     /// A client may have people's keys deleted from now on; the detail is its identifier.
     public static let clientMayDeregister = Self(rawValue: "client-may-deregister")
     /// A client may no longer; the detail is its identifier.

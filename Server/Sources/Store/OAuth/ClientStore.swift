@@ -26,14 +26,17 @@ public struct ClientSettings: Sendable, Equatable {
     /// Whether it may have the keys of people whom it knows deleted: with them a person loses every service, not this
     /// one alone.
     public var mayDeregister: Bool
+    /// What is asked of its requests.
+    public var profile: ClientProfile
 
     /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
     /// section 2).
     public init(
         idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .pkce, mayDeregister: Bool = false,
         grantTypes: [String] = ["authorization_code"], authenticationMethod: String = "client_secret_basic",
-        keySet: String? = nil
+        keySet: String? = nil, profile: ClientProfile = ClientProfile()
     ) {
+        self.profile = profile
         self.idTokenAlgorithm = idTokenAlgorithm
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod
@@ -133,6 +136,9 @@ public protocol ClientStore: Sendable {
 
     /// All clients, the oldest first. There are never more than the limit of ``addClient(_:limit:audit:)``.
     func clients() async throws -> [ClientRecord]
+
+    /// Whether a client has registered this origin, or, where none is named, whether any has. Compared by bytes.
+    func hasOrigin(_ origin: String, client: String?) async throws -> Bool
 
     /// Changes a client together with the audit events that `change` answers, and answers with the client as it is then;
     /// `nil` where there is none. Open authorization requests that would lead to an address which it has no more go.
