@@ -20,6 +20,8 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
     /// What the apps of a device sign in by (`device_secret`, OpenID Connect Native SSO for Mobile Apps 1.0), where there is
     /// one: a secret.
     public var deviceSecret: String?
+    /// What the access token is good for in detail (`authorization_details`, RFC 9396, section 7); `nil` for nothing.
+    public var authorizationDetails: AuthorizationDetails?
 
     /// An answer of these tokens.
     public init(
@@ -45,6 +47,7 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
         json["refresh_token"] = self.refreshToken.map(JSON.string)
         json["issued_token_type"] = self.issuedTokenType.map(JSON.string)
         json["device_secret"] = self.deviceSecret.map(JSON.string)
+        json["authorization_details"] = self.authorizationDetails?.json
         return json
     }
 
@@ -65,6 +68,10 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var clientAuthenticationMethods: [String]
     /// What clients can sign with that prove themselves by a signature.
     public var clientSigningAlgorithms: [String]
+    /// What clients may sign their authorization requests with (RFC 9101); none where the server takes no signed ones.
+    public var requestObjectAlgorithms: [String] = []
+    /// The types of authorization details that can be asked for (RFC 9396, section 10).
+    public var authorizationDetailTypes: [String] = []
     /// What ID tokens can be signed with.
     public var idTokenAlgorithms: [String]
     /// What answers about tokens can be signed with (RFC 9701, section 7).
@@ -111,7 +118,7 @@ public struct ProviderMetadata: Hashable, Sendable {
     /// `introspection_endpoint` (RFC 7662)
     public var introspectionEndpoint: String { self.issuer + "/oauth2/introspect" }
     /// `pushed_authorization_request_endpoint` (RFC 9126)
-    public var pushedRequestEndpoint: String { self.issuer + "/oauth2/par" }
+    public var pushedRequestEndpoint: String { Self.pushedRequestEndpoint(of: self.issuer) }
     /// `device_authorization_endpoint` (RFC 8628)
     public var deviceAuthorizationEndpoint: String { self.issuer + "/oauth2/device_authorization" }
     /// `end_session_endpoint`
@@ -119,6 +126,8 @@ public struct ProviderMetadata: Hashable, Sendable {
 
     /// The token endpoint of an issuer: what proofs of keys name there (`htu`, RFC 9449, section 4.2).
     public static func tokenEndpoint(of issuer: String) -> String { issuer + "/oauth2/token" }
+    /// The endpoint for pushed requests of an issuer: what proofs of keys name there.
+    public static func pushedRequestEndpoint(of issuer: String) -> String { issuer + "/oauth2/par" }
     /// The userinfo endpoint of an issuer: what proofs of keys name there.
     public static func userinfoEndpoint(of issuer: String) -> String { issuer + "/oauth2/userinfo" }
 
@@ -155,9 +164,15 @@ public struct ProviderMetadata: Hashable, Sendable {
             "ui_locales_supported": texts(["en"]),
             "prompt_values_supported": texts(self.promptValues),
             "authorization_response_iss_parameter_supported": .bool(true),
-            "request_parameter_supported": .bool(false),
+            "request_parameter_supported": .bool(!self.requestObjectAlgorithms.isEmpty),
             "request_uri_parameter_supported": .bool(false),
         ]
+        if !self.requestObjectAlgorithms.isEmpty {
+            json["request_object_signing_alg_values_supported"] = texts(self.requestObjectAlgorithms)
+        }
+        if !self.authorizationDetailTypes.isEmpty {
+            json["authorization_details_types_supported"] = texts(self.authorizationDetailTypes)
+        }
         if !self.clientSigningAlgorithms.isEmpty {
             for endpoint in ["token", "revocation", "introspection"] {
                 json["\(endpoint)_endpoint_auth_signing_alg_values_supported"] = texts(self.clientSigningAlgorithms)

@@ -67,6 +67,17 @@ struct ProviderMetadataTests {
             #expect(self.json[member] == nil)
         }
         #expect(self.json["request_parameter_supported"] == .bool(false))
+        #expect(self.json["request_object_signing_alg_values_supported"] == nil)
+        #expect(self.json["authorization_details_types_supported"] == nil)
+        var more = ProviderMetadata(
+            issuer: "https://id.example", scopes: [], grantTypes: [], clientAuthenticationMethods: [],
+            idTokenAlgorithms: [], acrValues: [], claims: [])
+        more.requestObjectAlgorithms = ["ES256"]
+        more.authorizationDetailTypes = ["payment"]
+        let signed = more.json
+        #expect(signed["authorization_details_types_supported"] == .array([.string("payment")]))
+        #expect(signed["request_parameter_supported"] == .bool(true))
+        #expect(signed["request_object_signing_alg_values_supported"] == .array([.string("ES256")]))
     }
 
     @Test func theDocumentIsStrictJSON() throws {

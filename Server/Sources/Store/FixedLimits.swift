@@ -103,6 +103,13 @@ extension Limits {
         public static let pollingTolerance: Duration = .seconds(1)
         /// How often the keys may be read again because a token names one that is not known: anybody can invent names.
         public static let keyLookupPause: Duration = .seconds(1)
+        /// How long a code of a client of FAPI 2.0 lives at most, whatever is set (section 5.3.2.1).
+        public static let fapiCodeLifetime: Duration = .seconds(60)
+        /// How long a browser can come with a request that such a client has pushed, at most: less than 600 seconds (section
+        /// 5.3.2.2).
+        public static let fapiPushedRequestLifetime: Duration = .seconds(599)
+        /// How long browsers may keep what they were told of a request that a page's script wants to make.
+        public static let preflightLifetime: Duration = .seconds(10 * 60)
         /// How long a client's former secret is taken beside the new one, where the operator does not say.
         public static let usualSecretOverlap: Duration = .seconds(24 * 60 * 60)
 

@@ -326,6 +326,10 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.clients()
     }
 
+    func hasOrigin(_ origin: String, client: String?) async throws -> Bool {
+        try await self.store.hasOrigin(origin, client: client)
+    }
+
     func changeClient(
         _ id: String, change: @escaping @Sendable (inout ClientRecord) throws -> [AuditEvent]
     ) async throws -> ClientRecord? {

@@ -32,6 +32,16 @@ extension ProviderFixture {
     }
 }
 
+/// People whose sessions end while they are looked up.
+private struct LeavingPeople: PersonDirectory {
+    let f: ProviderFixture
+
+    func person(account: String) async throws -> Person? {
+        try await self.f.endSessions()
+        return try await self.f.people.person(account: account)
+    }
+}
+
 @Suite("RFC 9126: requests that clients push")
 struct PushedRequestTests {
     private static let ended = AuthorizationAnswer.page(OAuthError(.invalidRequestURI))
@@ -327,6 +337,23 @@ struct PushedRequestTests {
             f.clock.advance(.seconds(10))
             #expect(try await f.push().status == 201)
             #expect(try await f.push().status == 429)
+        }
+    }
+
+    @Test("nobody is asked, and the session ends in between: the client is told login_required, and no page is shown")
+    func sessionEnds() async throws {
+        try await ProviderFixture.run { f in
+            let signedIn = try await f.signIn()
+            let name = try await f.pushed(["prompt": "none"])
+            // The person is looked up after the session, and before there is a code.
+            let provider = try await OpenIDProvider.open(
+                OpenIDProvider.Configuration(issuer: ProviderFixture.issuer), store: f.store, methods: [f.outcomes],
+                people: LeavingPeople(f: f), time: f.clock.source)
+            let parameters: Parameters = ["client_id": f.bank.client.id, "request_uri": name]
+            let answer = try await provider.authorize(
+                parameters.encoded, browser: f.browser, session: signedIn.session, source: "a", address: nil)
+            let address = try self.address(answer)
+            #expect(try ProviderFixture.parameter("error", of: address) == "login_required")
         }
     }
 

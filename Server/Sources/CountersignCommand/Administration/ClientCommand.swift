@@ -43,11 +43,30 @@ struct ClientCommand: AsyncParsableCommand {
         @Option(
             name: .long,
             help: ArgumentHelp(
+                "The rules of all its requests: usual, or fapi2 for the FAPI 2.0 Security Profile.",
+                valueName: "usual|fapi2"))
+        var profile: String?
+
+        @Flag(
+            name: .long, inversion: .prefixedNo,
+            help: "Whether it has to sign its authorization requests, with a key of --jwks.")
+        var requireSignedRequestObject: Bool?
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
                 "A scope of its own that it may have, as accounts.read; all of them. Repeatable.", valueName: "scope"))
         var scope: [String] = []
 
         @Flag(name: .long, help: "Let it have no scopes of its own.")
         var noScope = false
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "With --auth-method none: an origin, as https://app.example, whose scripts may read what the app is answered; all of them. Repeatable.",
+                valueName: "origin"))
+        var origin: [String] = []
 
         @Option(
             name: .long,
@@ -95,6 +114,9 @@ struct ClientCommand: AsyncParsableCommand {
                 body[name] = .array(list.map(JSON.string))
             }
             body["accessTokenFormat"] = self.accessTokenFormat.map(JSON.string)
+            body["profile"] = self.profile.map(JSON.string)
+            body["requireSignedRequestObject"] = self.requireSignedRequestObject.map(JSON.bool)
+            if !self.origin.isEmpty { body["origins"] = .array(self.origin.map(JSON.string)) }
         }
 
         private var lists: [(name: String, list: [String], isNone: Bool)] {
@@ -272,6 +294,13 @@ struct ClientCommand: AsyncParsableCommand {
                   countersign admin client change CLIENT-ID --auth-method private_key_jwt --jwks bank.jwks.json
                   countersign admin client change CLIENT-ID --auth-method client_secret_basic --rotate-secret
 
+                A service that is to follow the FAPI 2.0 Security Profile, and an app in the browser whose scripts come \
+                from one origin:
+
+                  countersign admin client change CLIENT-ID --profile fapi2 --auth-method private_key_jwt \\
+                    --jwks bank.jwks.json --id-token-signed-response-alg ES256
+                  countersign admin client change CLIENT-ID --origin https://app.example
+
                 A service that may deregister can have all keys of the people whom it knows deleted. They can sign in \
                 nowhere then, until they are enrolled again:
 
@@ -327,6 +356,9 @@ struct ClientCommand: AsyncParsableCommand {
         @Flag(name: .long, help: "Know of no keys of the service.")
         var noJwks = false
 
+        @Flag(name: .long, help: "Let scripts of no page read what the service is answered.")
+        var noOrigin = false
+
         @OptionGroup var settings: Settings
 
         @OptionGroup var options: AdminOptions
@@ -336,8 +368,9 @@ struct ClientCommand: AsyncParsableCommand {
                 throw ValidationError(
                     """
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
-                    --id-token-signed-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, \
-                    --[no-]scope, --[no-]resource, --[no-]audience, --access-token-format or --[no-]may-deregister.
+                    --id-token-signed-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, --profile, \
+                    --[no-]require-signed-request-object, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, \
+                    --access-token-format or --[no-]may-deregister.
                     """)
             }
             guard !self.rotateSecret || self.settings.hasSecret else {
@@ -351,6 +384,9 @@ struct ClientCommand: AsyncParsableCommand {
             }
             guard !self.noJwks || self.settings.jwks == nil else {
                 throw ValidationError("Name a file of keys, or --no-jwks.")
+            }
+            guard !self.noOrigin || self.settings.origin.isEmpty else {
+                throw ValidationError("Name origins, or --no-origin.")
             }
             guard !self.noClientURI || self.clientURI == nil else {
                 throw ValidationError("Name a page, or --no-client-uri.")
@@ -368,6 +404,7 @@ struct ClientCommand: AsyncParsableCommand {
             body["mayDeregister"] = self.mayDeregister.map(JSON.bool)
             try self.settings.write(to: &body)
             if self.noJwks { body["jwks"] = .object([:]) }
+            if self.noOrigin { body["origins"] = .array([]) }
             return body
         }
 
@@ -415,6 +452,9 @@ struct ClientCommand: AsyncParsableCommand {
             "access tokens   \(try client.requiredString("accessTokenFormat"))",
             "sign in by      \((try client.strings("signInMethods") ?? []).joined(separator: " "))",
             try client.object("jwks").map { "keys            \(try Self.names(ofKeys: $0))" },
+            "profile         \(try client.requiredString("profile"))",
+            "signs requests  \(try client.bool("requireSignedRequestObject") == true ? "yes" : "no")",
+            "scripts of      \((try client.strings("origins") ?? []).joined(separator: " "))",
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
             try client.string("formerSecretEndsAt").map { "former secret   taken until \($0)" },
         ].compactMap(\.self).joined(separator: "\n")

@@ -22,6 +22,9 @@ struct ClientOperations: Sendable {
         .required("tokenEndpointAuthMethod", "How it proves who it is."),
         .optional("jwks", .object, "The public keys that it signs with, a JWK set (RFC 7517)."),
         .required("signInMethods", .strings, "The ways in which people may sign in to it."),
+        .required("profile", "The rules that all of its requests follow: usual or fapi2."),
+        .required("requireSignedRequestObject", .boolean, "Whether it signs its authorization requests (RFC 9101)."),
+        .required("origins", .strings, "Where the scripts of an app in the browser come from."),
         .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
         .required("scopes", .strings, "The scopes of its own, beside those of OpenID Connect."),
         .required("resources", .strings, "The resources that it owns (RFC 8707)."),
@@ -65,6 +68,16 @@ struct ClientOperations: Sendable {
         .optional(
             "signInMethods", .strings,
             "The ways in which people may sign in to it, all of them, the first to be offered first: phone, password. A new service has phone."
+        ),
+        .optional(
+            "profile", .choice(ClientProfile.Security.allCases.map(\.rawValue)),
+            "usual, or fapi2 for the FAPI 2.0 Security Profile: private_key_jwt, requests that are pushed, tokens that are bound to a key, and no RS256. A setting that contradicts it is refused."
+        ),
+        .optional(
+            "requireSignedRequestObject", .boolean, "Whether it has to sign its authorization requests (RFC 9101)."),
+        .optional(
+            "origins", .strings,
+            "For an app in the browser, without a way to authenticate: the origins whose scripts may read what it is answered, as https://app.example. All of them."
         ),
         .optional(
             "mayDeregister", .boolean,
@@ -135,6 +148,9 @@ struct ClientOperations: Sendable {
             "postLogoutRedirectUris": .array(client.postLogoutRedirectURIs.map(JSON.string)),
             "idTokenSignedResponseAlg": .string(client.settings.idTokenAlgorithm.rawValue),
             "pkce": .string(client.settings.codeBinding.rawValue),
+            "profile": .string(client.settings.profile.security.rawValue),
+            "requireSignedRequestObject": .bool(client.settings.profile.requiresSignedRequests),
+            "origins": .array(client.settings.profile.origins.map(JSON.string)),
             "mayDeregister": .bool(client.settings.mayDeregister),
             "grantTypes": .array(client.settings.grantTypes.map(JSON.string)),
             "tokenEndpointAuthMethod": .string(client.settings.authenticationMethod),
@@ -182,7 +198,15 @@ struct ClientOperations: Sendable {
                     }
                     return format
                 }),
-            signInMethods: try body.strings("signInMethods"))
+            signInMethods: try body.strings("signInMethods"),
+            profile: ClientProfileChange(
+                security: try body.string("profile").map { name in
+                    guard let security = ClientProfile.Security(rawValue: name) else {
+                        throw Problem(.badRequest, "invalid-client-metadata", "profile is usual or fapi2.")
+                    }
+                    return security
+                }, requiresSignedRequests: try body.bool("requireSignedRequestObject"),
+                origins: try body.strings("origins")))
     }
 
     @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {

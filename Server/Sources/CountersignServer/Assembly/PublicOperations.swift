@@ -65,7 +65,9 @@ struct PublicOperations {
             .optional("prompt", "Whether the person is asked."),
             .optional("max_age", "How many seconds ago the person may have authenticated."),
             .optional("id_token_hint", "An ID token of the person who alone may sign in."),
-            .optional("dpop_jkt", "The thumbprint of the key that the tokens will be bound to."), Self.resource,
+            .optional("request", "The whole request, signed by the client (RFC 9101)."),
+            .optional("dpop_jkt", "The thumbprint of the key that the tokens will be bound to."),
+            Self.resource,
         ]
     }
 
@@ -106,6 +108,7 @@ struct PublicOperations {
             PublicOperation(
                 method: .post, path: "/oauth2/par", id: "pushRequest",
                 summary: "Push an authorization request (RFC 9126).", caller: .client,
+                headers: [Self.proof],
                 body: (.form, Self.credentials + self.request),
                 answers: [
                     .init(

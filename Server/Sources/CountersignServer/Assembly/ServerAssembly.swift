@@ -172,6 +172,7 @@ public struct ServerAssembly: Sendable {
     public func publicRouter() -> Router<ServerContext> {
         let answers = self.pageAnswers
         let router = self.router(metrics: self.configuration.metrics, answers: answers)
+        router.add(middleware: CrossOriginMiddleware(provider: self.provider))
         let limits = self.configuration.limits
         let devices = DeviceAuthorization(provider: self.provider, directory: self.directory)
         let clients = ClientAuthorization(provider: self.provider)

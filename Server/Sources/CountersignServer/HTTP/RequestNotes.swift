@@ -33,6 +33,7 @@ final class RequestNotes: Sendable {
     private struct State {
         var client: String?
         var service: String?
+        var script: String?
         var refusal: RequestRefusal?
         var recorded: TraceContext?
     }
@@ -44,6 +45,12 @@ final class RequestNotes: Sendable {
 
     /// The request's address names this service. Nobody has looked yet whether there is such a one.
     func note(service: String?) { self.state.withLock { $0.service = service } }
+
+    /// The form that a page's script has sent names this client. Nobody has looked yet whether there is such a one.
+    func note(script: String?) { self.state.withLock { $0.script = script } }
+
+    /// The client that a script's form names.
+    var script: String? { self.state.withLock { $0.script } }
 
     /// The service that the request's address names.
     var service: String? { self.state.withLock { $0.service } }

@@ -41,7 +41,7 @@ struct TokenRoutes: Sendable {
 
     @Sendable private func token(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.answer(context) {
-            let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+            let form = try await self.form(of: request, context)
             let answer = try await self.provider.token(
                 header: Self.authorization(of: request), body: form, proofs: Self.proofs(of: request))
             if answer.status == 200 { self.trace?.record(.tokensIssued, in: request.trace, context) }
@@ -51,9 +51,10 @@ struct TokenRoutes: Sendable {
 
     @Sendable private func push(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.answer(context) {
-            let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+            let form = try await self.form(of: request, context)
             return try await self.provider.push(
-                header: Self.authorization(of: request), body: form, source: context.source)
+                header: Self.authorization(of: request), body: form, source: context.source,
+                proofs: Self.proofs(of: request))
         }
     }
 
@@ -67,14 +68,14 @@ struct TokenRoutes: Sendable {
 
     @Sendable private func revoke(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.answer(context) {
-            let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+            let form = try await self.form(of: request, context)
             return try await self.provider.revoke(header: Self.authorization(of: request), body: form)
         }
     }
 
     @Sendable private func introspect(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await self.answer(context) {
-            let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+            let form = try await self.form(of: request, context)
             return try await self.provider.introspect(
                 header: Self.authorization(of: request), body: form,
                 accept: request.headers[values: .accept].joined(separator: ","))
@@ -87,6 +88,16 @@ struct TokenRoutes: Sendable {
                 header: Self.authorization(of: request), method: request.method.rawValue,
                 proofs: Self.proofs(of: request))
         }
+    }
+
+    /// The form as it came. Which client it names is noted where a page's script has sent it.
+    private func form(of request: Request, _ context: ServerContext) async throws -> String {
+        let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+        if request.headers[.origin] != nil {
+            let limits = Parameters.Limits(bytes: self.limits.oauth.parameterBytes)
+            context.notes.note(script: (try? Parameters(parsing: form, limits: limits))?["client_id"])
+        }
+        return form
     }
 
     /// The header, where there is exactly one: of several the parts of a deployment could each take another.

@@ -50,7 +50,7 @@ extension OpenIDProvider {
         explain: (ProviderRefusal) -> Void = { _ in }
     ) async throws -> AuthorizationAnswer {
         var (clientID, setting): (String?, String?)
-        let asked: AskedAuthorization
+        var asked: AskedAuthorization
         let client: ClientRecord
         let reply: AuthorizationReply
         do {
@@ -66,7 +66,7 @@ extension OpenIDProvider {
         }
         do {
             return try await self.answer(
-                asked, of: client, reply, browser: browser, session: session, source: source, address: address,
+                &asked, of: client, reply, browser: browser, session: session, source: source, address: address,
                 setting: &setting)
         } catch let error as OAuthError {
             explain(ProviderRefusal(error, client: client.id, setting: setting))
@@ -79,9 +79,11 @@ extension OpenIDProvider {
 
     /// What to do with a browser whose client can be answered. Throws `OAuthError`, for the client to be told.
     private func answer(
-        _ asked: AskedAuthorization, of client: ClientRecord, _ reply: AuthorizationReply, browser: BrowserSecret,
+        _ asked: inout AskedAuthorization, of client: ClientRecord, _ reply: AuthorizationReply, browser: BrowserSecret,
         session: SessionSecret?, source: String, address: String?, setting: inout String?
     ) async throws -> AuthorizationAnswer {
+        try Self.checkKind(
+            ofRequestBy: client, isSigned: asked.isSigned, isPushed: asked.isPushed, setting: &setting)
         let (checked, expected) = try await self.check(asked.parameters, of: client, setting: &setting)
         guard checked.wishes.levels.canBeMet(in: self.configuration.levels) else { throw RequestedLevels.unmet }
         // To an app that any other program on the person's device could pass for nothing goes unasked (RFC 8252, section
@@ -106,6 +108,8 @@ extension OpenIDProvider {
         if let fitting {
             // Before there is a code: one that was pushed never gives two.
             try await self.end(asked, browser: browser)
+            // It is this browser's to be answered now, whatever becomes of the session.
+            asked.pushed = nil
             if let code = try await self.code(
                 of: fitting, for: checked, client: client, reply: reply, address: address, at: now)
             {

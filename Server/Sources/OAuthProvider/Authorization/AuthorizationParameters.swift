@@ -27,7 +27,11 @@ struct AuthorizationParameters {
     /// Checks in the order of the standard. Throws `OAuthError`, for the client to be told.
     init(_ parameters: Parameters, settings: ClientSettings, limits: Limits) throws(OAuthError) {
         // What would change the meaning of everything else first.
-        guard parameters["request"] == nil else { throw OAuthError(.requestNotSupported, "Do not use request.") }
+        guard parameters["request"] == nil else {
+            throw OAuthError(
+                .requestNotSupported, "Do not use request.",
+                detail: "the client has no keys that it could have signed it with: the operator can give it --jwks")
+        }
         guard parameters["request_uri"] == nil else {
             throw OAuthError(.requestURINotSupported, "Do not use request_uri.")
         }

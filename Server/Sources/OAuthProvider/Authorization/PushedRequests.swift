@@ -6,8 +6,12 @@ import _Primitives
 struct AskedAuthorization {
     /// What is asked for.
     let parameters: Parameters
-    /// The digest of the pushed request, where it was one.
-    let pushed: [UInt8]?
+    /// The digest of the pushed request, where it was one that no answer has ended yet.
+    var pushed: [UInt8]?
+    /// Whether the client has pushed it.
+    var isPushed = false
+    /// Whether the client has signed it. What it has pushed was held against that when it came.
+    var isSigned = false
 }
 
 extension OpenIDProvider {
@@ -35,18 +39,19 @@ extension OpenIDProvider {
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - body: The form as it came, not decoded.
     ///   - source: Where the client is. One that proves nothing has a budget for each source.
+    ///   - proofs: The values of all header fields `DPoP`: the tokens will be bound to the key of such a proof (RFC 9449,
+    ///     section 10.1).
     ///
-    /// Cost: one query, one store step, three hashes; with `id_token_hint` one verification.
-    public func push(header: String?, body: String, source: String) async throws -> ProviderAnswer {
-        try await self.answerClient(header: header, body: body) { client, form in
-            guard form["request_uri"] == nil else {
-                throw OAuthError(.invalidRequest, "A pushed request cannot have a request_uri.")
-            }
-            var parameters: Parameters = ["client_id": client.id]
-            for (name, value) in form.members where !Self.proofs.containsBytes(of: name) {
-                parameters.append(name, value)
-            }
+    /// Cost: one query, one store step, three hashes; with `id_token_hint` one verification, with a signed request another,
+    /// and with a proof one signature, two HMACs and one store step more.
+    public func push(header: String?, body: String, source: String, proofs: [String] = []) async throws
+        -> ProviderAnswer
+    {
+        let endpoint = ProviderMetadata.pushedRequestEndpoint(of: self.issuer)
+        return try await self.answerClient(header: header, body: body, proofs: proofs, for: endpoint) {
+            client, form, proof in
             var setting: String?
+            let parameters = try self.pushedParameters(form, of: client, proof: proof, setting: &setting)
             _ = try self.reply(to: parameters, of: client, setting: &setting)
             _ = try await self.check(parameters, of: client, setting: &setting)
             let now = self.time.now()
@@ -55,8 +60,10 @@ extension OpenIDProvider {
             if let shortage = self.pushedRequests.spend(spender, of: client.id, at: now) {
                 return ProviderAnswer(shortage)
             }
+            if let proof { try await self.take(proof) }
             let name = self.random.token(byteCount: 32)
-            let lifetime = self.limits.oauth.pushedRequestLifetime
+            let set = self.limits.oauth.pushedRequestLifetime
+            let lifetime = client.settings.isFAPI2 ? min(set, Limits.Fixed.fapiPushedRequestLifetime) : set
             try await self.store.addPushedRequest(
                 PushedRequestRecord(
                     digest: Sealing.digest(ofSecret: name), client: client.id, parameters: parameters.encoded,
@@ -70,12 +77,38 @@ extension OpenIDProvider {
         }
     }
 
+    /// What a client asks for in a pushed request: what its form says or, where that has one, the signed request.
+    ///
+    /// - Parameter proof: What shows that the client holds a key. It is the one that `dpop_jkt` names, or would name.
+    private func pushedParameters(
+        _ form: Parameters, of client: ClientRecord, proof: DPoPProof?, setting: inout String?
+    ) throws -> Parameters {
+        guard form["request_uri"] == nil else {
+            throw OAuthError(.invalidRequest, "A pushed request cannot have a request_uri.")
+        }
+        let signed = try self.signedParameters(form, of: client)
+        try Self.checkKind(ofRequestBy: client, isSigned: signed != nil, isPushed: true, setting: &setting)
+        var parameters: Parameters = ["client_id": client.id]
+        for (name, value) in (signed ?? form).members where !Self.proofs.containsBytes(of: name) {
+            parameters.append(name, value)
+        }
+        guard let proof else { return parameters }
+        if let named = parameters["dpop_jkt"] {
+            guard named.hasSameBytes(as: proof.thumbprint.text) else {
+                throw OAuthError(.invalidDPoPProof, "The DPoP proof is of another key than dpop_jkt names.")
+            }
+        } else {
+            parameters.append("dpop_jkt", proof.thumbprint.text)
+        }
+        return parameters
+    }
+
     /// What a browser asks for: what its parameters say, or the pushed request that they name.
     ///
     /// Throws `OAuthError` `invalid_request_uri` where they name one that is not there, not theirs or not this browser's.
     func asked(by parameters: Parameters, browser: BrowserSecret) async throws -> AskedAuthorization {
         guard let address = parameters["request_uri"], address.hasBytes(atStart: Self.requestURIPrefix) else {
-            return AskedAuthorization(parameters: parameters, pushed: nil)
+            return try await self.asked(unpushed: parameters)
         }
         guard parameters["request"] == nil else {
             throw OAuthError(.invalidRequest, "A request has request or request_uri, and not both.")
@@ -94,7 +127,7 @@ extension OpenIDProvider {
         let limits = Parameters.Limits(bytes: .max, count: .max)
         return AskedAuthorization(
             parameters: try Parameters(parsing: record.parameters, limits: limits, repeating: Self.repeatable),
-            pushed: digest)
+            pushed: digest, isPushed: true, isSigned: true)
     }
 
     /// Has a request wait for its person, and answers with its identifier. One that was pushed is this browser's from then

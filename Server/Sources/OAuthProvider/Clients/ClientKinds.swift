@@ -42,6 +42,7 @@ extension OpenIDProvider {
                 .invalidRequest,
                 "People sign in to a client in one way or more of these, each once: \(ways.joined(separator: ", ")).")
         }
+        try self.checkProfile(of: client)
         for address in client.redirectURIs + client.postLogoutRedirectURIs {
             _ = try RedirectURI(address, allowing: settings.redirectKinds)
         }

@@ -56,6 +56,8 @@ public struct ClientChange: Sendable, Equatable {
     public var tokens: TokenSettingsChange
     /// The ways in which people may sign in to it; all of them.
     public var signInMethods: [String]?
+    /// What is asked of its requests.
+    public var profile: ClientProfileChange
 
     /// These changes and no others.
     public init(
@@ -63,10 +65,12 @@ public struct ClientChange: Sendable, Equatable {
         clientURI: String? = nil, idTokenAlgorithm: JWSAlgorithm? = nil,
         codeBinding: ClientSettings.CodeBinding? = nil,
         mayDeregister: Bool? = nil, grantTypes: [String]? = nil, authenticationMethod: String? = nil,
-        keySet: String? = nil, tokens: TokenSettingsChange = TokenSettingsChange(), signInMethods: [String]? = nil
+        keySet: String? = nil, tokens: TokenSettingsChange = TokenSettingsChange(), signInMethods: [String]? = nil,
+        profile: ClientProfileChange = ClientProfileChange()
     ) {
         self.tokens = tokens
         self.signInMethods = signInMethods
+        self.profile = profile
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod
         self.keySet = keySet
@@ -92,7 +96,8 @@ public struct ClientChange: Sendable, Equatable {
             authenticationMethod: self.authenticationMethod ?? settings.authenticationMethod,
             keySet: self.keySet.map { $0.isEmpty ? nil : $0 } ?? settings.keySet,
             tokens: self.tokens.applied(to: settings.tokens),
-            signInMethods: self.signInMethods ?? settings.signInMethods)
+            signInMethods: self.signInMethods ?? settings.signInMethods,
+            profile: self.profile.applied(to: settings.profile))
     }
 }
 
@@ -139,6 +144,11 @@ extension ClientSettings {
         if exact(self.signInMethods) != exact(old.signInMethods) {
             let ways = self.signInMethods.joined(separator: " ")
             events.append(event(.clientSignInMethodsChanged, "\(client) \(ways)"))
+        }
+        if self.profile != old.profile {
+            let words = [self.profile.security.rawValue] + (self.profile.requiresSignedRequests ? ["signed"] : [])
+            events.append(
+                event(.clientProfileChanged, ([client] + words + self.profile.origins).joined(separator: " ")))
         }
         if self.mayDeregister != old.mayDeregister {
             events.append(event(self.mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, client))

@@ -30,7 +30,7 @@ struct PrivateKeyJWT: ClientCredential {
         let verified: VerifiedClientAssertion
         do {
             verified = try self.assertion.verified(
-                by: keys, issuer: provider.issuer, allowing: Set(Self.algorithms),
+                by: keys, issuer: provider.issuer, allowing: client.settings.signingAlgorithms,
                 within: ValidityWindow(
                     now: provider.time.now(), skew: limits.clientClockSkew, longest: limits.assertionLifetime))
         } catch {

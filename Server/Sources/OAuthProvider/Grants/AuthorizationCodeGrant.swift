@@ -31,7 +31,8 @@ struct AuthorizationCodeGrant: TokenGrant {
             Self.mismatch(code, standing, client: client, redirectURI: redirectURI, verifier: verifier, key: key) == nil
         }
         let (code, standing) = try Self.checked(
-            taking, client: client, redirectURI: redirectURI, verifier: verifier, key: key, at: now)
+            taking, client: client, redirectURI: redirectURI, verifier: verifier, key: key,
+            lifetime: provider.limits.authorizationCodeLifetime, at: now)
         let audience = try await provider.audience(asked, of: standing.grant, for: client)
         var response = try provider.tokens(
             for: standing, audience: audience, nonce: code.nonce, acr: code.acr, algorithm: algorithm, boundTo: key,
@@ -75,7 +76,7 @@ struct AuthorizationCodeGrant: TokenGrant {
 
     private static func checked(
         _ taking: CodeTaking, client: ClientRecord, redirectURI: String, verifier: CodeVerifier?, key: KeyThumbprint?,
-        at now: Timestamp
+        lifetime codeLifetime: Duration, at now: Timestamp
     ) throws -> (CodeRecord, StandingGrant) {
         guard case .taken(let code, let standing) = taking else {
             throw refusal(taking == .replayed ? "used before: the grant is revoked" : "unknown, or revoked")
@@ -84,6 +85,10 @@ struct AuthorizationCodeGrant: TokenGrant {
             code, standing, client: client, redirectURI: redirectURI, verifier: verifier, key: key)
         if let mismatch { throw refusal(mismatch) }
         guard now < code.expiresAt else { throw refusal("expired") }
+        if client.settings.isFAPI2 {
+            let issuedAt = code.expiresAt - codeLifetime
+            guard now < issuedAt + Limits.Fixed.fapiCodeLifetime else { throw refusal("expired for fapi2") }
+        }
         return (code, standing)
     }
 

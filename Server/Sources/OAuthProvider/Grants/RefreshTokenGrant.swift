@@ -20,7 +20,10 @@ struct RefreshTokenGrant: TokenGrant {
         let key = request.proof?.thumbprint
         let now = provider.time.now()
         let limits = provider.limits.oauth
-        let successor = try RefreshToken(grant: presented.grant, keys: provider.keys, random: provider.random)
+        // FAPI 2.0 Security Profile, section 5.3.2.1: nothing takes the token's place, as it is bound to its client.
+        let successor =
+            client.settings.isFAPI2
+            ? presented : try RefreshToken(grant: presented.grant, keys: provider.keys, random: provider.random)
         let exchange = RefreshExchange(
             grant: presented.grant, presented: presented.digest, successor: successor.digest,
             isBound: !client.settings.isPublic,

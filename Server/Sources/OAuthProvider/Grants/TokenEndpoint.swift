@@ -31,6 +31,12 @@ extension OpenIDProvider {
                     .unauthorizedClient, "The client may not use this grant type.",
                     detail: "the operator can give it --grant-type")
             }
+            if client.settings.isFAPI2, proof == nil {
+                // Before anything is spent: the client comes again with a proof.
+                throw OAuthError(
+                    .invalidDPoPProof, "The tokens of this client are bound to a key: a DPoP proof is needed.",
+                    detail: "its --profile is fapi2")
+            }
             if let proof { try await self.take(proof) }
             let request = TokenRequest(client: client, parameters: parameters, proof: proof)
             return ProviderAnswer(status: 200, body: try await grant.tokens(for: request, from: self).json)

@@ -270,6 +270,7 @@ extension OpenIDProvider {
             responseModes: ResponseMode.allCases.map(\.rawValue),
             promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue))
         metadata.introspectionAlgorithms = SigningKeys.algorithms.map(\.rawValue)
+        metadata.requestObjectAlgorithms = PrivateKeyJWT.algorithms.map(\.rawValue)
         return metadata.json
     }
 

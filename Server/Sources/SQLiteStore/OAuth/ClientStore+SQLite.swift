@@ -25,9 +25,16 @@ extension SQLiteDatabase: ClientStore {
                     .formerSecretDigest: client.formerSecret?.digest.blob,
                     .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
                     .tokenSettings: client.settings.tokens.text,
+                    .securityProfile: client.settings.profile.security.rawValue,
+                    .requiresSignedRequests: client.settings.profile.requiresSignedRequests,
+                    .origins: Self.text(client.settings.profile.origins),
                 ], by: ClientColumn.insertion)
             try db.appendAudit(audit, sealing)
         }
+    }
+
+    public func hasOrigin(_ origin: String, client: String?) async throws -> Bool {
+        try await self.read { db in try db.isOrigin(origin, ofClient: client) }
     }
 
     public func client(_ id: String) async throws -> ClientRecord? {
@@ -71,6 +78,7 @@ extension SQLiteDatabase: ClientStore {
                 client.settings.authenticationMethod, client.settings.keySet, client.settings.tokens.text,
                 Self.text(client.settings.signInMethods), id,
             ])
+            try db.setProfile(client.settings.profile, ofClient: id)
             let addresses = try String.fetchAll(
                 db.cachedStatement(sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ?"),
                 arguments: [id])
@@ -108,6 +116,9 @@ extension SQLiteDatabase: ClientStore {
         guard let binding = ClientSettings.CodeBinding(rawValue: try row.text(ClientColumn.codeBinding)) else {
             throw StoreError(.corrupt, "what a client's codes are bound to")
         }
+        guard let security = ClientProfile.Security(rawValue: try row.text(ClientColumn.securityProfile)) else {
+            throw StoreError(.corrupt, "the rules of a client's requests")
+        }
         return ClientRecord(
             id: try row.text(ClientColumn.id), name: try row.text(ClientColumn.name),
             redirectURIs: try Self.texts(row.text(ClientColumn.redirectURIs)),
@@ -121,7 +132,11 @@ extension SQLiteDatabase: ClientStore {
                 authenticationMethod: try row.text(ClientColumn.authenticationMethod),
                 keySet: try row.optionalText(ClientColumn.keySet),
                 tokens: try TokenSettings(kept: row.text(ClientColumn.tokenSettings)),
-                signInMethods: try Self.texts(row.text(ClientColumn.signInMethods))),
+                signInMethods: try Self.texts(row.text(ClientColumn.signInMethods)),
+                profile: ClientProfile(
+                    security: security,
+                    requiresSignedRequests: try row.integer(ClientColumn.requiresSignedRequests, as: Int.self) != 0,
+                    origins: try Self.texts(row.text(ClientColumn.origins)))),
             formerSecret: try row.optionalBytes(ClientColumn.formerSecretDigest).map { digest in
                 guard let endsAt = try row.optionalMoment(ClientColumn.formerSecretUntil) else {
                     throw StoreError(.corrupt, "a client's former secret")
@@ -150,5 +165,5 @@ private enum ClientColumn: Int, TableColumn {
 
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
         codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
-        tokenSettings, signInMethods
+        tokenSettings, signInMethods, securityProfile, requiresSignedRequests, origins
 }

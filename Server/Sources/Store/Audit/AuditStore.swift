@@ -74,6 +74,8 @@ extension AuditEvent.Kind {
     public static let clientAuthenticationChanged = Self(rawValue: "client-authentication-changed")
     /// The ways in which people may sign in to a client have changed; the detail is its identifier and the ways.
     public static let clientSignInMethodsChanged = Self(rawValue: "client-sign-in-methods-changed")
+    /// What is asked of a client's requests has changed; the detail is its identifier, its rules and its origins.
+    public static let clientProfileChanged = Self(rawValue: "client-profile-changed")
     /// A client may have people's keys deleted from now on; the detail is its identifier.
     public static let clientMayDeregister = Self(rawValue: "client-may-deregister")
     /// A client may no longer; the detail is its identifier.

@@ -31,16 +31,20 @@ public struct ClientSettings: Sendable, Equatable {
     /// The ways in which people may sign in to it, by the names of the provider's list; the first is the one that people
     /// are offered first.
     public var signInMethods: [String]
+    /// What is asked of its requests.
+    public var profile: ClientProfile
 
     /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
     /// section 2).
     public init(
         idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .pkce, mayDeregister: Bool = false,
         grantTypes: [String] = ["authorization_code"], authenticationMethod: String = "client_secret_basic",
-        keySet: String? = nil, tokens: TokenSettings = TokenSettings(), signInMethods: [String] = ["phone"]
+        keySet: String? = nil, tokens: TokenSettings = TokenSettings(), signInMethods: [String] = ["phone"],
+        profile: ClientProfile = ClientProfile()
     ) {
         self.tokens = tokens
         self.signInMethods = signInMethods
+        self.profile = profile
         self.idTokenAlgorithm = idTokenAlgorithm
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod
@@ -143,6 +147,9 @@ public protocol ClientStore: Sendable {
 
     /// The client that owns a resource, by the resource's identifier; `nil` where none does. There is one at most.
     func client(owning resource: String) async throws -> ClientRecord?
+
+    /// Whether a client has registered this origin, or, where none is named, whether any has. Compared by bytes.
+    func hasOrigin(_ origin: String, client: String?) async throws -> Bool
 
     /// Changes a client together with the audit events that `change` answers, and answers with the client as it is then;
     /// `nil` where there is none. Open authorization requests that would lead to an address which it has no more go.

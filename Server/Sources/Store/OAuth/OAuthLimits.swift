@@ -65,6 +65,8 @@ extension Limits {
         public var clientClockSkew: Duration = .seconds(30)
         /// How long what a client signs to say who it is can count: as long as common libraries make it without being told.
         public var assertionLifetime: Duration = .seconds(60 * 60)
+        /// How long a request that a client signs (`request`) can count, from the moment that it begins to until it ends.
+        public var requestObjectLifetime: Duration = .seconds(60 * 60)
         /// Clients of one server.
         public var clients = 1000
 

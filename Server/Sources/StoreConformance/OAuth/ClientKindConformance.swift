@@ -29,6 +29,47 @@ extension OAuthConformance {
                 try expect(try await store.client("app")?.secretDigest == digest, "and kept")
             }
         },
+        ConformanceCheck("what is asked of a client's requests comes back, also after a change") { store in
+            var client = ClientRecord(
+                id: "app", name: "App", redirectURIs: ["https://app.example/cb"], postLogoutRedirectURIs: [],
+                secretDigest: nil, createdAt: Self.start,
+                settings: ClientSettings(
+                    profile: ClientProfile(
+                        security: .fapi2, requiresSignedRequests: true,
+                        origins: ["https://a.example", "https://b.example:8443"])))
+            try await store.addClient(client, limit: 1, audit: Self.event)
+            try expect(try await store.client("app") == client, "the same client")
+            client.settings.profile = ClientProfile(origins: ["https://c.example"])
+            let changed = client.settings.profile
+            _ = try await store.changeClient("app") { current in
+                current.settings.profile = changed
+                return []
+            }
+            try expect(try await store.client("app") == client, "as it was changed")
+            try expect(try await store.clients() == [client], "in the list, too")
+        },
+        ConformanceCheck("an origin is a client's that has registered it, letter by letter") { store in
+            for (id, origins) in [
+                ("one", ["https://a.example", "https://shared.example"]), ("two", ["https://shared.example"]),
+                ("three", []),
+            ] {
+                let client = ClientRecord(
+                    id: id, name: id, redirectURIs: ["https://app.example/cb"], postLogoutRedirectURIs: [],
+                    secretDigest: nil, createdAt: Self.start,
+                    settings: ClientSettings(profile: ClientProfile(origins: origins)))
+                try await store.addClient(client, limit: 3, audit: Self.event)
+            }
+            for (origin, client, isThere) in [
+                ("https://a.example", nil, true), ("https://a.example", "one", true),
+                ("https://a.example", "two", false), ("https://shared.example", "one", true),
+                ("https://shared.example", "two", true), ("https://shared.example", "three", false),
+                ("https://A.example", nil, false), ("https://a.example/", nil, false), ("https://a", nil, false),
+                ("", nil, false), ("null", nil, false), ("https://a.example", "never", false),
+            ] as [(String, String?, Bool)] {
+                try expect(
+                    try await store.hasOrigin(origin, client: client) == isThere, "\(origin) of \(client ?? "any")")
+            }
+        },
         ConformanceCheck("a change that is refused changes nothing, and its error is told") { store in
             let client = ClientRecord(
                 id: "one", name: "Bank", redirectURIs: ["https://a.example/"], postLogoutRedirectURIs: [],

@@ -5,6 +5,7 @@ import Hummingbird
 import HummingbirdTesting
 import JOSE
 import NIOCore
+import SQLiteStore
 import Store
 import Testing
 import _Primitives
@@ -53,6 +54,59 @@ struct ClientKindAdministrationTests {
             let rotated = try await client.send(.post, path + "/secret", [:])
             #expect(rotated.response.status == .badRequest)
             #expect(try rotated.object.string("detail") == "The client has no secret: it authenticates by none.")
+        }
+    }
+
+    @Test("what is asked of a client's requests is set, shown and changed")
+    func profiles() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let usual = try await client.send(.post, "/admin/v1/clients", Self.body([:])).object
+            #expect(usual["profile"] == .string("usual") && usual["origins"] == .array([]))
+            #expect(usual["requireSignedRequestObject"] == .bool(false))
+            let bank = try await client.send(
+                .post, "/admin/v1/clients",
+                Self.body([
+                    "profile": .string("fapi2"), "requireSignedRequestObject": .bool(true),
+                    "tokenEndpointAuthMethod": .string("private_key_jwt"), "jwks": Self.keys(),
+                    "idTokenSignedResponseAlg": .string("ES256"),
+                ]))
+            #expect(bank.response.status == .created)
+            #expect(bank.object["profile"] == .string("fapi2"))
+            #expect(bank.object["requireSignedRequestObject"] == .bool(true))
+            let path = "/admin/v1/clients/\(try bank.object.requiredString("clientId"))"
+            for refused: JSONObject in [
+                ["idTokenSignedResponseAlg": .string("RS256")], ["profile": .string("fapi1")], ["profile": .bool(true)],
+                ["origins": .array([.string("https://app.example")])], ["jwks": .object([:])],
+            ] {
+                let answer = try await client.send(.patch, path, refused)
+                #expect(answer.response.status == .badRequest, "\(JSON.object(refused).text)")
+            }
+            let shown = try await client.send(.get, path).object
+            #expect(shown["profile"] == .string("fapi2") && shown["jwks"] != nil)
+            let freed = try await client.send(
+                .patch, path, ["profile": .string("usual"), "requireSignedRequestObject": .bool(false)])
+            #expect(freed.object["profile"] == .string("usual"))
+            #expect(freed.object["requireSignedRequestObject"] == .bool(false))
+            let app = try await client.send(
+                .post, "/admin/v1/clients",
+                Self.body([
+                    "tokenEndpointAuthMethod": .string("none"),
+                    "origins": .array([.string("https://app.example"), .string("http://127.0.0.1:5173")]),
+                ]))
+            #expect(
+                app.object["origins"] == .array([.string("https://app.example"), .string("http://127.0.0.1:5173")]))
+            let address = "/admin/v1/clients/\(try app.object.requiredString("clientId"))"
+            for origin in [
+                "*", "null", "", "https://app.example/", "https://app.example/a", "https://app.example?", "app.example",
+                "http://app.example", "https://*.example", "com.example.app:",
+            ] {
+                let answer = try await client.send(.patch, address, ["origins": .array([.string(origin)])])
+                #expect(answer.response.status == .badRequest, "\(origin)")
+            }
+            #expect(try await client.send(.patch, address, ["origins": .array([])]).object["origins"] == .array([]))
+            let kinds = try await server.database.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
+            #expect(kinds.filter { $0 == "client-profile-changed" }.count == 2)
         }
     }
 

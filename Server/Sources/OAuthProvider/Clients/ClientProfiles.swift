@@ -1,0 +1,93 @@
+import JOSE
+import OAuth
+import Store
+import _Primitives
+
+extension ClientSettings {
+    /// Whether all of the client's requests follow the FAPI 2.0 Security Profile.
+    var isFAPI2: Bool { self.profile.security == .fapi2 }
+
+    /// What the client may sign with (FAPI 2.0 Security Profile, section 5.4.1).
+    var signingAlgorithms: Set<JWSAlgorithm> {
+        Set(PrivateKeyJWT.algorithms).intersection(self.isFAPI2 ? JWSAlgorithm.ofFAPI2 : JWSAlgorithm.ofClients)
+    }
+}
+
+extension OpenIDProvider {
+    /// Holds what is asked of a client's requests against what the client is. Throws `OAuthError` `invalid_request` with a
+    /// sentence for the administrator.
+    func checkProfile(of client: ClientRecord) throws {
+        let (settings, profile) = (client.settings, client.settings.profile)
+        if profile.requiresSignedRequests, settings.keySet == nil {
+            throw OAuthError(.invalidRequest, "A client that signs its requests needs its keys (jwks).")
+        }
+        guard profile.origins.count <= self.limits.oauth.addressesPerClient,
+            Set(profile.origins.map(ExactText.init)).count == profile.origins.count
+        else { throw OAuthError(.invalidRequest, "There are too many origins, or one twice.") }
+        for origin in profile.origins {
+            guard let address = try? RedirectURI(origin), address.origin.hasSameBytes(as: origin) else {
+                throw OAuthError(
+                    .invalidRequest,
+                    "An origin is https://NAME or https://NAME:PORT, or http to a literal loopback address, and nothing after it."
+                )
+            }
+        }
+        guard profile.origins.isEmpty || settings.isPublic else {
+            throw OAuthError(
+                .invalidRequest,
+                "Origins are for an app in the browser, which has no way to authenticate: a page's scripts can keep no secret."
+            )
+        }
+        if settings.isFAPI2 { try Self.checkFAPI2(client) }
+    }
+
+    /// FAPI 2.0 Security Profile, sections 5.3.2 and 5.4.
+    private static func checkFAPI2(_ client: ClientRecord) throws {
+        func refusal(_ sentence: String) -> OAuthError { OAuthError(.invalidRequest, "A client of fapi2 \(sentence)") }
+        let settings = client.settings
+        guard PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod) else {
+            throw refusal("authenticates by private_key_jwt: it is confidential, and shares no secret.")
+        }
+        guard settings.codeBinding == .pkce else { throw refusal("has every code bound to a challenge (PKCE).") }
+        guard JWSAlgorithm.ofFAPI2.contains(settings.idTokenAlgorithm) else {
+            throw refusal("has its ID tokens signed with ES256, PS256 or EdDSA.")
+        }
+        let keys = try settings.keySet.map { try JWKSet(parsing: Array($0.utf8)).keys } ?? []
+        guard keys.allSatisfy({ $0.algorithm.map(JWSAlgorithm.ofFAPI2.map(\.rawValue).containsBytes) ?? true }) else {
+            throw refusal("signs with ES256, PS256 or EdDSA: a key of its set is for another algorithm.")
+        }
+        for address in client.redirectURIs
+        where try RedirectURI(address, allowing: RedirectURI.everyKind).kind != .https {
+            throw refusal("is answered at https alone.")
+        }
+    }
+
+    /// Holds an authorization request against what its client's requests have to be. Throws `OAuthError`
+    /// `invalid_request`, for the client to be told.
+    ///
+    /// - Parameters:
+    ///   - isSigned: Whether the client has signed it.
+    ///   - isPushed: Whether the client has pushed it, or pushes it now: then it was, or is, held against this as it came.
+    ///   - setting: Is set to the setting that the request does not fit.
+    static func checkKind(
+        ofRequestBy client: ClientRecord, isSigned: Bool, isPushed: Bool, setting: inout String?
+    ) throws {
+        if client.settings.isFAPI2, !isPushed {
+            setting = "--profile"
+            throw OAuthError(
+                .invalidRequest, "This client has to push its requests (RFC 9126): its profile is fapi2.")
+        }
+        if client.settings.profile.requiresSignedRequests, !isSigned {
+            setting = "--require-signed-request-object"
+            throw OAuthError(.invalidRequest, "This client has to sign its requests (request, RFC 9101).")
+        }
+    }
+
+    /// Whether scripts of pages of an origin may read what a client is answered; where none is named, any client that has
+    /// registered the origin.
+    ///
+    /// Cost: one query.
+    public func answersScripts(ofOrigin origin: String, client: String?) async throws -> Bool {
+        try await self.store.hasOrigin(origin, client: client)
+    }
+}

@@ -1,0 +1,40 @@
+import GRDB
+import Store
+import _Primitives
+
+extension Migration {
+    /// What is asked of a client's requests: of those that are there already, what was.
+    static let clientProfiles = Migration(name: "profiles of clients") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN security_profile TEXT NOT NULL DEFAULT 'usual';
+                ALTER TABLE oauth_client ADD COLUMN requires_signed_requests INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE oauth_client ADD COLUMN origins TEXT NOT NULL DEFAULT '[]';
+                """)
+    }
+}
+
+extension Database {
+    /// Keeps the profile of a client that is there.
+    func setProfile(_ profile: ClientProfile, ofClient id: String) throws {
+        try self.cachedStatement(
+            sql: """
+                UPDATE oauth_client SET security_profile = ?, requires_signed_requests = ?, origins = ? WHERE id = ?
+                """
+        ).execute(arguments: [
+            profile.security.rawValue, profile.requiresSignedRequests,
+            JSON.array(profile.origins.map(JSON.string)).text, id,
+        ])
+    }
+
+    /// Whether a client, or any of them, has this origin. There are a thousand clients at most, and few have any.
+    func isOrigin(_ origin: String, ofClient id: String?) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT EXISTS (
+                        SELECT 1 FROM oauth_client, json_each(oauth_client.origins) AS origin
+                        WHERE oauth_client.origins <> '[]' AND origin.value = ?1 AND (?2 IS NULL OR oauth_client.id = ?2))
+                    """), arguments: [origin, id]) ?? false
+    }
+}

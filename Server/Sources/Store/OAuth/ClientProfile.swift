@@ -1,0 +1,52 @@
+/// What an operator asks of a client's requests, beyond what every client is held to.
+public struct ClientProfile: Sendable, Equatable {
+    /// The rules that all of its requests follow.
+    public enum Security: String, Sendable, CaseIterable {
+        /// Those of every client (RFC 9700).
+        case usual
+        /// Those of the FAPI 2.0 Security Profile.
+        case fapi2
+    }
+
+    /// The rules.
+    public var security: Security
+    /// Whether it signs its authorization requests (`require_signed_request_object`, RFC 9101, section 10.5).
+    public var requiresSignedRequests: Bool
+    /// Where the scripts of an app in the browser come from: pages of these origins, and of no others, may read what the
+    /// client is answered.
+    public var origins: [String]
+
+    /// A profile; by default that of a client of which nothing is asked.
+    public init(security: Security = .usual, requiresSignedRequests: Bool = false, origins: [String] = []) {
+        self.security = security
+        self.requiresSignedRequests = requiresSignedRequests
+        self.origins = origins
+    }
+}
+
+/// What an operator changes of a client's profile; what is `nil` stays as it is.
+public struct ClientProfileChange: Sendable, Equatable {
+    /// The rules.
+    public var security: ClientProfile.Security?
+    /// Whether it signs its authorization requests.
+    public var requiresSignedRequests: Bool?
+    /// Where the scripts of an app in the browser come from; all of them.
+    public var origins: [String]?
+
+    /// These changes and no others.
+    public init(
+        security: ClientProfile.Security? = nil, requiresSignedRequests: Bool? = nil, origins: [String]? = nil
+    ) {
+        self.security = security
+        self.requiresSignedRequests = requiresSignedRequests
+        self.origins = origins
+    }
+
+    /// The profile after the change.
+    public func applied(to profile: ClientProfile) -> ClientProfile {
+        ClientProfile(
+            security: self.security ?? profile.security,
+            requiresSignedRequests: self.requiresSignedRequests ?? profile.requiresSignedRequests,
+            origins: self.origins ?? profile.origins)
+    }
+}
