@@ -40,6 +40,13 @@ struct ClientCommand: AsyncParsableCommand {
             help: ArgumentHelp("With private_key_jwt: a file with its public keys, a JWK set.", valueName: "file"))
         var jwks: String?
 
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "Whose it is: first-party, or third-party, of which people are asked what it may have.",
+                valueName: "first-party|third-party"))
+        var party: String?
+
         /// Whether the service shares a secret with the server, as one does that is registered with nothing else.
         var hasSecret: Bool { self.authMethod.map { $0.hasPrefix("client_secret_") } ?? true }
 
@@ -49,6 +56,7 @@ struct ClientCommand: AsyncParsableCommand {
             body["jwks"] = try self.jwks.map(Self.keySet)
             body["idTokenSignedResponseAlg"] = self.idTokenSignedResponseAlg.map(JSON.string)
             body["pkce"] = self.pkce.map(JSON.string)
+            body["party"] = self.party.map(JSON.string)
         }
 
         func validate() throws { _ = try self.jwks.map(Self.keySet) }
@@ -268,7 +276,7 @@ struct ClientCommand: AsyncParsableCommand {
                 throw ValidationError(
                     """
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
-                    --id-token-signed-response-alg, --pkce, --grant-type, --auth-method, --jwks, --no-jwks or --[no-]may-deregister.
+                    --id-token-signed-response-alg, --pkce, --grant-type, --auth-method, --jwks, --no-jwks, --party or --[no-]may-deregister.
                     """)
             }
             guard !self.rotateSecret || self.settings.hasSecret else {
@@ -341,6 +349,7 @@ struct ClientCommand: AsyncParsableCommand {
             "authenticates   \(try client.requiredString("tokenEndpointAuthMethod"))",
             "grant types     \((try client.strings("grantTypes") ?? []).joined(separator: " "))",
             try client.object("jwks").map { "keys            \(try Self.names(ofKeys: $0))" },
+            "whose           \(try client.requiredString("party"))",
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
             try client.string("formerSecretEndsAt").map { "former secret   taken until \($0)" },
         ].compactMap(\.self).joined(separator: "\n")

@@ -22,6 +22,7 @@ struct ClientOperations: Sendable {
         .required("tokenEndpointAuthMethod", "How it proves who it is."),
         .optional("jwks", .object, "The public keys that it signs with, a JWK set (RFC 7517)."),
         .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
+        .required("party", "Whose it is: first-party or third-party."),
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
 
@@ -42,6 +43,10 @@ struct ClientOperations: Sendable {
         .optional(
             "jwks", .object,
             "The public keys that it signs with, a JWK set: RSA of 2048 bits or more, P-256 or Ed25519. An empty object for none."
+        ),
+        .optional(
+            "party",
+            "first-party: yours; a new service is. third-party: somebody else's, and people are asked what it may have."
         ),
         .optional(
             "mayDeregister", .boolean,
@@ -110,6 +115,7 @@ struct ClientOperations: Sendable {
             "idTokenSignedResponseAlg": .string(client.settings.idTokenAlgorithm.rawValue),
             "pkce": .string(client.settings.codeBinding.rawValue),
             "mayDeregister": .bool(client.settings.mayDeregister),
+            "party": .string(client.settings.party.rawValue),
             "grantTypes": .array(client.settings.grantTypes.map(JSON.string)),
             "tokenEndpointAuthMethod": .string(client.settings.authenticationMethod),
         ]
@@ -140,7 +146,14 @@ struct ClientOperations: Sendable {
                 return binding
             }, mayDeregister: try body.bool("mayDeregister"), grantTypes: try body.strings("grantTypes"),
             authenticationMethod: try body.string("tokenEndpointAuthMethod"),
-            keySet: try body.object("jwks").map { $0.members.isEmpty ? "" : JSON.object($0).text })
+            keySet: try body.object("jwks").map { $0.members.isEmpty ? "" : JSON.object($0).text },
+            party: try body.string("party").map { name in
+                guard let party = ClientSettings.Party(rawValue: name) else {
+                    throw Problem(
+                        .badRequest, "invalid-client-metadata", "party is first-party or third-party.")
+                }
+                return party
+            })
     }
 
     @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -27,6 +27,7 @@ extension ServerAssembly {
             metrics: self.configuration.metrics,
             time: self.time
         ).mount(on: router)
+        ConsentRoutes(provider: self.provider, answers: answers, cookies: cookies, limits: limits).mount(on: router)
         AuthorizationRoutes(
             provider: self.provider, answers: answers, cookies: cookies, limits: limits, trace: self.trace,
             metrics: self.configuration.metrics

@@ -215,6 +215,7 @@ public struct ServerAssembly: Sendable {
     private func administration(_ guarding: AdminRoutes.Guard) -> AdminRoutes {
         AdminRoutes(
             operations: AccountOperations(directory: self.directory).operations
+                + ConsentOperations(directory: self.directory, provider: self.provider).operations
                 + ClientOperations(provider: self.provider).operations
                 + ActivationOperations(enrolments: self.ceremonies.enrolments, trace: self.trace).operations
                 + TokenOperations(administrators: self.administrators).operations
@@ -303,6 +304,8 @@ private struct People: PersonDirectory {
 
     func person(account: String) async throws -> Person? {
         guard let record = try await self.directory.account(id: account), !record.isLocked else { return nil }
-        return Person(username: record.username.text, displayName: record.displayName, email: record.email)
+        return Person(
+            username: record.username.text, displayName: record.displayName, email: record.email,
+            phone: record.phone, address: record.address)
     }
 }

@@ -52,6 +52,8 @@ public struct ClientChange: Sendable, Equatable {
     public var keySet: String?
     /// Whether it may have the keys of people whom it knows deleted.
     public var mayDeregister: Bool?
+    /// Whose it is: whether people are asked what it may have.
+    public var party: ClientSettings.Party?
 
     /// These changes and no others.
     public init(
@@ -59,8 +61,9 @@ public struct ClientChange: Sendable, Equatable {
         clientURI: String? = nil, idTokenAlgorithm: JWSAlgorithm? = nil,
         codeBinding: ClientSettings.CodeBinding? = nil,
         mayDeregister: Bool? = nil, grantTypes: [String]? = nil, authenticationMethod: String? = nil,
-        keySet: String? = nil
+        keySet: String? = nil, party: ClientSettings.Party? = nil
     ) {
+        self.party = party
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod
         self.keySet = keySet
@@ -84,7 +87,8 @@ public struct ClientChange: Sendable, Equatable {
             mayDeregister: self.mayDeregister ?? settings.mayDeregister,
             grantTypes: self.grantTypes ?? settings.grantTypes,
             authenticationMethod: self.authenticationMethod ?? settings.authenticationMethod,
-            keySet: self.keySet.map { $0.isEmpty ? nil : $0 } ?? settings.keySet)
+            keySet: self.keySet.map { $0.isEmpty ? nil : $0 } ?? settings.keySet,
+            party: self.party ?? settings.party)
     }
 }
 
@@ -126,6 +130,9 @@ extension ClientSettings {
         if exact([self.authenticationMethod, self.keySet ?? ""]) != exact([old.authenticationMethod, old.keySet ?? ""])
         {
             events.append(event(.clientAuthenticationChanged, "\(client) \(self.authenticationMethod)"))
+        }
+        if self.party != old.party {
+            events.append(event(.clientPartyChanged, "\(client) \(self.party.rawValue)"))
         }
         if self.mayDeregister != old.mayDeregister {
             events.append(event(self.mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, client))

@@ -25,7 +25,7 @@ struct DeviceCodeGrant: TokenGrant {
         case .taken(let standing):
             let key = request.proof?.thumbprint
             var response = try provider.tokens(
-                for: standing, nonce: nil, acr: nil, algorithm: algorithm, boundTo: key, at: now)
+                for: standing, nonce: nil, named: [:], acr: nil, algorithm: algorithm, boundTo: key, at: now)
             if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
                 response.refreshToken = try await AuthorizationCodeGrant.firstRefreshToken(
                     of: standing.grant, for: request, from: provider, at: now)

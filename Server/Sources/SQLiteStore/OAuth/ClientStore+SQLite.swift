@@ -22,6 +22,7 @@ extension SQLiteDatabase: ClientStore {
                     .codeBinding: client.settings.codeBinding.rawValue,
                     .formerSecretDigest: client.formerSecret?.digest.blob,
                     .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
+                    .party: client.settings.party.rawValue,
                 ], by: ClientColumn.insertion)
             try db.appendAudit(audit, sealing)
         }
@@ -52,7 +53,7 @@ extension SQLiteDatabase: ClientStore {
                     UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
                         secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
                         former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
-                        authentication_method = ?, key_set = ? WHERE id = ?
+                        authentication_method = ?, key_set = ?, party = ? WHERE id = ?
                     """
             ).execute(arguments: [
                 client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
@@ -60,7 +61,7 @@ extension SQLiteDatabase: ClientStore {
                 client.settings.idTokenAlgorithm.rawValue,
                 client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
                 client.formerSecret?.endsAt.milliseconds, client.clientURI, Self.text(client.settings.grantTypes),
-                client.settings.authenticationMethod, client.settings.keySet, id,
+                client.settings.authenticationMethod, client.settings.keySet, client.settings.party.rawValue, id,
             ])
             let addresses = try String.fetchAll(
                 db.cachedStatement(sql: "SELECT DISTINCT redirect_uri FROM oauth_request WHERE client = ?"),
@@ -77,7 +78,8 @@ extension SQLiteDatabase: ClientStore {
     public func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             for table in [
-                "oauth_pushed_request", "oauth_device_code", "oauth_request", "oauth_grant", "oauth_subject",
+                "oauth_pushed_request", "oauth_device_code", "oauth_request", "oauth_grant", "oauth_consent",
+                "oauth_subject",
                 "oauth_session_service",
             ] {
                 try db.cachedStatement(sql: "DELETE FROM \(table) WHERE client = ?").execute(arguments: [id])
@@ -99,6 +101,9 @@ extension SQLiteDatabase: ClientStore {
         guard let binding = ClientSettings.CodeBinding(rawValue: try row.text(ClientColumn.codeBinding)) else {
             throw StoreError(.corrupt, "what a client's codes are bound to")
         }
+        guard let party = ClientSettings.Party(rawValue: try row.text(ClientColumn.party)) else {
+            throw StoreError(.corrupt, "whose a client is")
+        }
         return ClientRecord(
             id: try row.text(ClientColumn.id), name: try row.text(ClientColumn.name),
             redirectURIs: try Self.texts(row.text(ClientColumn.redirectURIs)),
@@ -110,7 +115,7 @@ extension SQLiteDatabase: ClientStore {
                 mayDeregister: try row.integer(ClientColumn.mayDeregister, as: Int.self) != 0,
                 grantTypes: try Self.texts(row.text(ClientColumn.grantTypes)),
                 authenticationMethod: try row.text(ClientColumn.authenticationMethod),
-                keySet: try row.optionalText(ClientColumn.keySet)),
+                keySet: try row.optionalText(ClientColumn.keySet), party: party),
             formerSecret: try row.optionalBytes(ClientColumn.formerSecretDigest).map { digest in
                 guard let endsAt = try row.optionalMoment(ClientColumn.formerSecretUntil) else {
                     throw StoreError(.corrupt, "a client's former secret")
@@ -138,5 +143,5 @@ private enum ClientColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
-        codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet
+        codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet, party
 }

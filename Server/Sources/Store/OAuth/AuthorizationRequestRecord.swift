@@ -27,6 +27,8 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     /// What the client asks of the sign-in itself, as encoded parameters; `nil` for nothing. Sealed at rest: hints name
     /// people.
     public let wishes: String?
+    /// The session in which the request waits for its person's word; `nil` while it waits for its person.
+    public let session: String?
     /// From then on the request is gone.
     public let expiresAt: Timestamp
 
@@ -34,7 +36,7 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     public init(
         id: String, browserDigest: [UInt8], client: String, redirectURI: String, scope: String, state: String?,
         nonce: String?, codeChallenge: [UInt8]?, expectedSubject: String? = nil, keyThumbprint: String? = nil,
-        wishes: String? = nil, expiresAt: Timestamp
+        wishes: String? = nil, session: String? = nil, expiresAt: Timestamp
     ) {
         self.id = id
         self.browserDigest = browserDigest
@@ -47,6 +49,7 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
         self.expectedSubject = expectedSubject
         self.keyThumbprint = keyThumbprint
         self.wishes = wishes
+        self.session = session
         self.expiresAt = expiresAt
     }
 }

@@ -13,6 +13,16 @@ public struct ClientSettings: Sendable, Equatable {
         case nonce = "nonce"
     }
 
+    /// Whose a client is.
+    public enum Party: String, Sendable, CaseIterable {
+        /// The operator's own: whoever signs in there is not asked what it may have.
+        case first = "first-party"
+        /// Somebody else's: what it gets, people have agreed to.
+        case third = "third-party"
+    }
+
+    /// Whose it is.
+    public var party: Party
     /// What the client's ID tokens are signed with (`id_token_signed_response_alg`).
     public var idTokenAlgorithm: JWSAlgorithm
     /// The ways to tokens that it may go (`grant_types`).
@@ -32,8 +42,9 @@ public struct ClientSettings: Sendable, Equatable {
     public init(
         idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .pkce, mayDeregister: Bool = false,
         grantTypes: [String] = ["authorization_code"], authenticationMethod: String = "client_secret_basic",
-        keySet: String? = nil
+        keySet: String? = nil, party: Party = .first
     ) {
+        self.party = party
         self.idTokenAlgorithm = idTokenAlgorithm
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod

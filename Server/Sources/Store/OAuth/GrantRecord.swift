@@ -16,6 +16,12 @@ public struct GrantRecord: Sendable, Equatable {
     public let isLasting: Bool
     /// The granted scopes, separated by spaces.
     public let scope: String
+    /// What the client has named of the person (`claims`, OpenID Connect Core 1.0, section 5.5), as JSON; `nil` for
+    /// nothing. Sealed at rest: values that it asks for can name people.
+    public let claims: String?
+    /// What the person has agreed to, by its identifier: whatever deletes that deletes the grant. `nil` where nobody was
+    /// asked.
+    public let consent: String?
     /// The key that its refresh tokens are bound to, by its thumbprint (RFC 9449, section 5); `nil` where they are bound
     /// to the client alone.
     public let keyThumbprint: String?
@@ -25,8 +31,10 @@ public struct GrantRecord: Sendable, Equatable {
     /// A record of these values.
     public init(
         id: String, client: String, subject: String, authentication: String, session: String?, isLasting: Bool = false,
-        scope: String, keyThumbprint: String? = nil, expiresAt: Timestamp
+        scope: String, claims: String? = nil, consent: String? = nil, keyThumbprint: String? = nil, expiresAt: Timestamp
     ) {
+        self.claims = claims
+        self.consent = consent
         self.id = id
         self.client = client
         self.subject = subject
