@@ -11,6 +11,10 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
     public static let profile = "profile"
     /// Asks for the person's e-mail address (section 5.4).
     public static let email = "email"
+    /// Asks for the person's telephone number (section 5.4).
+    public static let phone = "phone"
+    /// Asks for the person's postal address (section 5.4).
+    public static let address = "address"
     /// Asks for a refresh token, by which the client goes on when the person is away (section 11).
     public static let offlineAccess = "offline_access"
 

@@ -160,6 +160,7 @@ public struct ProviderMetadata: Hashable, Sendable {
             "dpop_signing_alg_values_supported": texts(DPoPProof.algorithms.map(\.rawValue).sorted()),
             "acr_values_supported": texts(self.acrValues),
             "claims_supported": texts(self.claims),
+            "claims_parameter_supported": .bool(true),
             // The pages have one language, whatever is asked for (`ui_locales`).
             "ui_locales_supported": texts(["en"]),
             "prompt_values_supported": texts(self.promptValues),

@@ -29,6 +29,7 @@ struct ProviderMetadataTests {
             ("subject_types_supported", .array([.string("pairwise")])),
             ("id_token_signing_alg_values_supported", .array([.string("RS256"), .string("ES256")])),
             ("prompt_values_supported", .array([.string("none"), .string("create")])),
+            ("claims_parameter_supported", .bool(true)),
             ("ui_locales_supported", .array([.string("en")])),
             ("acr_values_supported", .array([.string("urn:a"), .string("urn:b")])),
             ("code_challenge_methods_supported", .array([.string("S256")])),
@@ -62,7 +63,7 @@ struct ProviderMetadataTests {
         #expect(try self.json.strings("grant_types_supported") == ["authorization_code", "urn:x"])
         #expect(try self.json.strings("response_modes_supported") == ["query", "form_post"])
         for member in [
-            "registration_endpoint", "check_session_iframe", "claims_parameter_supported",
+            "registration_endpoint", "check_session_iframe",
         ] {
             #expect(self.json[member] == nil)
         }

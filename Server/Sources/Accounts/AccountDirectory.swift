@@ -4,8 +4,8 @@ public import _Primitives
 
 /// Accounts and devices, as operators manage them. Every change is in the audit trail under the operator's name.
 public struct AccountDirectory: Sendable {
-    private let store: any AccountStore & NoticeStore
-    private let time: TimeSource
+    let store: any AccountStore & NoticeStore
+    let time: TimeSource
     private let random: RandomSource
     private let limits: Limits
 

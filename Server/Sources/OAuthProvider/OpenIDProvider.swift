@@ -4,8 +4,8 @@ public import Store
 public import _Primitives
 
 /// Everything that the provider keeps.
-public typealias OpenIDStore = AuthorizationStore & ClientStore & DeviceCodeStore & PushedRequestStore & RefreshStore
-    & ReplayStore & SessionStore & SigningKeyStore & TokenStore
+public typealias OpenIDStore = AuthorizationStore & ClientStore & ConsentStore & DeviceCodeStore & PushedRequestStore
+    & RefreshStore & ReplayStore & SessionStore & SigningKeyStore & TokenStore
 
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.
@@ -182,9 +182,18 @@ public struct Person: Sendable, Equatable {
     public let displayName: String?
     /// Where the person gets e-mail (`email`, `email_verified`).
     public let email: AccountEmail?
+    /// By what number the person can be called (`phone_number`, `phone_number_verified`).
+    public let phone: AccountPhone?
+    /// Where the person gets post (`address`).
+    public let address: PostalAddress?
 
     /// A person.
-    public init(username: String, displayName: String?, email: AccountEmail? = nil) {
+    public init(
+        username: String, displayName: String?, email: AccountEmail? = nil, phone: AccountPhone? = nil,
+        address: PostalAddress? = nil
+    ) {
+        self.phone = phone
+        self.address = address
         self.username = username
         self.displayName = displayName
         self.email = email

@@ -3,7 +3,7 @@ enum PageTemplates {
     static let all = [
         "frame": Self.frame, "sign-in": Self.signIn, "message": Self.message, "open": Self.open, "set-up": Self.setUp,
         "device": Self.device, "device-confirmation": Self.deviceConfirmation,
-        "form": Self.form, "choice": Self.choice,
+        "form": Self.form, "choice": Self.choice, "consent": Self.consent,
     ]
 
     private static let frame = """
@@ -195,6 +195,30 @@ enum PageTemplates {
         <button type="submit" class="quiet" data-testid="cancel"><span>Cancel and go back to \
         <bdi>{{clientName}}</bdi></span></button>
         </form>
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    private static let consent = """
+        {{<frame}}{{$main}}
+        <section class="card message" aria-labelledby="title" data-testid="consent">
+        <div class="emblem">{{{emblem}}}</div>
+        <h1 id="title">May <bdi>{{clientName}}</bdi> have this?</h1>
+        <p class="lead">You are signed in as <bdi>{{username}}</bdi>. The service at {{origin}} would get:</p>
+        <div class="paper">
+        <ul data-testid="consent-items">
+        {{#items}}<li>{{.}}</li>
+        {{/items}}</ul>
+        </div>
+        <form class="actions" method="post" action="/sign-in/consent">
+        <input type="hidden" name="request" value="{{requestID}}">
+        <input type="hidden" name="client" value="{{client}}">
+        <input type="hidden" name="confirmation" value="{{confirmation}}">
+        <button type="submit" name="decision" value="allow" data-testid="allow">Allow</button>
+        <button type="submit" name="decision" value="deny" class="quiet" data-testid="deny">Do not allow</button>
+        </form>
+        <p class="small">You are asked this once. You can take it back later: in your authenticator app, or by asking the \
+        people who run this server.</p>
         </section>
         {{/main}}{{/frame}}
         """

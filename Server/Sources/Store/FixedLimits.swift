@@ -32,6 +32,8 @@ extension Limits {
         public static let loginHintBytes = 1024
         /// Words of `acr_values`.
         public static let requestedLevels = 16
+        /// What a person can have agreed to that a client may have, each time something else. Past it the oldest ends.
+        public static let consentsPerClient = 16
         /// Authentications that a session remembers. Past it the oldest no longer counts as one of its.
         public static let authenticationsPerSession = 16
         /// After so long, at most, somebody who has used a budget up is told to come again (`Retry-After`).
@@ -119,6 +121,12 @@ extension Limits {
         public static let emailBytes = 254
         /// Bytes of what stands before the `@` (RFC 5321, section 4.5.3.1.1).
         public static let emailNameBytes = 64
+        /// Digits of a telephone number, its country's among them (ITU-T E.164).
+        public static let phoneDigits = 15
+        /// The fewest digits that a telephone number has.
+        public static let fewestPhoneDigits = 7
+        /// Characters of each part of a postal address.
+        public static let addressPartCharacters = 256
         /// Bytes of a host (RFC 1035, section 2.3.4, without the length bytes).
         public static let hostBytes = 253
         /// Bytes of a part of a host (RFC 1035, section 2.3.4).

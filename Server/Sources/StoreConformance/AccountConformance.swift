@@ -48,6 +48,31 @@ public enum AccountConformance {
             try expect(try await store.account(username: "bob") == sampleAccount("bob"), "another stays as it is")
             try expect(try await store.auditEntries(after: 0, limit: 99).count == 4, "an event for each change")
         },
+        ConformanceCheck("an account gets a telephone number and an address, others, and none again") { store in
+            for name in ["alice", "bob"] {
+                try await store.createAccount(sampleAccount(name), audit: sampleAudit())
+            }
+            var expected = sampleAccount()
+            for phone in [AccountPhone(number: "+1", isVerified: false), nil] {
+                try expect(
+                    try await store.setAccountPhone(phone, id: "account-alice", audit: sampleAudit()), "it exists")
+                expected.phone = phone
+                try expect(try await store.account(username: "alice") == expected, "the number is kept")
+            }
+            for address in [PostalAddress(["formatted": .string("a\n\u{20AC}")]), nil] {
+                try expect(
+                    try await store.setAccountAddress(address, id: "account-alice", audit: sampleAudit()), "it exists")
+                expected.address = address
+                try expect(try await store.account(username: "alice") == expected, "the address is kept")
+            }
+            let isAnyThere = (
+                try await store.setAccountPhone(nil, id: "other", audit: sampleAudit()),
+                try await store.setAccountAddress(nil, id: "other", audit: sampleAudit())
+            )
+            try expect(isAnyThere == (false, false), "no such account")
+            try expect(try await store.account(username: "bob") == sampleAccount("bob"), "another stays as it is")
+            try expect(try await store.auditEntries(after: 0, limit: 99).count == 6, "an event for each change")
+        },
         ConformanceCheck("accounts are listed in the order of their creation, in pages") { store in
             for name in ["c", "a", "b"] {
                 try await store.createAccount(sampleAccount(name), audit: sampleAudit())

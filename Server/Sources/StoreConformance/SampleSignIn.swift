@@ -42,7 +42,7 @@ public struct SampleSignIn: Sendable {
         let grant = GrantRecord(
             id: "grant-\(name)", client: client, subject: "\(client)-\(session.account)",
             authentication: session.authentication.id, session: session.id, scope: "openid profile",
-            expiresAt: moment + .seconds(360))
+            claims: challenge == nil ? nil : "{\"userinfo\":{}}", expiresAt: moment + .seconds(360))
         let code = CodeRecord(
             digest: secret, redirectURI: "https://\(client).example/\(path)", nonce: "n", challenge: challenge,
             keyThumbprint: "key of \(name)", acr: challenge == nil ? nil : "urn:asked",

@@ -10,7 +10,9 @@ extension Timestamp {
 func sampleAccount(_ name: String = "alice") -> AccountRecord {
     AccountRecord(
         id: "account-\(name)", username: AccountName(stored: name), displayName: "\(name) Example",
-        email: AccountEmail(address: "\(name)@post.example", isVerified: true), createdAt: .start)
+        email: AccountEmail(address: "\(name)@post.example", isVerified: true),
+        phone: AccountPhone(number: "+49\(name.utf8.count)", isVerified: true),
+        address: PostalAddress(["locality": .string(name), "country": .string("DE")]), createdAt: .start)
 }
 
 func sampleAudit(_ kind: String = "sample", account: String? = nil) -> AuditEvent {

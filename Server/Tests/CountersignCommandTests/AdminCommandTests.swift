@@ -90,12 +90,31 @@ struct AdminCommandTests {
         #expect(try await place.call("GET", "/accounts/alice")["emailVerified"] == .bool(true))
         try await place.run("account", "change", "alice", "--no-email")
         #expect(try await place.call("GET", "/accounts/alice")["email"] == nil)
+        try await place.run(
+            "account", "change", "alice", "--phone", "+4930901820", "--phone-verified", "--street-address",
+            "Main Road 1",
+            "--locality", "Berlin")
+        let reached = try await place.call("GET", "/accounts/alice")
+        #expect(reached["phone"] == .string("+4930901820") && reached["phoneVerified"] == .bool(true))
+        #expect(
+            reached["address"]
+                == .object(["street_address": .string("Main Road 1"), "locality": .string("Berlin")]))
+        await self.expect(.failed) { try await place.run("account", "change", "alice", "--phone", "030") }
+        try await place.run("account", "consents", "alice")
+        await self.expect(.notFound) { try await place.run("account", "consents", "alice", "--revoke", "never") }
+        await self.expect(.notFound) { try await place.run("account", "consents", "nobody") }
+        try await place.run("account", "change", "alice", "--no-phone", "--no-address")
+        let bare = try await place.call("GET", "/accounts/alice")
+        #expect(bare["phone"] == nil && bare["address"] == nil)
         try await place.run("account", "change", "alice", "--username", "alicia", "--no-display-name", "--no-email")
         #expect(try await place.call("GET", "/accounts/alicia")["displayName"] == nil)
         await self.expect(.notFound) { try await place.run("account", "change", "alice", "--username", "x") }
         try await place.run("account", "change", "alicia", "--username", "alice", "--display-name", "Alice")
         #expect(try await place.call("GET", "/accounts/alice").string("displayName") == "Alice")
-        for wrong in [[], ["--display-name", "A", "--no-display-name"], ["--email", "a@b.example", "--no-email"]] {
+        for wrong in [
+            [], ["--display-name", "A", "--no-display-name"], ["--email", "a@b.example", "--no-email"],
+            ["--phone", "+4930901820", "--no-phone"], ["--phone-verified"], ["--locality", "Berlin", "--no-address"],
+        ] {
             #expect(throws: (any Error).self) {
                 try Countersign.parseAsRoot(["admin", "account", "change", "alice"] + wrong)
             }
@@ -137,6 +156,11 @@ struct AdminCommandTests {
         await self.expect(.failed) { try await place.run("client", "change", id, "--rotate-secret") }
         await self.expect(.failed) { try await place.run("client", "change", id, "--grant-type", "password") }
         await self.expect(.failed) { try await place.run("client", "change", id, "--auth-method", "other") }
+        for party in ["third-party", "first-party"] {
+            try await place.run("client", "change", id, "--party", party)
+            #expect(try await shown().string("party") == party)
+        }
+        await self.expect(.failed) { try await place.run("client", "change", id, "--party", "third") }
         let secret = place.folder + "/another"
         try await place.run(
             "client", "change", id, "--auth-method", "client_secret_basic", "--no-jwks", "--rotate-secret",

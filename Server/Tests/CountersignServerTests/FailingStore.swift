@@ -29,6 +29,14 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.setAccountEmail(email, id: id, audit: audit)
     }
 
+    func setAccountPhone(_ phone: AccountPhone?, id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.setAccountPhone(phone, id: id, audit: audit)
+    }
+
+    func setAccountAddress(_ address: PostalAddress?, id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.setAccountAddress(address, id: id, audit: audit)
+    }
+
     func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws {
         try await self.store.createAccount(account, audit: audit)
     }
@@ -209,6 +217,26 @@ final class FailingStore: ServerAssembly.ServerStore {
         }
         if let failure { throw failure }
         try await self.store.complete(completed, replacing: cookieDigest)
+    }
+
+    func consent(account: String, client: String, content: [UInt8]) async throws -> ConsentRecord? {
+        try await self.store.consent(account: account, client: client, content: content)
+    }
+
+    func consents(account: String, limit: Int) async throws -> [ConsentRecord] {
+        try await self.store.consents(account: account, limit: limit)
+    }
+
+    func endConsent(_ id: String, account: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.endConsent(id, account: account, audit: audit)
+    }
+
+    func authenticate(_ authenticated: AuthenticatedRequest, replacing cookieDigest: [UInt8]?) async throws {
+        try await self.store.authenticate(authenticated, replacing: cookieDigest)
+    }
+
+    func consent(_ consented: ConsentedAuthorization, usedAt moment: Timestamp, audit: AuditEvent) async throws {
+        try await self.store.consent(consented, usedAt: moment, audit: audit)
     }
 
     func stepUp(_ completed: CompletedAuthorization, from cookieDigest: [UInt8]) async throws {

@@ -58,14 +58,15 @@ struct RelyingParty: Sendable {
 extension ServerFixture {
     /// A registered client.
     func relyingParty(
-        mayDeregister: Bool = false, home: String? = nil, signInMethods: [String] = ["phone"]
+        mayDeregister: Bool = false, home: String? = nil, signInMethods: [String] = ["phone"],
+        party: ClientSettings.Party = .first
     ) async throws -> RelyingParty {
         let registered = try await self.assembly.provider.registerClient(
             name: "Demo Bank", redirectURIs: ["http://127.0.0.1:8081/callback"],
             postLogoutRedirectURIs: ["http://127.0.0.1:8081/bye"], clientURI: home,
             // A key for it is there already, where an RSA key would be made for each test.
             settings: ClientSettings(
-                idTokenAlgorithm: .es256, mayDeregister: mayDeregister, signInMethods: signInMethods))
+                idTokenAlgorithm: .es256, mayDeregister: mayDeregister, signInMethods: signInMethods, party: party))
         return RelyingParty(id: registered.client.id, secret: try #require(registered.secret))
     }
 

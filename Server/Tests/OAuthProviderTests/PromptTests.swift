@@ -13,8 +13,10 @@ struct PromptTests {
             let session = try await f.signIn().session
             #expect(try await f.answer(["prompt": "none"], session: session) == "code")
             #expect(try await f.answer(["prompt": "none"], session: nil) == "login_required")
+            #expect(try await f.answer(["prompt": "consent"], session: session) == "consent")
+            #expect(try await f.answer(["prompt": "consent"], session: nil) == "sign-in")
             for prompt in [
-                "login", "consent", "select_account", "create", "login consent", "login select_account",
+                "login", "select_account", "create", "login consent", "login select_account",
                 "select_account consent login",
             ] {
                 #expect(try await f.answer(["prompt": prompt], session: session) == "sign-in", "\(prompt)")

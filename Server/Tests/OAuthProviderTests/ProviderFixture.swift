@@ -41,7 +41,9 @@ final class ListedPeople: PersonDirectory {
         "account-b": Person(
             username: "bob", displayName: nil, email: AccountEmail(address: "bob@post.example", isVerified: false)),
         "account-c": Person(
-            username: "carol", displayName: nil, email: AccountEmail(address: "carol@post.example", isVerified: true)),
+            username: "carol", displayName: nil, email: AccountEmail(address: "carol@post.example", isVerified: true),
+            phone: AccountPhone(number: "+4930901820", isVerified: false),
+            address: PostalAddress(["street_address": .string("Main Road 1"), "locality": .string("Berlin")])),
     ])
     func lock(_ account: String) { self.people.withLock { $0[account] = nil } }
     func person(account: String) async throws -> Person? { self.people.withLock { $0[account] } }
@@ -209,6 +211,7 @@ struct ProviderFixture: Sendable {
             self.query(changes, client: client), browser: self.browser, session: session, source: "a", address: nil)
         {
         case .signIn: return "sign-in"
+        case .consent: return "consent"
         case .tooMany: return "too many"
         case .page: return "page"
         case .client(let answer):

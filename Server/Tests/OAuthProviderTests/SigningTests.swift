@@ -192,7 +192,7 @@ struct SigningTests {
             #expect(f.provider.discovery["issuer"] == .string(ProviderFixture.issuer))
             #expect(
                 f.provider.discovery["scopes_supported"]
-                    == .array(["openid", "profile", "email", "offline_access"].map(JSON.string)))
+                    == .array(["openid", "profile", "email", "phone", "address", "offline_access"].map(JSON.string)))
         }
     }
 

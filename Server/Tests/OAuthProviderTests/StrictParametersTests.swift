@@ -12,6 +12,7 @@ struct StrictParametersTests {
     {
         switch try await f.provider.authorize(query, browser: f.browser, session: session, source: "a", address: nil) {
         case .signIn: return "sign-in"
+        case .consent: return "consent"
         case .tooMany: return "too many"
         case .page: return "page"
         case .client(let answer): return try ProviderFixture.fields(of: answer)["error"] ?? "code"

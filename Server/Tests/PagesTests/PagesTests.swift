@@ -15,6 +15,31 @@ struct PagesTests {
             returnOrigin: "https://bank.example.com")
     }
 
+    static func consent(_ items: [ConsentPage.Item] = [.identity, .email], clientName: String = "Shop") -> ConsentPage {
+        ConsentPage(
+            requestID: "req_1", client: "c/1", clientName: clientName, returnOrigin: "https://shop.example",
+            username: "alice", items: items, confirmation: "token-1")
+    }
+
+    @Test("The question what a service may have says who asks, about whom and what, and takes yes or no without script")
+    func consentQuestion() throws {
+        let page = self.renderer.html(Self.consent(clientName: "<Shop>"))
+        #expect(page.html.contains("May <bdi>&lt;Shop&gt;</bdi> have this?"))
+        #expect(page.html.contains("<bdi>alice</bdi>") && page.html.contains("https://shop.example"))
+        #expect(page.html.matches(of: /<li>/).count == 2 && page.html.contains("<li>your e-mail address</li>"))
+        for (name, value) in [("request", "req_1"), ("client", "c/1"), ("confirmation", "token-1")] {
+            #expect(page.html.contains("<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">"))
+        }
+        for word in ["allow", "deny"] {
+            #expect(page.html.contains("<button type=\"submit\" name=\"decision\" value=\"\(word)\""))
+        }
+        #expect(page.contentSecurityPolicy.description.contains("form-action 'self' https://shop.example;"))
+        #expect(!page.html.contains("id=\"sent\""), "no script decides")
+        let all = self.renderer.html(Self.consent(ConsentPage.Item.allCases)).html
+        let words = all.matches(of: /<li>([^<]*)<\/li>/).map { String($0.1) }
+        #expect(words.count == 7 && Set(words).count == 7)
+    }
+
     func every() throws -> [RenderedPage] {
         try SignInPage.State.allCases.map { try self.renderer.html(Self.signIn($0)) } + [
             self.renderer.html(
@@ -26,6 +51,7 @@ struct PagesTests {
                 PostedAnswerPage(
                     address: "https://bank.example.com/in?a=b", origin: "https://bank.example.com",
                     fields: [("code", "c&1"), ("state", "\">")])),
+            self.renderer.html(Self.consent()),
             self.renderer.html(OpenInAppPage()), self.renderer.html(AdministratorSetUpPage()),
             self.renderer.html(DeviceCodePage()), self.renderer.html(Self.deviceConfirmation()),
         ]

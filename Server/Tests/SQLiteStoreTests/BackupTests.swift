@@ -284,7 +284,7 @@ struct BackupTests {
         try raw.close()
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
-            "dispatch_token", "oauth_authentication", "oauth_code", "oauth_device_code", "oauth_grant",
+            "dispatch_token", "oauth_authentication", "oauth_code", "oauth_consent", "oauth_device_code", "oauth_grant",
             "oauth_pushed_request",
             "oauth_refresh", "oauth_request", "oauth_revoked_token", "oauth_session", "oauth_session_authentication",
             "oauth_session_service", "password_attempt", "password_sign_in",

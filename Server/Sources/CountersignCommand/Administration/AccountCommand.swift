@@ -8,7 +8,8 @@ struct AccountCommand: AsyncParsableCommand {
         commandName: "account",
         abstract: "Who can sign in.",
         subcommands: [
-            Add.self, Show.self, List.self, Change.self, Lock.self, Unlock.self, PasswordCommand.self, Delete.self,
+            Add.self, Show.self, List.self, Change.self, Lock.self, Unlock.self, PasswordCommand.self, Consents.self,
+            Delete.self,
         ]
     )
 
@@ -18,8 +19,16 @@ struct AccountCommand: AsyncParsableCommand {
         let email = try account.string("email").map {
             try account.bool("emailVerified") == true ? ", \($0)" : ", \($0) (not verified)"
         }
+        let phone = try account.string("phone").map {
+            try account.bool("phoneVerified") == true ? ", \($0)" : ", \($0) (not verified)"
+        }
+        let address = try account.object("address").map { address in
+            try ", " + PostalAddressOptions.names.compactMap { try address.string($0) }.joined(separator: ", ")
+        }
         let lock = try account.bool("locked") ?? false ? ", locked" : ""
-        return Terminal.table([["\(try account.requiredString("username"))\(name)\(email ?? "")\(lock)"]])
+        return Terminal.table([
+            ["\(try account.requiredString("username"))\(name)\(email ?? "")\(phone ?? "")\(address ?? "")\(lock)"]
+        ])
     }
 
     struct Add: AsyncParsableCommand {
@@ -109,7 +118,8 @@ struct AccountCommand: AsyncParsableCommand {
 
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change a person's names or e-mail address; what is not named stays as it is.",
+            abstract:
+                "Change a person's names, e-mail address, telephone number or postal address; what is not named stays.",
             discussion: """
                 Devices, sessions and what services know the person by stay. An app in which the person signs in by user \
                 name needs the new one:
@@ -117,6 +127,7 @@ struct AccountCommand: AsyncParsableCommand {
                   countersign admin account change alice --username alice.miller --display-name "Alice Miller"
                   countersign admin account change alice --email alice@example.org --email-verified
                   countersign admin account change alice --no-email
+                  countersign admin account change alice --phone +4930901820 --street-address "Main Road 1" --locality Berlin
                 """
         )
 
@@ -143,12 +154,33 @@ struct AccountCommand: AsyncParsableCommand {
         @Flag(name: .long, help: "Take the address away.")
         var noEmail = false
 
+        @Option(name: .long, help: "A telephone number, which services see that ask for the scope phone: +4930901820.")
+        var phone: String?
+
+        @Flag(name: .long, help: "You vouch that the number is the person's; services are told so.")
+        var phoneVerified = false
+
+        @Flag(name: .long, help: "Take the number away.")
+        var noPhone = false
+
+        @OptionGroup var address: PostalAddressOptions
+
         @OptionGroup var options: AdminOptions
 
         func validate() throws {
-            guard !self.names.members.isEmpty || self.email != nil || self.noEmail else {
+            guard
+                !self.names.members.isEmpty || self.email != nil || self.noEmail || self.phone != nil || self.noPhone
+                    || self.address.isGiven
+            else {
                 throw ValidationError(
-                    "Name what to change: --username, --display-name, --no-display-name, --email or --no-email.")
+                    "Name what to change: --username, --display-name, --email, --phone, a part of the postal address, or "
+                        + "what is to go, --no-display-name, --no-email, --no-phone, --no-address.")
+            }
+            guard self.phone == nil || !self.noPhone else {
+                throw ValidationError("Name one: --phone NUMBER or --no-phone.")
+            }
+            guard self.phone != nil || !self.phoneVerified else {
+                throw ValidationError("--phone-verified needs --phone.")
             }
             guard self.email == nil || !self.noEmail else {
                 throw ValidationError("Name one: --email ADDRESS or --no-email.")
@@ -178,11 +210,57 @@ struct AccountCommand: AsyncParsableCommand {
                 } else if self.noEmail {
                     answer = try await connection.call("DELETE", path + "/email")
                 }
+                if let phone = self.phone {
+                    answer = try await connection.call(
+                        "PUT", path + "/phone", ["phone": .string(phone), "phoneVerified": .bool(self.phoneVerified)])
+                } else if self.noPhone {
+                    answer = try await connection.call("DELETE", path + "/phone")
+                }
+                if self.address.noAddress {
+                    answer = try await connection.call("DELETE", path + "/address")
+                } else if self.address.isGiven {
+                    answer = try await connection.call("PUT", path + "/address", self.address.body)
+                }
                 // Last, as the person goes by the new name from then on.
                 if !self.names.members.isEmpty { answer = try await connection.call("PATCH", path, self.names) }
                 return answer
             }
             try self.options.show(answer) { try AccountCommand.text($0) }
+        }
+    }
+
+    struct Consents: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show what a person has let services have, or take it back.",
+            discussion: "What a service was given for a consent ends with it, at once.")
+
+        @Argument(help: "The person's name.")
+        var username: String
+
+        @Option(name: .long, help: "The consent to take back, by its identifier.")
+        var revoke: String?
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            let path = "/accounts/\(self.username.pathSegment)/consents"
+            if let id = self.revoke {
+                let answer = try await self.options.call("DELETE", path + "/\(id.pathSegment)")
+                self.options.show(answer) { _ in "Taken back." }
+                return
+            }
+            let answer = try await self.options.call("GET", path)
+            try self.options.show(answer) { answer in
+                let rows = try (answer.array("consents") ?? []).map { consent in
+                    guard case .object(let consent) = consent else { throw JSONError(.wrongType, "a consent") }
+                    return [
+                        try consent.requiredString("id"), try consent.requiredString("name"),
+                        try (consent.strings("items") ?? []).joined(separator: " "),
+                        try consent.requiredString("grantedAt"),
+                    ]
+                }
+                return rows.isEmpty ? "None." : Terminal.table(rows)
+            }
         }
     }
 
@@ -225,6 +303,52 @@ struct AccountCommand: AsyncParsableCommand {
         func run() async throws {
             let answer = try await self.options.call("DELETE", "/accounts/\(self.username.pathSegment)")
             self.options.show(answer) { _ in "Deleted." }
+        }
+    }
+}
+
+/// A postal address on the command line: the parts that are given are all that there is.
+struct PostalAddressOptions: ParsableArguments {
+    /// The members of an address, as services are told them.
+    static let names = ["formatted", "street_address", "locality", "region", "postal_code", "country"]
+
+    @Option(name: .customLong("formatted-address"), help: "The whole address as it stands on a letter.")
+    var formatted: String?
+
+    @Option(name: .long, help: "Street and number. Services see the address that ask for the scope address.")
+    var streetAddress: String?
+
+    @Option(name: .long, help: "The town.")
+    var locality: String?
+
+    @Option(name: .long, help: "The state or province.")
+    var region: String?
+
+    @Option(name: .long, help: "The postal code.")
+    var postalCode: String?
+
+    @Option(name: .long, help: "The country.")
+    var country: String?
+
+    @Flag(name: .long, help: "Take the postal address away.")
+    var noAddress = false
+
+    /// Whether something of it is to change.
+    var isGiven: Bool { self.noAddress || !self.body.members.isEmpty }
+
+    /// What the server is sent.
+    var body: JSONObject {
+        let parts = [
+            self.formatted, self.streetAddress, self.locality, self.region, self.postalCode, self.country,
+        ]
+        var body: JSONObject = [:]
+        for (name, part) in zip(Self.names, parts) { body[name] = part.map(JSON.string) }
+        return body
+    }
+
+    mutating func validate() throws {
+        guard !self.noAddress || self.body.members.isEmpty else {
+            throw ValidationError("Name one: parts of a postal address or --no-address.")
         }
     }
 }

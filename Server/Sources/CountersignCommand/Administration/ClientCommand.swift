@@ -43,6 +43,13 @@ struct ClientCommand: AsyncParsableCommand {
         @Option(
             name: .long,
             help: ArgumentHelp(
+                "Whose it is: first-party, or third-party, of which people are asked what it may have.",
+                valueName: "first-party|third-party"))
+        var party: String?
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
                 "The rules of all its requests: usual, or fapi2 for the FAPI 2.0 Security Profile.",
                 valueName: "usual|fapi2"))
         var profile: String?
@@ -117,6 +124,7 @@ struct ClientCommand: AsyncParsableCommand {
             body["profile"] = self.profile.map(JSON.string)
             body["requireSignedRequestObject"] = self.requireSignedRequestObject.map(JSON.bool)
             if !self.origin.isEmpty { body["origins"] = .array(self.origin.map(JSON.string)) }
+            body["party"] = self.party.map(JSON.string)
         }
 
         private var lists: [(name: String, list: [String], isNone: Bool)] {
@@ -370,7 +378,7 @@ struct ClientCommand: AsyncParsableCommand {
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
                     --id-token-signed-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, --profile, \
                     --[no-]require-signed-request-object, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, \
-                    --access-token-format or --[no-]may-deregister.
+                    --access-token-format, --party or --[no-]may-deregister.
                     """)
             }
             guard !self.rotateSecret || self.settings.hasSecret else {
@@ -455,6 +463,7 @@ struct ClientCommand: AsyncParsableCommand {
             "profile         \(try client.requiredString("profile"))",
             "signs requests  \(try client.bool("requireSignedRequestObject") == true ? "yes" : "no")",
             "scripts of      \((try client.strings("origins") ?? []).joined(separator: " "))",
+            "whose           \(try client.requiredString("party"))",
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
             try client.string("formerSecretEndsAt").map { "former secret   taken until \($0)" },
         ].compactMap(\.self).joined(separator: "\n")

@@ -18,6 +18,8 @@ struct AccountRoutes: Sendable {
         router.endpoint("/account/v1/notices", [.get: self.notices])
         router.endpoint("/account/v1/sessions", [.get: self.sessions])
         router.endpoint("/account/v1/sessions/{id}", [.delete: self.endSession])
+        router.endpoint("/account/v1/consents", [.get: self.consents])
+        router.endpoint("/account/v1/consents/{id}", [.delete: self.endConsent])
     }
 
     @Sendable private func notices(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -51,6 +53,22 @@ struct AccountRoutes: Sendable {
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }
 
+    @Sendable private func consents(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let account = try await self.authorization.account(of: request)
+        let given = try await self.provider.consents.given(byAccount: account.id)
+        return .json([
+            "username": .string(account.username.text), "consents": .array(given.map { .object($0.json) }),
+        ])
+    }
+
+    @Sendable private func endConsent(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let account = try await self.authorization.account(of: request)
+        guard try await self.provider.consents.end(try context.pathParameter("id"), ofAccount: account.id) else {
+            throw Problem(.notFound, Problem.Name.notFound, "The account has no such consent.")
+        }
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+    }
+
     private static func json(_ session: AccountSession) -> JSONObject {
         var object: JSONObject = [
             "id": .string(session.id),
@@ -62,5 +80,15 @@ struct AccountRoutes: Sendable {
         object["browser"] = session.browser.map(JSON.string)
         object["address"] = session.address.map(JSON.string)
         return object
+    }
+}
+
+extension GivenConsent {
+    /// As phones and operators see it.
+    var json: JSONObject {
+        [
+            "id": .string(self.id), "clientId": .string(self.client), "name": .string(self.clientName),
+            "items": .array(self.items.map { .string($0.rawValue) }), "grantedAt": .string(self.grantedAt.description),
+        ]
     }
 }

@@ -13,6 +13,9 @@ struct AccountOperations: Sendable {
         .required("username", "The name that the person is known by."),
         .optional("displayName", "The name to show."), .optional("email", "Where they get e-mail."),
         .optional("emailVerified", .boolean, "Whether an operator vouches for the address."),
+        .optional("phone", "By what number they can be called."),
+        .optional("phoneVerified", .boolean, "Whether an operator vouches for the number."),
+        .optional("address", .object, "Where they get post, with the members of the claim address."),
         .required("locked", .boolean, "Whether they are kept out."),
         .required("createdAt", "RFC 3339."),
     ]
@@ -65,6 +68,26 @@ struct AccountOperations: Sendable {
                 summary: "Take a person's e-mail address away.", answer: Self.account, refusals: Self.notFound,
                 handler: self.deleteEmail),
             AdminOperation(
+                method: .put, path: "/accounts/{username}/phone", id: "setPhone",
+                summary: "Give a person a telephone number.",
+                body: [
+                    .required("phone", "A number with its country's, as E.164 has it: +4930901820."),
+                    .optional("phoneVerified", .boolean, Self.verified),
+                ], answer: Self.account, refusals: Self.notFound, handler: self.setPhone),
+            AdminOperation(
+                method: .delete, path: "/accounts/{username}/phone", id: "deletePhone",
+                summary: "Take a person's telephone number away.", answer: Self.account, refusals: Self.notFound,
+                handler: self.deletePhone),
+            AdminOperation(
+                method: .put, path: "/accounts/{username}/address", id: "setAddress",
+                summary: "Give a person a postal address; parts that are missing are none.",
+                body: PostalAddress.names.map { .optional($0, "As the claim address has it.") },
+                answer: Self.account, refusals: Self.notFound, handler: self.setAddress),
+            AdminOperation(
+                method: .delete, path: "/accounts/{username}/address", id: "deleteAddress",
+                summary: "Take a person's postal address away.", answer: Self.account, refusals: Self.notFound,
+                handler: self.deleteAddress),
+            AdminOperation(
                 method: .delete, path: "/accounts/{username}", id: "deleteAccount",
                 summary: "Delete a person with their devices and sessions.", status: .noContent,
                 refusals: Self.notFound, handler: self.delete),
@@ -89,7 +112,7 @@ struct AccountOperations: Sendable {
     }
 
     private static let verified =
-        "Whether you vouch that the address is the person's; services are told so. Default: false."
+        "Whether you vouch that it is the person's; services are told so. Default: false."
     private static let notFound = [(status: 404, meaning: "There is no such account.")]
 
     private static func json(_ account: AccountRecord) -> JSONObject {
@@ -97,6 +120,9 @@ struct AccountOperations: Sendable {
         object["displayName"] = account.displayName.map(JSON.string)
         object["email"] = account.email.map { .string($0.address) }
         object["emailVerified"] = account.email.map { .bool($0.isVerified) }
+        object["phone"] = account.phone.map { .string($0.number) }
+        object["phoneVerified"] = account.phone.map { .bool($0.isVerified) }
+        object["address"] = account.address.map { .object($0.parts) }
         object["locked"] = .bool(account.isLocked)
         object["createdAt"] = .string(account.createdAt.description)
         return object
@@ -122,6 +148,28 @@ struct AccountOperations: Sendable {
         guard let email = try Self.email(call.body) else { throw JSONError(.missing, "email") }
         return Self.json(
             try await self.directory.setEmail(email, username: self.account(call).username, by: call.actor))
+    }
+
+    @Sendable private func setPhone(_ call: AdminOperation.Call) async throws -> JSONObject {
+        let phone = AccountPhone(
+            number: try call.body.requiredString("phone"), isVerified: try call.body.bool("phoneVerified") ?? false)
+        return Self.json(
+            try await self.directory.setPhone(phone, username: self.account(call).username, by: call.actor))
+    }
+
+    @Sendable private func deletePhone(_ call: AdminOperation.Call) async throws -> JSONObject {
+        Self.json(try await self.directory.setPhone(nil, username: self.account(call).username, by: call.actor))
+    }
+
+    @Sendable private func setAddress(_ call: AdminOperation.Call) async throws -> JSONObject {
+        for name in PostalAddress.names { _ = try call.body.string(name) }
+        guard let address = PostalAddress(call.body) else { throw JSONError(.missing, "a part that is not empty") }
+        return Self.json(
+            try await self.directory.setAddress(address, username: self.account(call).username, by: call.actor))
+    }
+
+    @Sendable private func deleteAddress(_ call: AdminOperation.Call) async throws -> JSONObject {
+        Self.json(try await self.directory.setAddress(nil, username: self.account(call).username, by: call.actor))
     }
 
     @Sendable private func rename(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -30,6 +30,7 @@ struct ClientOperations: Sendable {
         .required("resources", .strings, "The resources that it owns (RFC 8707)."),
         .required("audiences", .strings, "The resources of others that it may ask tokens for."),
         .required("accessTokenFormat", "What tokens for its resources, or its own, look like: jwt or opaque."),
+        .required("party", "Whose it is: first-party or third-party."),
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
 
@@ -78,6 +79,10 @@ struct ClientOperations: Sendable {
         .optional(
             "origins", .strings,
             "For an app in the browser, without a way to authenticate: the origins whose scripts may read what it is answered, as https://app.example. All of them."
+        ),
+        .optional(
+            "party",
+            "first-party: yours; a new service is. third-party: somebody else's, and people are asked what it may have."
         ),
         .optional(
             "mayDeregister", .boolean,
@@ -152,6 +157,7 @@ struct ClientOperations: Sendable {
             "requireSignedRequestObject": .bool(client.settings.profile.requiresSignedRequests),
             "origins": .array(client.settings.profile.origins.map(JSON.string)),
             "mayDeregister": .bool(client.settings.mayDeregister),
+            "party": .string(client.settings.party.rawValue),
             "grantTypes": .array(client.settings.grantTypes.map(JSON.string)),
             "tokenEndpointAuthMethod": .string(client.settings.authenticationMethod),
             "scopes": .array(client.settings.tokens.scopes.map(JSON.string)),
@@ -206,7 +212,14 @@ struct ClientOperations: Sendable {
                     }
                     return security
                 }, requiresSignedRequests: try body.bool("requireSignedRequestObject"),
-                origins: try body.strings("origins")))
+                origins: try body.strings("origins")),
+            party: try body.string("party").map { name in
+                guard let party = ClientSettings.Party(rawValue: name) else {
+                    throw Problem(
+                        .badRequest, "invalid-client-metadata", "party is first-party or third-party.")
+                }
+                return party
+            })
     }
 
     @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -62,7 +62,12 @@ struct PublicOperations {
             .optional("nonce", "Comes back in the ID token."),
             .optional("code_challenge", "What the code is bound to (RFC 7636)."),
             .optional("code_challenge_method", self.choice("code_challenge_methods_supported"), "How it is made."),
-            .optional("prompt", "Whether the person is asked."),
+            .optional("response_mode", self.choice("response_modes_supported"), "How it gets there."),
+            .optional("prompt", "How the person is asked: words of prompt_values_supported, separated by spaces."),
+            .optional("login_hint", "Who is believed to come."),
+            .optional("acr_values", "How surely the person has to be authenticated, separated by spaces."),
+            .optional("claims", "What is wanted of the person, by name, as JSON."),
+            .optional("ui_locales", "Languages of the pages, the best first."),
             .optional("max_age", "How many seconds ago the person may have authenticated."),
             .optional("id_token_hint", "An ID token of the person who alone may sign in."),
             .optional("request", "The whole request, signed by the client (RFC 9101)."),
@@ -90,10 +95,10 @@ struct PublicOperations {
         return [
             PublicOperation(
                 method: .get, path: "/oauth2/authorize", id: "authorize", summary: "Begin a sign-in.",
-                query: parameters, answers: [Self.goOn], refusals: .pages, refusing: [Self.tooMany]),
+                query: parameters, answers: [Self.page, Self.goOn], refusals: .pages, refusing: [Self.tooMany]),
             PublicOperation(
                 method: .post, path: "/oauth2/authorize", id: "authorizeByForm", summary: "Begin a sign-in.",
-                body: (.form, parameters), answers: [Self.goOn], refusals: .pages, refusing: [Self.tooMany]),
+                body: (.form, parameters), answers: [Self.page, Self.goOn], refusals: .pages, refusing: [Self.tooMany]),
             PublicOperation(
                 method: .get, path: "/oauth2/logout", id: "logout", summary: "Sign the browser out.", query: logout,
                 answers: [Self.page, Self.goOn], refusals: .pages),
@@ -268,6 +273,20 @@ struct PublicOperations {
             body: (.form, [Self.signInRequest, Self.service]), answers: [Self.page, Self.goOn], refusals: .pages,
             refusing: [Self.unknown]),
         PublicOperation(
+            method: .get, path: "/sign-in/consent", id: "askConsent", summary: "What a service may have.",
+            query: [Self.signInRequest, Self.service], answers: [Self.page, Self.goOn], refusals: .pages,
+            refusing: [Self.unknown]),
+        PublicOperation(
+            method: .post, path: "/sign-in/consent", id: "decideConsent", summary: "The person decides.",
+            body: (
+                .form,
+                [
+                    Self.signInRequest, Self.service,
+                    .optional("decision", .choice(["allow", "deny"]), "The person's word."),
+                    .optional("confirmation", "What the page's form has."),
+                ]
+            ), answers: [Self.page, Self.goOn], refusals: .pages, refusing: [Self.unknown]),
+        PublicOperation(
             method: .get, path: "/sign-in/wait/events", id: "signInEvents", summary: "The page's own channel.",
             query: [Self.signInRequest, Self.service],
             answers: [.init(status: 200, meaning: "States, as they come.", type: "text/event-stream")],
@@ -428,5 +447,20 @@ struct PublicOperations {
             method: .delete, path: "/account/v1/sessions/{id}", id: "endSession", summary: "Sign a browser out.",
             caller: .token, answers: [.init(status: 204, meaning: "It is signed out.")],
             refusing: [(403, "The account is locked."), (404, "There is no such session.")]),
+        PublicOperation(
+            method: .get, path: "/account/v1/consents", id: "consents", summary: "What services may have.",
+            caller: .token,
+            answers: [
+                .init(
+                    status: 200, meaning: "Consents.", type: "application/json",
+                    members: [
+                        .required("username", "Whose."),
+                        .required("consents", .objects([.required("id", "The consent.")]), "The last one first."),
+                    ])
+            ], refusing: [(403, "The account is locked.")]),
+        PublicOperation(
+            method: .delete, path: "/account/v1/consents/{id}", id: "endConsent", summary: "Take a consent back.",
+            caller: .token, answers: [.init(status: 204, meaning: "It is taken back.")],
+            refusing: [(403, "The account is locked."), (404, "There is no such consent.")]),
     ]
 }

@@ -229,6 +229,7 @@ public struct ServerAssembly: Sendable {
         AdminRoutes(
             operations: AccountOperations(directory: self.directory).operations
                 + PasswordOperations(passwords: PasswordDirectory(self.passwords)).operations
+                + ConsentOperations(directory: self.directory, provider: self.provider).operations
                 + ClientOperations(provider: self.provider).operations
                 + ActivationOperations(enrolments: self.ceremonies.enrolments, trace: self.trace).operations
                 + TokenOperations(administrators: self.administrators).operations
@@ -333,6 +334,8 @@ private struct People: PersonDirectory {
 
     func person(account: String) async throws -> Person? {
         guard let record = try await self.directory.account(id: account), !record.isLocked else { return nil }
-        return Person(username: record.username.text, displayName: record.displayName, email: record.email)
+        return Person(
+            username: record.username.text, displayName: record.displayName, email: record.email,
+            phone: record.phone, address: record.address)
     }
 }

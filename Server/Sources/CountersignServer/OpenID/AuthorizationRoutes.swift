@@ -53,6 +53,10 @@ struct AuthorizationRoutes: Sendable {
             self.trace?.record(.authorizationRequested, in: TraceContext(ofSignIn: id), context)
             let address = SignInAddress(request: id, service: client)
             return .seeOther(address.path("/sign-in"), headers: HTTPFields([self.cookies.set(browser)]))
+        case .consent(let id, let client):
+            self.trace?.record(.authorizationRequested, in: TraceContext(ofSignIn: id), context)
+            let address = SignInAddress(request: id, service: client)
+            return .seeOther(address.path("/sign-in/consent"), headers: HTTPFields([self.cookies.set(browser)]))
         case .client(let answer):
             // Nobody was asked: the browser has a session.
             if context.notes.refusal == nil { self.metrics.signedIn(by: .session) }

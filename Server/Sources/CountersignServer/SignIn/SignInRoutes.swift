@@ -132,6 +132,12 @@ struct SignInRoutes: Sendable {
             self.trace?.record(.authorizationCodeSent, in: run)
             return self.answers.response(answer, headers: HTTPFields([self.cookies.set(session)]))
         case .confirmDevice: return .seeOther(address.path(DeviceRoutes.confirmation))
+        case .consent(let client, let session, let method):
+            // The person is signed in, whatever the service may have.
+            if session != nil, let way = ServerMetrics.Way(rawValue: method) { self.metrics.signedIn(by: way) }
+            let headers = HTTPFields(session.map { [self.cookies.set($0)] } ?? [])
+            let address = SignInAddress(request: address.request, service: client)
+            return .seeOther(address.path("/sign-in/consent"), headers: headers)
         case .refused(let answer): return self.answers.response(answer)
         case .page: return try await self.completed(address, request)
         }
@@ -166,7 +172,7 @@ struct SignInRoutes: Sendable {
         }
         switch try await self.provider.refuse(request: id, browser: browser) {
         case .client(let answer): return self.answers.response(answer)
-        case .signIn, .tooMany, .page: throw Self.unknown
+        case .signIn, .consent, .tooMany, .page: throw Self.unknown
         }
     }
 

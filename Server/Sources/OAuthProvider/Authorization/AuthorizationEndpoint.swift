@@ -6,6 +6,8 @@ import _Primitives
 public enum AuthorizationAnswer: Sendable, Equatable {
     /// Show the sign-in page for this request of this client.
     case signIn(request: String, client: String)
+    /// Ask the person of the browser's session whether this client may have what it wants.
+    case consent(request: String, client: String)
     /// Take the browser to the client.
     case client(ClientAnswer)
     /// Show a page that asks to come back: the source has begun too many sign-ins.
@@ -89,17 +91,28 @@ extension OpenIDProvider {
         // To an app that any other program on the person's device could pass for nothing goes unasked (RFC 8252, section
         // 8.6).
         let isAsked = client.settings.isPublic && reply.redirectURI.kind != .https
-        var fitting: SessionRecord?
+        let terms = ConsentTerms(of: client, scope: checked.scope, checked.wishes)
+        // The session that is enough, the one in which the person is asked alone, and what stands against a code.
+        var (fitting, asking): (SessionRecord?, SessionRecord?)
+        var consent: ConsentRecord?
         var obstacle: OAuthError? = Self.nobodySignedIn
         if checked.isSilent || !isAsked,
             let (session, person) = try await self.fittingSession(
                 session, for: checked, expected: expected, client: client)
         {
-            obstacle =
-                isAsked
-                ? Self.nobodyUnasked
-                : checked.namesAnother(than: person) ? Self.accountToChoose : nil
-            if obstacle == nil { fitting = session }
+            if let terms { consent = try await self.remembered(terms, account: session.account) }
+            let isAnother = checked.namesAnother(than: person)
+            if isAsked {
+                obstacle = Self.nobodyUnasked
+            } else if terms != nil, consent == nil {
+                obstacle = Self.nobodyAgreed
+                asking = isAnother ? nil : session
+            } else if isAnother {
+                obstacle = Self.accountToChoose
+            } else {
+                obstacle = nil
+                fitting = session
+            }
         }
         if checked.isSilent, let obstacle { throw obstacle }
         let now = self.time.now()
@@ -111,7 +124,7 @@ extension OpenIDProvider {
             // It is this browser's to be answered now, whatever becomes of the session.
             asked.pushed = nil
             if let code = try await self.code(
-                of: fitting, for: checked, client: client, reply: reply, address: address, at: now)
+                of: fitting, for: checked, client: client, reply: reply, consent: consent, address: address, at: now)
             {
                 return .client(reply.answer(code: code))
             }
@@ -123,8 +136,10 @@ extension OpenIDProvider {
             resources: checked.resources.map(\.text), state: reply.state,
             nonce: checked.nonce, codeChallenge: checked.challenge?.digest, expectedSubject: expected,
             keyThumbprint: checked.keyThumbprint?.text, wishes: checked.wishes.text,
-            expiresAt: now + self.limits.authorizationRequestLifetime)
-        return .signIn(request: try await self.begin(request, asked), client: client.id)
+            session: asking?.id, expiresAt: now + self.limits.authorizationRequestLifetime)
+        let waiting = try await self.begin(request, asked)
+        return asking == nil
+            ? .signIn(request: waiting, client: client.id) : .consent(request: waiting, client: client.id)
     }
 
     /// Checks what needs no browser, and finds whom alone the request expects.
@@ -142,7 +157,11 @@ extension OpenIDProvider {
             throw OAuthError(.invalidRequest, "To an app's own scheme no form can be posted: use the query.")
         }
         try await self.checkResources(checked.resources, of: client)
-        return (checked, try await self.expectedSubject(checked.idTokenHint, client: client))
+        let (hinted, named) = (
+            try await self.expectedSubject(checked.idTokenHint, client: client), checked.wishes.expectedSubject
+        )
+        if let hinted, let named, !hinted.hasSameBytes(as: named) { throw Self.anotherPerson }
+        return (checked, hinted ?? named)
     }
 
     /// Finds out whom the answer may go to. Until this is known, nobody is sent anywhere (RFC 6749, section 4.1.2.1).
@@ -205,7 +224,7 @@ extension OpenIDProvider {
 
     /// What a request is told whose hint names another person than the browser's: not that there is one.
     static let anotherPerson = OAuthError(
-        .loginRequired, "The person of the id_token_hint has to sign in.", detail: "somebody else is signed in")
+        .loginRequired, "Another person has to sign in than the one who has.", detail: "somebody else is signed in")
 
     /// The subject that a hint names: nobody else may be signed in for the request (OpenID Connect Core 1.0, section
     /// 3.1.2.1). An ID token of another client names nobody whom this one may know.
@@ -237,12 +256,12 @@ extension OpenIDProvider {
     /// A code of that session; `nil` where it has ended meanwhile.
     private func code(
         of session: SessionRecord, for checked: AuthorizationParameters, client: ClientRecord,
-        reply: AuthorizationReply, address: String?, at now: Timestamp
+        reply: AuthorizationReply, consent: ConsentRecord?, address: String?, at now: Timestamp
     ) async throws -> String? {
         let issue = self.issue(
             session, client: client.id, redirectURI: reply.redirectURI.text, scope: checked.scope,
             nonce: checked.nonce, challenge: checked.challenge?.digest, keyThumbprint: checked.keyThumbprint?.text,
-            resources: checked.resources.map(\.text), levels: checked.wishes.levels, at: now)
+            wishes: checked.wishes, consent: consent?.id, resources: checked.resources.map(\.text), at: now)
         do {
             let detail = AuditEvent.signInDetail(service: client.id, methods: session.authentication.amr)
             try await self.store.addGrant(

@@ -37,6 +37,10 @@ struct AuthorizationWishes {
     let loginHint: String?
     /// How surely the person has to be authenticated.
     let levels: RequestedLevels
+    /// What the client has named of the person, for a grant; `nil` for nothing.
+    let personClaims: String?
+    /// Whose sign-in alone is to be answered, by the subject that the client knows.
+    let expectedSubject: String?
     /// The parameters that were read, encoded; `nil` where there was none.
     let text: String?
 
@@ -54,6 +58,8 @@ struct AuthorizationWishes {
         }
         let claims: ClaimsRequest? = if let text = parameters["claims"] { try ClaimsRequest(text) } else { nil }
         self.levels = try RequestedLevels(acrValues: parameters["acr_values"], claims: claims)
+        self.personClaims = claims.flatMap { $0.isAboutPerson ? $0.text : nil }
+        self.expectedSubject = try claims?.expectedSubject()
         var kept: Parameters = [:]
         for name in Self.names {
             if let value = parameters[name] { kept.append(name, value) }
@@ -69,8 +75,8 @@ struct AuthorizationWishes {
     /// Whether nobody may be asked anything.
     var isSilent: Bool { self.prompts.contains(.none) }
 
-    /// Whether the browser's session is not enough, whoever's it is.
-    var isFresh: Bool { !self.prompts.isEmpty && !self.isSilent }
+    /// Whether the browser's session is not enough, whoever's it is. To agree again it is.
+    var isFresh: Bool { !self.prompts.isSubset(of: [.none, .consent]) }
 
     /// `none` and `create` alone; the others in any combination.
     private static func prompts(_ text: String?) throws(OAuthError) -> Set<Prompt> {

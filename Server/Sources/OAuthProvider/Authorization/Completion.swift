@@ -9,6 +9,8 @@ public enum CompletionAnswer: Sendable, Equatable {
     case signedIn(ClientAnswer, session: SessionSecret, method: String)
     /// Ask the person whether the device that waits is to be signed in (``DeviceAuthorizations``): nothing has changed yet.
     case confirmDevice
+    /// Set the session's cookie, where there is a new one, and ask its person whether this client may have what it wants.
+    case consent(client: String, session: SessionSecret?, method: String)
     /// Take the browser to the client, with an error.
     case refused(ClientAnswer)
     /// Show an error page.
@@ -55,6 +57,8 @@ extension OpenIDProvider {
     /// added to that session, which goes on under a new cookie. Where the authentication is less sure than the request
     /// asks, nobody is signed in, and the client is told.
     ///
+    /// Where the person has to agree first, the session begins, and the request waits on (``decide(request:browser:session:isGranted:address:explain:)``).
+    ///
     /// Of any number of calls one signs in: the one that ends the request, in the step that begins the session. A call
     /// that throws has changed nothing that would keep a later one from signing in. Any other session that the browser shows
     /// ends.
@@ -70,7 +74,7 @@ extension OpenIDProvider {
         explain: (ProviderRefusal) -> Void = { _ in }
     ) async throws -> CompletionAnswer {
         let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
-        guard let request = try await self.openRequest(id, browser),
+        guard let request = try await self.openRequest(id, browser), let client = try await self.client(request.client),
             let (outcome, method) = try await self.outcome(of: request, browser: browser)
         else {
             explain(ProviderRefusal(ended))
@@ -83,6 +87,15 @@ extension OpenIDProvider {
             explain(ProviderRefusal(refusal, client: request.client))
             return try await self.store.removeRequest(id) ? .refused(reply.answer(error: refusal)) : .page(ended)
         }
+        // A browser that comes again with what the first time has led to is led there again.
+        if let asking = request.session, let old, try await self.liveSession(old)?.id.hasSameBytes(as: asking) ?? false
+        {
+            return .consent(client: client.id, session: nil, method: method)
+        }
+        let terms = ConsentTerms(of: client, scope: try Scope(request.scope), wishes)
+        var consent: ConsentRecord?
+        if let terms { consent = try await self.remembered(terms, account: outcome.account) }
+        let isAsking = terms != nil && consent == nil
         let now = self.time.now()
         let secret = SessionSecret(random: self.random)
         let authentication = self.authentication(of: outcome, by: method)
@@ -90,15 +103,21 @@ extension OpenIDProvider {
             let issue = self.issue(
                 session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
                 nonce: request.nonce, challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint,
-                resources: request.resources, levels: wishes.levels, at: now)
+                wishes: wishes, consent: consent?.id, resources: request.resources, at: now)
             return (
                 CompletedAuthorization(request: id, session: session, grant: issue.grant, code: issue.code),
                 issue.secret
             )
         }
         if let old, let lesser = try await self.lesserSession(old, than: authentication, wishes) {
-            let (stepUp, code) = try completed(lesser.adding(authentication, cookie: secret.digest, at: now))
+            let session = lesser.adding(authentication, cookie: secret.digest, at: now)
+            let (stepUp, code) = try completed(session)
             do {
+                if isAsking {
+                    try await self.store.authenticate(
+                        AuthenticatedRequest(request: id, session: session, isStepUp: true), replacing: old.digest)
+                    return .consent(client: client.id, session: secret, method: method)
+                }
                 try await self.store.stepUp(stepUp, from: old.digest)
                 return .signedIn(reply.answer(code: code), session: secret, method: method)
             } catch let error as StoreError where error.code == .notFound {
@@ -108,6 +127,11 @@ extension OpenIDProvider {
         let session = self.session(of: authentication, cookie: secret, at: now)
         let (signIn, code) = try completed(session)
         do {
+            if isAsking {
+                try await self.store.authenticate(
+                    AuthenticatedRequest(request: id, session: session, isStepUp: false), replacing: old?.digest)
+                return .consent(client: client.id, session: secret, method: method)
+            }
             try await self.store.complete(signIn, replacing: old?.digest)
         } catch let error as StoreError where error.code == .notFound {
             // Where the request is still there, the device is gone, or the account was locked this moment.
@@ -117,7 +141,7 @@ extension OpenIDProvider {
         return .signedIn(reply.answer(code: code), session: secret, method: method)
     }
 
-    private static let denied = OAuthError(.accessDenied, "The account cannot sign in.")
+    static let denied = OAuthError(.accessDenied, "The account cannot sign in.")
 
     /// Why an outcome signs nobody in; `nil` where it does.
     private func refusal(
@@ -191,7 +215,7 @@ extension OpenIDProvider {
         return request
     }
 
-    private func reply(to request: AuthorizationRequestRecord) throws -> AuthorizationReply {
+    func reply(to request: AuthorizationRequestRecord) throws -> AuthorizationReply {
         AuthorizationReply(
             redirectURI: try RedirectURI(request.redirectURI, allowing: RedirectURI.everyKind), state: request.state,
             issuer: self.issuer, mode: try AuthorizationWishes(of: request).responseMode.rawValue)

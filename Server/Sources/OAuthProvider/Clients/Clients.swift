@@ -58,6 +58,8 @@ public struct ClientChange: Sendable, Equatable {
     public var signInMethods: [String]?
     /// What is asked of its requests.
     public var profile: ClientProfileChange
+    /// Whose it is: whether people are asked what it may have.
+    public var party: ClientSettings.Party?
 
     /// These changes and no others.
     public init(
@@ -66,11 +68,12 @@ public struct ClientChange: Sendable, Equatable {
         codeBinding: ClientSettings.CodeBinding? = nil,
         mayDeregister: Bool? = nil, grantTypes: [String]? = nil, authenticationMethod: String? = nil,
         keySet: String? = nil, tokens: TokenSettingsChange = TokenSettingsChange(), signInMethods: [String]? = nil,
-        profile: ClientProfileChange = ClientProfileChange()
+        profile: ClientProfileChange = ClientProfileChange(), party: ClientSettings.Party? = nil
     ) {
         self.tokens = tokens
         self.signInMethods = signInMethods
         self.profile = profile
+        self.party = party
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod
         self.keySet = keySet
@@ -97,7 +100,8 @@ public struct ClientChange: Sendable, Equatable {
             keySet: self.keySet.map { $0.isEmpty ? nil : $0 } ?? settings.keySet,
             tokens: self.tokens.applied(to: settings.tokens),
             signInMethods: self.signInMethods ?? settings.signInMethods,
-            profile: self.profile.applied(to: settings.profile))
+            profile: self.profile.applied(to: settings.profile),
+            party: self.party ?? settings.party)
     }
 }
 
@@ -149,6 +153,9 @@ extension ClientSettings {
             let words = [self.profile.security.rawValue] + (self.profile.requiresSignedRequests ? ["signed"] : [])
             events.append(
                 event(.clientProfileChanged, ([client] + words + self.profile.origins).joined(separator: " ")))
+        }
+        if self.party != old.party {
+            events.append(event(.clientPartyChanged, "\(client) \(self.party.rawValue)"))
         }
         if self.mayDeregister != old.mayDeregister {
             events.append(event(self.mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, client))

@@ -11,7 +11,8 @@ import _Primitives
 struct AuthorizationCodeGrant: TokenGrant {
     static let type = "authorization_code"
 
-    /// Cost: one store step, one query where a resource is asked for or was granted, an ES256 signature and one of the client's algorithm, three hashes; with a refresh token one
+    /// Cost: one store step, one query where a resource is asked for or was granted, one where the client has named claims for
+    /// its ID token, an ES256 signature and one of the client's algorithm, three hashes; with a refresh token one
     /// store step, one HMAC and one hash more.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
@@ -34,9 +35,9 @@ struct AuthorizationCodeGrant: TokenGrant {
             taking, client: client, redirectURI: redirectURI, verifier: verifier, key: key,
             lifetime: provider.limits.authorizationCodeLifetime, at: now)
         let audience = try await provider.audience(asked, of: standing.grant, for: client)
-        var response = try provider.tokens(
-            for: standing, audience: audience, nonce: code.nonce, acr: code.acr, algorithm: algorithm, boundTo: key,
-            at: now)
+        var response = try await provider.tokens(
+            for: standing, audience: audience, nonce: code.nonce, named: provider.namedClaims(for: standing),
+            acr: code.acr, algorithm: algorithm, boundTo: key, at: now)
         if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
             response.refreshToken = try await Self.firstRefreshToken(
                 of: standing.grant, for: request, from: provider, at: now)

@@ -27,7 +27,8 @@ struct DeviceCodeGrant: TokenGrant {
             let key = request.proof?.thumbprint
             let audience = try await provider.audience(asked, of: standing.grant, for: client)
             var response = try provider.tokens(
-                for: standing, audience: audience, nonce: nil, acr: nil, algorithm: algorithm, boundTo: key, at: now)
+                for: standing, audience: audience, nonce: nil, named: [:], acr: nil, algorithm: algorithm, boundTo: key,
+                at: now)
             if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
                 response.refreshToken = try await AuthorizationCodeGrant.firstRefreshToken(
                     of: standing.grant, for: request, from: provider, at: now)

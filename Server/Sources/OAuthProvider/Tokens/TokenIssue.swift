@@ -40,19 +40,21 @@ extension OpenIDProvider {
     /// Cost: one HMAC, one hash.
     func issue(
         _ session: SessionRecord, client: String, redirectURI: String, scope: Scope, nonce: String?,
-        challenge: [UInt8]?, keyThumbprint: String?, resources: [String], levels: RequestedLevels, at now: Timestamp
+        challenge: [UInt8]?, keyThumbprint: String?, wishes: AuthorizationWishes, consent: String?,
+        resources: [String], at now: Timestamp
     ) -> (grant: GrantRecord, code: CodeRecord, secret: String) {
         let secret = self.random.token(byteCount: 32)
         let code = CodeRecord(
             digest: Sealing.digest(ofSecret: secret), redirectURI: redirectURI, nonce: nonce, challenge: challenge,
             keyThumbprint: keyThumbprint,
-            acr: levels.told(of: session.authentication.acr, in: self.configuration.levels),
+            acr: wishes.levels.told(of: session.authentication.acr, in: self.configuration.levels),
             expiresAt: now + self.limits.authorizationCodeLifetime)
         let grant = GrantRecord(
             id: self.random.identifier(), client: client,
             subject: self.subject(ofAccount: session.account, client: client),
             authentication: session.authentication.id, session: session.id,
             isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, resources: resources,
+            claims: wishes.personClaims, consent: consent,
             expiresAt: code.expiresAt + self.limits.accessTokenLifetime)
         return (grant, code, secret)
     }
@@ -62,14 +64,15 @@ extension OpenIDProvider {
     /// - Parameters:
     ///   - audience: Where the access token can be used.
     ///   - nonce: The client's, for the ID token.
+    ///   - named: What the client has named of the person for it.
     ///   - acr: The word that the client asked for the level by; `nil` for the authentication's own.
     ///   - algorithm: What the client has its ID tokens signed with.
     ///   - key: The key that the access token is bound to.
     ///
     /// Cost: one ES256 signature, one of `algorithm`, one hash, one HMAC.
     func tokens(
-        for standing: StandingGrant, audience: TokenAudience, nonce: String?, acr: String?, algorithm: JWSAlgorithm,
-        boundTo key: KeyThumbprint?, at now: Timestamp
+        for standing: StandingGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
+        algorithm: JWSAlgorithm, boundTo key: KeyThumbprint?, at now: Timestamp
     ) throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
         let access = try self.accessToken(
@@ -82,6 +85,7 @@ extension OpenIDProvider {
             "amr": .array(authentication.amr.map(JSON.string)),
             "at_hash": .string(Self.halfHash(access.accessToken, algorithm)),
         ]
+        for (name, value) in named.members { claims[name] = value }
         claims["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }
         claims["nonce"] = nonce.map(JSON.string)
         let idToken = try self.keys.sign(claims, type: TokenType.idToken, algorithm: algorithm, at: now)
@@ -265,8 +269,7 @@ extension OpenIDProvider {
             acrValues: self.configuration.levels.filter { !$0.levels.isEmpty }.map(\.name),
             claims: [
                 "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid",
-                "preferred_username", "name", "email", "email_verified",
-            ],
+            ] + PersonClaims.names,
             responseModes: ResponseMode.allCases.map(\.rawValue),
             promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue))
         metadata.introspectionAlgorithms = SigningKeys.algorithms.map(\.rawValue)
@@ -275,5 +278,5 @@ extension OpenIDProvider {
     }
 
     /// The scopes that mean something here.
-    static let scopes = [Scope.openID, Scope.profile, Scope.email, Scope.offlineAccess]
+    static let scopes = [Scope.openID] + PersonClaims.scopes.map(\.scope) + [Scope.offlineAccess]
 }

@@ -38,15 +38,10 @@ extension OpenIDProvider {
                 let person = try await self.people.person(account: standing.authentication.account)
             else { throw OAuthError(.invalidToken, "The access token is not valid.", detail: "revoked") }
             var body: JSONObject = ["sub": .string(token.subject)]
-            if token.scope.contains(Scope.profile) {
-                body["preferred_username"] = .string(person.username)
-                body["name"] = person.displayName.map(JSON.string)
-            }
-            // OpenID Connect Core 1.0, section 5.4: these come from here, not in the ID token.
-            if token.scope.contains(Scope.email), let email = person.email {
-                body["email"] = .string(email.address)
-                body["email_verified"] = .bool(email.isVerified)
-            }
+            // OpenID Connect Core 1.0, section 5.4: what scopes are for comes from here, not in the ID token.
+            let named = try standing.grant.claims.map { try ClaimsRequest($0).userinfo } ?? []
+            let told = PersonClaims.told(of: person, scope: token.scope, named: named)
+            for (name, value) in told.members { body[name] = value }
             return ProviderAnswer(status: 200, body: body)
         } catch let error as OAuthError {
             let scheme = (try? shown.get())?.scheme ?? .bearer

@@ -141,13 +141,16 @@ extension SQLiteDatabase: AccountStore {
             try db.cachedStatement(
                 sql: """
                     INSERT INTO account (
-                        id, username_code, username, display_name, is_locked, created_at, email, email_verified
-                    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                        id, username_code, username, display_name, is_locked, created_at, email, email_verified,
+                        phone, phone_verified, postal_address
+                    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """
             ).execute(arguments: [
                 account.id, sealing.usernameCode(account.username).blob, username.blob, displayName,
                 account.isLocked, account.createdAt.milliseconds,
                 try sealing.email(account.email, account: account.id), account.email?.isVerified ?? false,
+                try sealing.phone(account.phone, account: account.id), account.phone?.isVerified ?? false,
+                try sealing.postalAddress(account.address, account: account.id),
             ])
             try db.appendAudit(audit, sealing)
         }
@@ -223,6 +226,7 @@ extension SQLiteDatabase: AccountStore {
             try db.deleteAuthentications(of: .account(id))
             for (table, column) in [
                 ("ceremony", "account_id"), ("notice", "account_id"), ("oauth_subject", "account"),
+                ("oauth_consent", "account"),
             ] {
                 try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?").execute(arguments: [id])
             }
@@ -300,7 +304,7 @@ extension AccountRecord {
         static let table = "account"
         static let selection = Self.selected()
 
-        case id, username, displayName, isLocked, createdAt, email, emailVerified
+        case id, username, displayName, isLocked, createdAt, email, emailVerified, phone, phoneVerified, postalAddress
     }
 
     static let columns = Column.selection
@@ -319,6 +323,12 @@ extension AccountRecord {
                     address: try sealing.openText($0, purpose: .email, row: id),
                     isVerified: try row.flag(Column.emailVerified))
             },
+            phone: try row.optionalBytes(Column.phone).map {
+                AccountPhone(
+                    number: try sealing.openText($0, purpose: .phone, row: id),
+                    isVerified: try row.flag(Column.phoneVerified))
+            },
+            address: try row.optionalBytes(Column.postalAddress).map { try sealing.openPostalAddress($0, account: id) },
             isLocked: try row.flag(Column.isLocked), createdAt: try row.moment(Column.createdAt))
     }
 }

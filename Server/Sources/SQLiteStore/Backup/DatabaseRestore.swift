@@ -166,6 +166,8 @@ extension Database {
         voided.codesAndTokens = try delete("oauth_grant")
         voided.sessions = try delete("oauth_session")
         _ = try delete("oauth_authentication")
+        // Which of them was taken back since is not known: people are asked again.
+        _ = try delete("oauth_consent")
         voided.administratorTokens = try delete("administrator")
         // What waited for a number that no ceremony can take any more.
         voided.pendingDevices = try delete("device", "is_active = 0")

@@ -26,7 +26,8 @@ struct EditableTable: Sendable {
         name: "oauth_client", title: "name",
         editable: [
             ("id_token_algorithm", [.clientAlgorithmChanged]), ("code_binding", [.clientPKCEChanged]),
-            ("may_deregister", [.clientMayDeregister, .clientMayNotDeregister]), ("name", [.clientRenamed]),
+            ("party", [.clientPartyChanged]), ("may_deregister", [.clientMayDeregister, .clientMayNotDeregister]),
+            ("name", [.clientRenamed]),
             ("redirect_uris", [.clientAddressesChanged]), ("post_logout_redirect_uris", [.clientAddressesChanged]),
             ("client_uri", [.clientAddressesChanged]),
             ("grant_types", [.clientGrantsChanged]), ("authentication_method", [.clientAuthenticationChanged]),
@@ -50,6 +51,8 @@ struct EditableTable: Sendable {
         name: "account", title: "username",
         editable: [
             ("email", [.accountEmailChanged]), ("email_verified", [.accountEmailChanged]),
+            ("phone", [.accountPhoneChanged]), ("phone_verified", [.accountPhoneChanged]),
+            ("postal_address", [.accountAddressChanged]),
             ("username", [.accountRenamed]), (Self.uniqueColumn, [.accountRenamed]),
             ("display_name", [.accountDisplayNameChanged]),
         ],

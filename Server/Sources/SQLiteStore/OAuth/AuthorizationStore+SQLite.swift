@@ -44,6 +44,7 @@ extension SQLiteDatabase: AuthorizationStore {
                     wishes: try row.optionalBytes(RequestColumn.wishes).map {
                         try sealing.openText($0, purpose: .requestWishes, row: id)
                     },
+                    session: try row.optionalText(RequestColumn.session),
                     expiresAt: try row.moment(RequestColumn.expiresAt))
             }
         }
@@ -62,7 +63,7 @@ extension SQLiteDatabase: AuthorizationStore {
                     .execute(arguments: [cookieDigest.blob])
             }
             try db.begin(session, until: grant.expiresAt, sealing)
-            try db.insert(grant, redirectURI: completed.code.redirectURI)
+            try db.insert(grant, redirectURI: completed.code.redirectURI, sealing)
             try db.insert(completed.code, grant: grant.id)
         }
     }
@@ -75,7 +76,7 @@ extension SQLiteDatabase: AuthorizationStore {
             guard try db.stepUp(session, from: cookieDigest) else {
                 throw StoreError(.notFound, "the session has ended")
             }
-            try db.insert(grant, redirectURI: completed.code.redirectURI)
+            try db.insert(grant, redirectURI: completed.code.redirectURI, sealing)
             try db.insert(completed.code, grant: grant.id)
         }
     }
@@ -84,11 +85,9 @@ extension SQLiteDatabase: AuthorizationStore {
         _ grant: GrantRecord, code: CodeRecord, usedAt moment: Timestamp, audit: AuditEvent
     ) async throws {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "UPDATE oauth_session SET used_at = max(used_at, ?) WHERE id = ?")
-                .execute(arguments: [moment.milliseconds, grant.session])
-            guard db.changesCount > 0 else { throw StoreError(.notFound, "the session has ended") }
+            try db.useSession(grant.session, at: moment)
             try db.keepAuthentication(grant.authentication, until: grant.expiresAt)
-            try db.insert(grant, redirectURI: code.redirectURI)
+            try db.insert(grant, redirectURI: code.redirectURI, sealing)
             try db.insert(code, grant: grant.id)
             try db.appendAudit(audit, sealing)
         }
@@ -161,7 +160,7 @@ extension SQLiteDatabase: AuthorizationStore {
 
 extension Database {
     /// Removes a request within the present step. Says whether there was one.
-    fileprivate func removeRequest(_ id: String) throws -> Bool {
+    func removeRequest(_ id: String) throws -> Bool {
         try self.cachedStatement(sql: "DELETE FROM oauth_request WHERE id = ?").execute(arguments: [id])
         return self.changesCount > 0
     }
@@ -174,6 +173,11 @@ extension Database {
         guard try self.removeRequest(request) else {
             throw StoreError(.notFound, "the authorization request is gone")
         }
+        try self.checkMaySignIn(session)
+    }
+
+    /// Throws ``StoreError/Code/notFound`` where the person of a session may not sign in any more.
+    func checkMaySignIn(_ session: SessionRecord) throws {
         guard try self.isActiveDevice(session.authentication.device) else {
             throw StoreError(.notFound, "the device is gone")
         }
@@ -197,7 +201,7 @@ extension Database {
                 .redirectURI: request.redirectURI, .scope: request.scope, .state: request.state,
                 .nonce: request.nonce, .codeChallenge: (request.codeChallenge ?? []).blob,
                 .expiresAt: request.expiresAt.milliseconds, .expectedSubject: request.expectedSubject,
-                .keyThumbprint: request.keyThumbprint, .wishes: wishes,
+                .keyThumbprint: request.keyThumbprint, .wishes: wishes, .session: request.session,
                 .resources: request.resources.joined(separator: " "),
             ], by: RequestColumn.insertion)
     }
@@ -209,5 +213,5 @@ private enum RequestColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case id, browserDigest, client, redirectURI, scope, state, nonce, codeChallenge, expiresAt, expectedSubject
-    case keyThumbprint, wishes, resources
+    case keyThumbprint, wishes, resources, session
 }

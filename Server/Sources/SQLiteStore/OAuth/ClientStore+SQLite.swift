@@ -28,6 +28,7 @@ extension SQLiteDatabase: ClientStore {
                     .securityProfile: client.settings.profile.security.rawValue,
                     .requiresSignedRequests: client.settings.profile.requiresSignedRequests,
                     .origins: Self.text(client.settings.profile.origins),
+                    .party: client.settings.party.rawValue,
                 ], by: ClientColumn.insertion)
             try db.appendAudit(audit, sealing)
         }
@@ -67,7 +68,8 @@ extension SQLiteDatabase: ClientStore {
                     UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
                         secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
                         former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
-                        authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ? WHERE id = ?
+                        authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?
+                    WHERE id = ?
                     """
             ).execute(arguments: [
                 client.name, Self.text(client.redirectURIs), Self.text(client.postLogoutRedirectURIs),
@@ -76,7 +78,7 @@ extension SQLiteDatabase: ClientStore {
                 client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
                 client.formerSecret?.endsAt.milliseconds, client.clientURI, Self.text(client.settings.grantTypes),
                 client.settings.authenticationMethod, client.settings.keySet, client.settings.tokens.text,
-                Self.text(client.settings.signInMethods), id,
+                Self.text(client.settings.signInMethods), client.settings.party.rawValue, id,
             ])
             try db.setProfile(client.settings.profile, ofClient: id)
             let addresses = try String.fetchAll(
@@ -94,7 +96,8 @@ extension SQLiteDatabase: ClientStore {
     public func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             for table in [
-                "oauth_pushed_request", "oauth_device_code", "oauth_request", "oauth_grant", "oauth_subject",
+                "oauth_pushed_request", "oauth_device_code", "oauth_request", "oauth_grant", "oauth_consent",
+                "oauth_subject",
                 "oauth_session_service",
             ] {
                 try db.cachedStatement(sql: "DELETE FROM \(table) WHERE client = ?").execute(arguments: [id])
@@ -119,6 +122,9 @@ extension SQLiteDatabase: ClientStore {
         guard let security = ClientProfile.Security(rawValue: try row.text(ClientColumn.securityProfile)) else {
             throw StoreError(.corrupt, "the rules of a client's requests")
         }
+        guard let party = ClientSettings.Party(rawValue: try row.text(ClientColumn.party)) else {
+            throw StoreError(.corrupt, "whose a client is")
+        }
         return ClientRecord(
             id: try row.text(ClientColumn.id), name: try row.text(ClientColumn.name),
             redirectURIs: try Self.texts(row.text(ClientColumn.redirectURIs)),
@@ -136,7 +142,8 @@ extension SQLiteDatabase: ClientStore {
                 profile: ClientProfile(
                     security: security,
                     requiresSignedRequests: try row.integer(ClientColumn.requiresSignedRequests, as: Int.self) != 0,
-                    origins: try Self.texts(row.text(ClientColumn.origins)))),
+                    origins: try Self.texts(row.text(ClientColumn.origins))),
+                party: party),
             formerSecret: try row.optionalBytes(ClientColumn.formerSecretDigest).map { digest in
                 guard let endsAt = try row.optionalMoment(ClientColumn.formerSecretUntil) else {
                     throw StoreError(.corrupt, "a client's former secret")
@@ -165,5 +172,5 @@ private enum ClientColumn: Int, TableColumn {
 
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
         codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
-        tokenSettings, signInMethods, securityProfile, requiresSignedRequests, origins
+        tokenSettings, signInMethods, securityProfile, requiresSignedRequests, origins, party
 }

@@ -14,12 +14,25 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// What clients have named of people: the grants that are there already are of scopes alone.
+    static let grantClaims = Migration(name: "claims of grants") { db, _ in
+        try db.execute(sql: "ALTER TABLE oauth_grant ADD COLUMN claims BLOB")
+    }
+}
+
+extension SealingPurpose {
+    /// What a client has named of a person, bound to the grant.
+    fileprivate static let grantClaims = SealingPurpose("oauth grant claims")
+}
+
 private enum GrantColumn: Int, TableColumn {
     static let table = "oauth_grant"
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case id, client, subject, authentication, session, scope, expiresAt, isLasting, keyThumbprint, resources
+    case id, client, subject, authentication, session, scope, expiresAt, isLasting, keyThumbprint, resources, claims
+    case consent
 }
 
 private enum CodeColumn: Int, TableColumn {
@@ -39,13 +52,21 @@ extension Database {
 
     /// Keeps a grant within the present step, with the subject that its client knows its account by and, where it has a
     /// session, the service that the session has signed in to.
-    func insert(_ grant: GrantRecord, redirectURI: String) throws {
+    ///
+    /// - Parameter consent: What it stands on in the place of the one that it names.
+    ///
+    /// Throws ``StoreError/Code/notFound`` where the consent that it stands on has been taken back.
+    func insert(_ grant: GrantRecord, redirectURI: String, consent: String? = nil, _ sealing: Sealing) throws {
+        let consent = consent ?? grant.consent
+        if let consent, try !self.hasConsent(consent) { throw StoreError(.notFound, "the consent was taken back") }
+        let claims = try grant.claims.map { try sealing.seal($0, purpose: .grantClaims, row: grant.id).blob }
         try self.insert(
             [
                 GrantColumn.id: grant.id, .client: grant.client, .subject: grant.subject,
                 .authentication: grant.authentication, .session: grant.session, .scope: grant.scope,
                 .expiresAt: grant.expiresAt.milliseconds, .isLasting: grant.isLasting,
                 .keyThumbprint: grant.keyThumbprint, .resources: grant.resources.joined(separator: " "),
+                .claims: claims, .consent: consent,
             ], by: GrantColumn.insertion)
         try self.cachedStatement(
             sql: """
@@ -89,6 +110,10 @@ extension Database {
             subject: try row.text(GrantColumn.subject), authentication: try row.text(GrantColumn.authentication),
             session: try row.optionalText(GrantColumn.session), isLasting: try row.flag(GrantColumn.isLasting),
             scope: try row.text(GrantColumn.scope), resources: try row.resources(GrantColumn.resources),
+            claims: try row.optionalBytes(GrantColumn.claims).map {
+                try sealing.openText($0, purpose: .grantClaims, row: id)
+            },
+            consent: try row.optionalText(GrantColumn.consent),
             keyThumbprint: try row.optionalText(GrantColumn.keyThumbprint),
             expiresAt: try row.moment(GrantColumn.expiresAt))
     }

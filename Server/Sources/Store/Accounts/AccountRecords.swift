@@ -24,6 +24,10 @@ public struct AccountRecord: Sendable, Equatable {
     public var displayName: String?
     /// Where the person gets e-mail. It identifies nobody: two accounts may have the same.
     public var email: AccountEmail?
+    /// By what number the person can be called.
+    public var phone: AccountPhone?
+    /// Where the person gets post.
+    public var address: PostalAddress?
     /// A locked account authenticates nobody.
     public var isLocked: Bool
     /// When the account was added.
@@ -31,9 +35,11 @@ public struct AccountRecord: Sendable, Equatable {
 
     /// Describes an account.
     public init(
-        id: String, username: AccountName, displayName: String?, email: AccountEmail? = nil, isLocked: Bool = false,
-        createdAt: Timestamp
+        id: String, username: AccountName, displayName: String?, email: AccountEmail? = nil,
+        phone: AccountPhone? = nil, address: PostalAddress? = nil, isLocked: Bool = false, createdAt: Timestamp
     ) {
+        self.phone = phone
+        self.address = address
         self.id = id
         self.username = username
         self.displayName = displayName

@@ -26,6 +26,12 @@ public protocol AccountStore: DeregistrationStore {
     /// Gives an account an e-mail address, or none. `false` where there is no such account.
     func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool
 
+    /// Gives an account a telephone number, or none. `false` where there is no such account.
+    func setAccountPhone(_ phone: AccountPhone?, id: String, audit: AuditEvent) async throws -> Bool
+
+    /// Gives an account a postal address, or none. `false` where there is no such account.
+    func setAccountAddress(_ address: PostalAddress?, id: String, audit: AuditEvent) async throws -> Bool
+
     /// Deletes an account with its devices, keys, sessions, ceremonies, notices, and the names by which clients knew it.
     /// `false` where there is none. The audit trail stays.
     func deleteAccount(id: String, audit: AuditEvent) async throws -> Bool

@@ -48,6 +48,10 @@ extension AuditEvent.Kind {
 
     /// An account has another e-mail address, or none, or another word on whether it is the person's.
     public static let accountEmailChanged = Self(rawValue: "account-email-changed")
+    /// An account has another telephone number, or none, or another word on whether it is the person's.
+    public static let accountPhoneChanged = Self(rawValue: "account-phone-changed")
+    /// An account has another postal address, or none.
+    public static let accountAddressChanged = Self(rawValue: "account-address-changed")
     /// An account has another user name.
     public static let accountRenamed = Self(rawValue: "account-renamed")
     /// An account has another name to show, or none.
@@ -76,6 +80,8 @@ extension AuditEvent.Kind {
     public static let clientSignInMethodsChanged = Self(rawValue: "client-sign-in-methods-changed")
     /// What is asked of a client's requests has changed; the detail is its identifier, its rules and its origins.
     public static let clientProfileChanged = Self(rawValue: "client-profile-changed")
+    /// People are asked what a client may have, or no longer; the detail is its identifier and whose it is.
+    public static let clientPartyChanged = Self(rawValue: "client-party-changed")
     /// A client may have people's keys deleted from now on; the detail is its identifier.
     public static let clientMayDeregister = Self(rawValue: "client-may-deregister")
     /// A client may no longer; the detail is its identifier.

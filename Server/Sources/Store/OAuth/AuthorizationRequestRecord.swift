@@ -29,6 +29,8 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     /// What the client asks of the sign-in itself, as encoded parameters; `nil` for nothing. Sealed at rest: hints name
     /// people.
     public let wishes: String?
+    /// The session in which the request waits for its person's word; `nil` while it waits for its person.
+    public let session: String?
     /// From then on the request is gone.
     public let expiresAt: Timestamp
 
@@ -36,7 +38,8 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
     public init(
         id: String, browserDigest: [UInt8], client: String, redirectURI: String, scope: String,
         resources: [String] = [], state: String?, nonce: String?, codeChallenge: [UInt8]?,
-        expectedSubject: String? = nil, keyThumbprint: String? = nil, wishes: String? = nil, expiresAt: Timestamp
+        expectedSubject: String? = nil, keyThumbprint: String? = nil, wishes: String? = nil, session: String? = nil,
+        expiresAt: Timestamp
     ) {
         self.id = id
         self.resources = resources
@@ -50,6 +53,7 @@ public struct AuthorizationRequestRecord: Sendable, Equatable {
         self.expectedSubject = expectedSubject
         self.keyThumbprint = keyThumbprint
         self.wishes = wishes
+        self.session = session
         self.expiresAt = expiresAt
     }
 }

@@ -13,6 +13,16 @@ public struct ClientSettings: Sendable, Equatable {
         case nonce = "nonce"
     }
 
+    /// Whose a client is.
+    public enum Party: String, Sendable, CaseIterable {
+        /// The operator's own: whoever signs in there is not asked what it may have.
+        case first = "first-party"
+        /// Somebody else's: what it gets, people have agreed to.
+        case third = "third-party"
+    }
+
+    /// Whose it is.
+    public var party: Party
     /// What the client's ID tokens are signed with (`id_token_signed_response_alg`).
     public var idTokenAlgorithm: JWSAlgorithm
     /// The ways to tokens that it may go (`grant_types`).
@@ -40,11 +50,12 @@ public struct ClientSettings: Sendable, Equatable {
         idTokenAlgorithm: JWSAlgorithm = .rs256, codeBinding: CodeBinding = .pkce, mayDeregister: Bool = false,
         grantTypes: [String] = ["authorization_code"], authenticationMethod: String = "client_secret_basic",
         keySet: String? = nil, tokens: TokenSettings = TokenSettings(), signInMethods: [String] = ["phone"],
-        profile: ClientProfile = ClientProfile()
+        profile: ClientProfile = ClientProfile(), party: Party = .first
     ) {
         self.tokens = tokens
         self.signInMethods = signInMethods
         self.profile = profile
+        self.party = party
         self.idTokenAlgorithm = idTokenAlgorithm
         self.grantTypes = grantTypes
         self.authenticationMethod = authenticationMethod

@@ -18,6 +18,12 @@ public struct GrantRecord: Sendable, Equatable {
     public let scope: String
     /// The resources that its tokens may be for, beside this server itself (RFC 8707), each by its identifier.
     public let resources: [String]
+    /// What the client has named of the person (`claims`, OpenID Connect Core 1.0, section 5.5), as JSON; `nil` for
+    /// nothing. Sealed at rest: values that it asks for can name people.
+    public let claims: String?
+    /// What the person has agreed to, by its identifier: whatever deletes that deletes the grant. `nil` where nobody was
+    /// asked.
+    public let consent: String?
     /// The key that its refresh tokens are bound to, by its thumbprint (RFC 9449, section 5); `nil` where they are bound
     /// to the client alone.
     public let keyThumbprint: String?
@@ -27,9 +33,12 @@ public struct GrantRecord: Sendable, Equatable {
     /// A record of these values.
     public init(
         id: String, client: String, subject: String, authentication: String, session: String?, isLasting: Bool = false,
-        scope: String, resources: [String] = [], keyThumbprint: String? = nil, expiresAt: Timestamp
+        scope: String, resources: [String] = [], claims: String? = nil, consent: String? = nil,
+        keyThumbprint: String? = nil, expiresAt: Timestamp
     ) {
         self.resources = resources
+        self.claims = claims
+        self.consent = consent
         self.id = id
         self.client = client
         self.subject = subject

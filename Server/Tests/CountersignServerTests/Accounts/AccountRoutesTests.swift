@@ -138,6 +138,7 @@ struct AccountRoutesTests {
 
     private static let calls: [(HTTPRequest.Method, String)] = [
         (.get, "/account/v1/notices"), (.get, "/account/v1/sessions"), (.delete, "/account/v1/sessions/x"),
+        (.get, "/account/v1/consents"), (.delete, "/account/v1/consents/x"),
     ]
 
     @Test("Without the token of an authentication in the app nobody sees anything", arguments: calls)

@@ -173,6 +173,88 @@ struct AdministrationTests {
         }
     }
 
+    @Test("a person's telephone number and address are set, changed and taken away, each with its event")
+    func contacts() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let path = "/admin/v1/accounts/alice"
+            _ = try await client.send(.post, "/admin/v1/accounts", ["username": .string("alice")])
+            let phone = try await client.send(.put, path + "/phone", ["phone": .string("+4930901820")])
+            #expect(phone.response.status == .ok && phone.object["phoneVerified"] == .bool(false))
+            let sure = try await client.send(
+                .put, path + "/phone", ["phone": .string("+15555550100"), "phoneVerified": .bool(true)])
+            #expect(sure.object["phone"] == .string("+15555550100") && sure.object["phoneVerified"] == .bool(true))
+            for number in [
+                "", "+", "030901820", "+030901820", "+49 30 901820", "+493090182a", "+123456", "+1234567890123456",
+                "4930901820", "+\u{664}930901820",
+            ] {
+                let refused = try await client.send(.put, path + "/phone", ["phone": .string(number)])
+                #expect(refused.response.status == .badRequest, "\(number)")
+            }
+            let parts: JSONObject = [
+                "formatted": .string("Main Road 1\n10178 Berlin"), "street_address": .string("Main Road 1"),
+                "locality": .string("Berlin"), "postal_code": .string("10178"), "country": .string("DE"),
+                "region": .string("BE"),
+            ]
+            let address = try await client.send(.put, path + "/address", parts)
+            #expect(address.response.status == .ok && address.object["address"] == .object(parts))
+            #expect(try await client.send(.get, path).object == address.object)
+            let fewer = try await client.send(.put, path + "/address", ["locality": .string("Potsdam")])
+            #expect(fewer.object["address"] == .object(["locality": .string("Potsdam")]))
+            for wrong: JSONObject in [
+                [:], ["locality": .string("")], ["locality": .string("a\nb")], ["country": .integer(7)],
+                ["town": .string("Berlin")], ["locality": .string(String(repeating: "x", count: 257))],
+                ["formatted": .string("a\tb")],
+            ] {
+                let refused = try await client.send(.put, path + "/address", wrong)
+                #expect(refused.response.status == .badRequest, "\(wrong)")
+            }
+            #expect(try await client.send(.get, path).object == fewer.object)
+            #expect(try await client.send(.delete, path + "/phone").object["phone"] == nil)
+            let bare = try await client.send(.delete, path + "/address").object
+            #expect(bare["address"] == nil && bare["phoneVerified"] == nil)
+            for (name, body) in [("phone", ["phone": .string("+4930901820")]), ("address", parts)]
+                as [(String, JSONObject)]
+            {
+                let missing = try await client.send(.put, "/admin/v1/accounts/nobody/\(name)", body)
+                #expect(missing.response.status == .notFound)
+            }
+            let kinds = try await server.database.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
+            #expect(
+                kinds == [
+                    "account-created", "account-phone-changed", "account-phone-changed", "account-address-changed",
+                    "account-address-changed", "account-phone-changed", "account-address-changed",
+                ])
+        }
+    }
+
+    @Test("whose a service is is shown and changed, with an event")
+    func clientParties() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let body: JSONObject = [
+                "name": .string("Shop"), "redirectUris": .array([.string("http://127.0.0.1:8081/callback")]),
+                "idTokenSignedResponseAlg": .string("ES256"),
+            ]
+            let own = try await client.send(.post, "/admin/v1/clients", body)
+            #expect(own.object["party"] == .string("first-party"), "nobody is asked unless it is said")
+            let path = "/admin/v1/clients/\(try own.object.requiredString("clientId"))"
+            let other = try await client.send(.patch, path, ["party": .string("third-party")])
+            #expect(other.response.status == .ok && other.object["party"] == .string("third-party"))
+            #expect(try await client.send(.get, path).object == other.object)
+            for wrong: JSON in [.string("third"), .string(""), .bool(true)] {
+                #expect(try await client.send(.patch, path, ["party": wrong]).response.status == .badRequest)
+            }
+            let added = try await client.send(
+                .post, "/admin/v1/clients",
+                JSONObject(body.members.map { ($0.name, $0.value) } + [("party", .string("third-party"))]))
+            #expect(added.object["party"] == .string("third-party"))
+            let events = try await server.database.auditEntries(after: 0, limit: 99).map(\.event)
+            #expect(events.map(\.kind.rawValue) == ["client-added", "client-party-changed", "client-added"])
+            #expect(try events[1].detail == "\(own.object.requiredString("clientId")) third-party")
+        }
+    }
+
     @Test("what a service may do is shown and changed, with an event that names the operator")
     func clientPermissions() async throws {
         let server = try await ServerFixture()
@@ -533,7 +615,7 @@ struct AdminDocumentTests {
             let document = try await client.send(.get, "/admin/v1/openapi.json").object
             #expect(document["openapi"] == .string("3.1.0"))
             let paths = try document.requiredObject("paths")
-            #expect(paths.members.count == 26)
+            #expect(paths.members.count == 28)
             for (path, item) in paths.members {
                 guard case .object(let item) = item else { continue }
                 let known = Set(item.members.map { $0.name.uppercased() })

@@ -26,6 +26,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
     var pattern: String {
         self.path.replacing("/status/unknown/", with: "/status/{session}/")
             .replacing("/sessions/unknown", with: "/sessions/{id}")
+            .replacing("/consents/unknown", with: "/consents/{id}")
     }
 
     static let all: [MountedAddress] = [
@@ -39,6 +40,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/sign-in/password", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/sign-in/code", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/sign-in/new-password", allow: "GET, HEAD, POST", body: .form),
+        .init(path: "/sign-in/consent", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/.well-known/openid-configuration", allow: "GET, HEAD"),
         .init(path: "/.well-known/oauth-authorization-server", allow: "GET, HEAD"),
         .init(path: "/oauth2/jwks", allow: "GET, HEAD"),
@@ -68,6 +70,8 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/account/v1/notices", allow: "GET, HEAD"),
         .init(path: "/account/v1/sessions", allow: "GET, HEAD"),
         .init(path: "/account/v1/sessions/unknown", allow: "DELETE"),
+        .init(path: "/account/v1/consents", allow: "GET, HEAD"),
+        .init(path: "/account/v1/consents/unknown", allow: "DELETE"),
         .init(path: "/admin/v1/tokens", allow: "GET, HEAD, POST", body: .json),
     ]
 

@@ -194,7 +194,7 @@ struct LogoutRoutesTests {
 
 extension TestResponse {
     /// What the page's form would send.
-    fileprivate var hiddenFields: String {
+    var hiddenFields: String {
         self.text.matches(of: /<input type="hidden" name="([^"]*)" value="([^"]*)">/).map { field in
             let value = String(field.2).replacing("&amp;", with: "&")
             return "\(field.1)=\(value.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")"

@@ -97,6 +97,12 @@ struct KeyProofRoutesTests {
                 body: ByteBuffer(string: "access_token=\(access)"))
             #expect(form.status == .unauthorized)
             #expect(try await self.userinfo(client, "Bearer \(access)", proofs: []).status == .ok)
+            // OpenID Connect Core 1.0, section 5.3.1: by GET and by POST the same, whatever a body says.
+            let headers: HTTPFields = [.authorization: "Bearer \(access)"]
+            let told = try await client.send(.get, "/oauth2/userinfo", headers: headers)
+            let posted = try await client.send(.post, "/oauth2/userinfo", headers: headers)
+            #expect(told.response.status == .ok && told.object["sub"] != nil)
+            #expect(posted.response.status == .ok && posted.object == told.object)
         }
     }
 }

@@ -55,7 +55,7 @@ struct MetadataTests {
                     "introspection_signing_alg_values_supported",
                     "code_challenge_methods_supported", "acr_values_supported", "dpop_signing_alg_values_supported",
                     "pushed_authorization_request_endpoint", "device_authorization_endpoint",
-                    "claims_supported", "prompt_values_supported", "ui_locales_supported",
+                    "claims_supported", "prompt_values_supported", "ui_locales_supported", "claims_parameter_supported",
                     "authorization_response_iss_parameter_supported",
                     "request_parameter_supported", "request_object_signing_alg_values_supported",
                     "request_uri_parameter_supported",
@@ -97,7 +97,9 @@ struct MetadataTests {
             #expect(try await browser.get(right + "&prompt=none").redirectParameters["code"] != nil)
             for prompt in prompts.dropFirst() {
                 let asked = try await browser.get(right + "&prompt=\(prompt)")
-                #expect(try #require(asked.headers[.location]).hasPrefix("/sign-in?"), "\(prompt)")
+                #expect(
+                    try #require(asked.headers[.location]).hasPrefix(
+                        prompt == "consent" ? "/sign-in/consent?" : "/sign-in?"), "\(prompt)")
             }
             #expect(try await self.error(browser, right + "&prompt=register") == "invalid_request")
             #expect(try metadata.strings("ui_locales_supported") == ["en"])
@@ -214,6 +216,10 @@ struct MetadataTests {
         try await self.withMetadata { server, browser, party, metadata in
             _ = try await server.assembly.directory.setEmail(
                 AccountEmail(address: "alice@post.example", isVerified: true), username: "alice", by: "test")
+            _ = try await server.assembly.directory.setPhone(
+                AccountPhone(number: "+4930901820", isVerified: true), username: "alice", by: "test")
+            _ = try await server.assembly.directory.setAddress(
+                PostalAddress(["locality": .string("Berlin")]), username: "alice", by: "test")
             func told(_ party: RelyingParty, scope: String) async throws -> (token: JSONObject, names: Set<String>) {
                 let address = party.authorizeAddress().replacing("openid%20profile", with: scope)
                 let code = try #require(try await browser.get(address).redirectParameters["code"])
@@ -235,8 +241,15 @@ struct MetadataTests {
                 let without = scopes.filter { $0 != scope }.joined(separator: "%20")
                 #expect(try await told(party, scope: without).names.isStrictSubset(of: all.names), "\(scope)")
             }
-            let more = (scopes + ["phone", "address"]).joined(separator: "%20")
+            let more = (scopes + ["groups", "roles"]).joined(separator: "%20")
             #expect(try await told(party, scope: more).names == all.names)
+            // Each claim of a person can be named by itself.
+            #expect(try metadata.bool("claims_parameter_supported") == true)
+            let bare = try await told(party, scope: "openid").names
+            for claim in all.names.subtracting(bare) {
+                let wish = "openid&claims=%7B%22userinfo%22%3A%7B%22\(claim)%22%3Anull%7D%7D"
+                #expect(try await told(party, scope: wish).names == bare.union([claim]), "\(claim)")
+            }
             let levels = try #require(try metadata.strings("acr_values_supported"))
             #expect(levels.contains(try all.token.requiredString("acr")))
             #expect(try metadata.strings("subject_types_supported") == ["pairwise"])

@@ -20,6 +20,14 @@ struct OAuthConformanceTests {
         try FileManager.default.removeItem(atPath: self.folder)
     }
 
+    @Test("keeps the rule of consents", arguments: ConsentConformance.checks)
+    func keepsTheRuleOfConsents(check: ConformanceCheck<ConsentConformance.Subject>) async throws {
+        let store = try SQLiteDatabase(folder: self.folder, key: self.key)
+        try await check.run(store)
+        await store.close()
+        try FileManager.default.removeItem(atPath: self.folder)
+    }
+
     private static let keys = ProviderKeys(
         subjectSecret: SecretBytes([UInt8](repeating: 0xA5, count: 32)),
         signingKeys: [

@@ -1,0 +1,232 @@
+import Crypto
+import OAuth
+import Store
+public import _Primitives
+
+/// What a client gets of a person, in parts that people understand.
+public enum ConsentItem: String, Sendable, CaseIterable {
+    /// That it is the same person each time, by a number of the client's own.
+    case identity
+    /// The name that the person signs in with.
+    case username
+    /// The name that people read.
+    case name
+    /// Where the person gets e-mail.
+    case email
+    /// By what number the person can be called.
+    case phone
+    /// Where the person gets post.
+    case address
+    /// To go on while the person is away.
+    case offlineAccess
+
+    /// What scopes and claims come to, in the order of the cases.
+    static func items(scope: Scope, claims: String?) throws -> [ConsentItem] {
+        let byScope = PersonClaims.scopes.filter { scope.contains($0.scope) }.flatMap(\.claims)
+        let named = try claims.map { try ClaimsRequest($0) }
+        let names = byScope + ((named?.idToken ?? []) + (named?.userinfo ?? [])).map(\.name)
+        let words: [(ConsentItem, [String])] = [
+            (.username, ["preferred_username"]), (.name, ["name"]), (.email, ["email", "email_verified"]),
+            (.phone, ["phone_number", "phone_number_verified"]), (.address, ["address"]),
+        ]
+        var items: Set<ConsentItem> = [.identity]
+        for (item, claims) in words where claims.contains(where: names.containsBytes) { items.insert(item) }
+        if scope.contains(Scope.offlineAccess) { items.insert(.offlineAccess) }
+        return Self.allCases.filter(items.contains)
+    }
+}
+
+/// What a person has let a service have.
+public struct GivenConsent: Sendable, Equatable {
+    /// By what it is taken back. It opens nothing.
+    public let id: String
+    /// The client's identifier.
+    public let client: String
+    /// The client's name.
+    public let clientName: String
+    /// What it gets.
+    public let items: [ConsentItem]
+    /// When it was given last.
+    public let grantedAt: Timestamp
+}
+
+extension AuditEvent.Kind {
+    /// A person let a client have something; the detail is the client.
+    static let consentGiven = Self(rawValue: "consent-given")
+    /// A consent was taken back; the detail is the consent, the actor the operator, where it was one.
+    static let consentRevoked = Self(rawValue: "consent-revoked")
+}
+
+/// What people have let services have: to be shown, and taken back.
+public struct Consents: Sendable {
+    let store: any ConsentStore & ClientStore
+    let limits: Limits
+    let time: TimeSource
+
+    /// What an account has let services have, the last one first, at most ``Limits/activityRows``.
+    ///
+    /// Cost: one query, and one for each.
+    public func given(byAccount account: String) async throws -> [GivenConsent] {
+        var given: [GivenConsent] = []
+        for consent in try await self.store.consents(account: account, limit: self.limits.activityRows) {
+            guard let client = try await self.store.client(consent.client) else { continue }
+            given.append(
+                GivenConsent(
+                    id: consent.id, client: client.id, clientName: client.name,
+                    items: try ConsentItem.items(scope: Scope(consent.scope), claims: consent.claims),
+                    grantedAt: consent.grantedAt))
+        }
+        return given
+    }
+
+    /// Takes a consent back: what the service was given for it stops working at once, on every node. `false` where the
+    /// account has no such consent.
+    ///
+    /// - Parameter operator: Who does it, where it is not the person.
+    ///
+    /// Cost: one store step.
+    public func end(_ id: String, ofAccount account: String, by operator: String? = nil) async throws -> Bool {
+        try await self.store.endConsent(
+            id, account: account,
+            audit: AuditEvent(
+                .consentRevoked, at: self.time.now(), accountID: account, actor: `operator`, detail: id))
+    }
+}
+
+/// What a request wants that a person has to agree to.
+struct ConsentTerms {
+    let client: String
+    let scope: Scope
+    /// What it names of the person, as JSON.
+    let claims: String?
+    /// Whether the person is asked also where the same was agreed to before.
+    let isAlwaysAsked: Bool
+
+    /// `nil` where nobody is asked: the client is the operator's own, and does not want it otherwise.
+    init?(of client: ClientRecord, scope: Scope, _ wishes: AuthorizationWishes) {
+        self.isAlwaysAsked = wishes.prompts.contains(.consent)
+        guard client.settings.party == .third || self.isAlwaysAsked else { return nil }
+        self.client = client.id
+        self.scope = scope
+        self.claims = wishes.personClaims
+    }
+
+    /// Recognises the same terms: the scopes in any order, and the claims in any spelling.
+    var content: [UInt8] {
+        let scopes = self.scope.names.map(ExactText.init).sorted().map { JSON.string($0.text) }
+        let parts = JSON.array([.array(scopes), .string(self.claims ?? "")])
+        return Array(SHA256.hash(data: parts.serialized))
+    }
+
+    func record(id: String, account: String, at now: Timestamp) -> ConsentRecord {
+        ConsentRecord(
+            id: id, account: account, client: self.client, content: self.content, scope: self.scope.description,
+            claims: self.claims, grantedAt: now)
+    }
+}
+
+/// What a person is asked on the page between signing in and the way back.
+public struct ConsentQuestion: Sendable, Equatable {
+    /// The client that asks.
+    public let client: String
+    /// What people are shown: who asks.
+    public let clientName: String
+    /// Scheme, host and port where the person will be led.
+    public let clientOrigin: String
+    /// Whose account it is about, by the name that the person signs in with.
+    public let username: String
+    /// What the client gets.
+    public let items: [ConsentItem]
+}
+
+extension OpenIDProvider {
+    /// What people have let services have.
+    public var consents: Consents { Consents(store: self.store, limits: self.limits, time: self.time) }
+
+    /// What a request without a page is told where the person has to agree first.
+    static let nobodyAgreed = OAuthError(.consentRequired, "The person has to agree first.")
+
+    /// The consent that a person has given to these terms, and that is enough for them.
+    func remembered(_ terms: ConsentTerms, account: String) async throws -> ConsentRecord? {
+        guard !terms.isAlwaysAsked else { return nil }
+        return try await self.store.consent(account: account, client: terms.client, content: terms.content)
+    }
+
+    /// A request that waits for the word of its person in this session, with what it waits for.
+    private func waiting(_ id: String, _ browser: BrowserSecret, _ secret: SessionSecret?) async throws -> (
+        request: AuthorizationRequestRecord, session: SessionRecord, client: ClientRecord, terms: ConsentTerms,
+        wishes: AuthorizationWishes
+    )? {
+        guard let request = try await self.openRequest(id, browser), let secret,
+            let session = try await self.liveSession(secret),
+            request.session?.hasSameBytes(as: session.id) ?? false, let client = try await self.client(request.client)
+        else { return nil }
+        let wishes = try AuthorizationWishes(of: request)
+        // Where the operator has made the client one of their own meanwhile, the person is asked all the same.
+        var asked = client
+        asked.settings.party = .third
+        guard let terms = ConsentTerms(of: asked, scope: try Scope(request.scope), wishes) else { return nil }
+        return (request, session, client, terms, wishes)
+    }
+
+    /// What the person of this session is asked for the request; `nil` for every other browser and session, and where
+    /// nobody is asked.
+    ///
+    /// Cost: four queries, two hashes.
+    public func consentQuestion(request id: String, browser: BrowserSecret, session: SessionSecret?) async throws
+        -> ConsentQuestion?
+    {
+        guard let (request, session, client, terms, _) = try await self.waiting(id, browser, session),
+            let person = try await self.people.person(account: session.account)
+        else { return nil }
+        return ConsentQuestion(
+            client: client.id, clientName: client.name,
+            clientOrigin: try self.reply(to: request).redirectURI.origin, username: person.username,
+            items: try ConsentItem.items(scope: terms.scope, claims: terms.claims))
+    }
+
+    /// Ends a request with its person's word: the client gets its code, and the consent is remembered, or it is told
+    /// `access_denied`. Of any number of calls one ends it.
+    ///
+    /// - Parameters:
+    ///   - isGranted: Whether the person agrees. Only for a form that stood on a page of this session.
+    ///   - address: The browser's network address, for the audit trail.
+    ///   - explain: Is told why, where the client gets nothing: for the operator's log.
+    ///
+    /// Cost: four queries, one store step.
+    public func decide(
+        request id: String, browser: BrowserSecret, session: SessionSecret?, isGranted: Bool, address: String?,
+        explain: (ProviderRefusal) -> Void = { _ in }
+    ) async throws -> AuthorizationAnswer {
+        let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
+        guard let (request, session, client, terms, wishes) = try await self.waiting(id, browser, session) else {
+            explain(ProviderRefusal(ended))
+            return .page(ended)
+        }
+        let reply = try self.reply(to: request)
+        let isKnown = try await self.people.person(account: session.account) != nil
+        guard isGranted, isKnown else {
+            let refusal = isKnown ? OAuthError(.accessDenied, "The person did not agree.") : Self.denied
+            explain(ProviderRefusal(refusal, client: client.id))
+            return try await self.store.removeRequest(id) ? .client(reply.answer(error: refusal)) : .page(ended)
+        }
+        let now = self.time.now()
+        let issue = self.issue(
+            session, client: client.id, redirectURI: request.redirectURI, scope: terms.scope, nonce: request.nonce,
+            challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint, wishes: wishes, consent: nil,
+            at: now)
+        do {
+            try await self.store.consent(
+                ConsentedAuthorization(
+                    request: id,
+                    consent: terms.record(id: self.random.identifier(), account: session.account, at: now),
+                    grant: issue.grant, code: issue.code), usedAt: now,
+                audit: AuditEvent(
+                    .consentGiven, at: now, accountID: session.account, detail: client.id, address: address))
+        } catch let error as StoreError where error.code == .notFound {
+            explain(ProviderRefusal(ended, client: client.id))
+            return .page(ended)
+        }
+        return .client(reply.answer(code: issue.secret))
+    }
+}

@@ -1,0 +1,73 @@
+/// The page on which a person decides what a service may have.
+public struct ConsentPage: Sendable {
+    /// A part of what a service gets.
+    public enum Item: Sendable, CaseIterable {
+        case identity, username, name, email, phone, address, offlineAccess
+
+        /// In people's words.
+        var words: String {
+            switch self {
+            case .identity: "that it is you, each time you come, by a number that no other service gets"
+            case .username: "your user name"
+            case .name: "your name"
+            case .email: "your e-mail address"
+            case .phone: "your telephone number"
+            case .address: "your postal address"
+            case .offlineAccess: "all this also while you are away, until you take it back"
+            }
+        }
+    }
+
+    /// The sign-in that the page belongs to.
+    public var requestID: String
+    /// The service's identifier.
+    public var client: String
+    /// The service that asks.
+    public var clientName: String
+    /// The origin to which the browser goes back, whatever the person decides.
+    public var returnOrigin: String
+    /// Whose account it is about.
+    public var username: String
+    /// What the service gets.
+    public var items: [Item]
+    /// What the form carries as a sign that it stood on this page.
+    public var confirmation: String
+
+    /// A question.
+    public init(
+        requestID: String, client: String, clientName: String, returnOrigin: String, username: String, items: [Item],
+        confirmation: String
+    ) {
+        self.requestID = requestID
+        self.client = client
+        self.clientName = clientName
+        self.returnOrigin = returnOrigin
+        self.username = username
+        self.items = items
+        self.confirmation = confirmation
+    }
+}
+
+extension PageRenderer {
+    /// What the template sees.
+    private struct ConsentView {
+        let emblem: String
+        let requestID: String
+        let client: String
+        let clientName: String
+        let origin: String
+        let username: String
+        let items: [String]
+        let confirmation: String
+    }
+
+    /// Renders the question.
+    public func html(_ page: ConsentPage) -> RenderedPage {
+        let view = ConsentView(
+            emblem: PageAssets.keyEmblem, requestID: page.requestID, client: page.client, clientName: page.clientName,
+            origin: page.returnOrigin, username: page.username, items: page.items.map(\.words),
+            confirmation: page.confirmation)
+        return self.render(
+            view, template: "consent", title: "What \(page.clientName) may have", formTargets: [page.returnOrigin])
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import GRDB
+public import Store
+import _Primitives
+
+extension Migration {
+    /// Telephone numbers and addresses of people: those who are there already have none.
+    static let contacts = Migration(name: "telephone numbers and addresses") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE account ADD COLUMN phone BLOB;
+                ALTER TABLE account ADD COLUMN phone_verified INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE account ADD COLUMN postal_address BLOB;
+                """)
+    }
+}
+
+extension SealingPurpose {
+    static let phone = SealingPurpose("telephone number")
+    static let postalAddress = SealingPurpose("postal address")
+}
+
+extension SQLiteDatabase {
+    public func setAccountPhone(_ phone: AccountPhone?, id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "UPDATE account SET phone = ?, phone_verified = ? WHERE id = ?")
+                .execute(arguments: [try sealing.phone(phone, account: id), phone?.isVerified ?? false, id])
+            guard db.changesCount == 1 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func setAccountAddress(_ address: PostalAddress?, id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "UPDATE account SET postal_address = ? WHERE id = ?")
+                .execute(arguments: [try sealing.postalAddress(address, account: id), id])
+            guard db.changesCount == 1 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+}
+
+extension Sealing {
+    /// An account's telephone number as it is kept.
+    func phone(_ phone: AccountPhone?, account: String) throws -> Data? {
+        try phone.map { try self.seal($0.number, purpose: .phone, row: account).blob }
+    }
+
+    /// An account's address as it is kept.
+    func postalAddress(_ address: PostalAddress?, account: String) throws -> Data? {
+        try address.map { try self.seal(JSON.object($0.parts).text, purpose: .postalAddress, row: account).blob }
+    }
+
+    /// Reads an address that was kept.
+    func openPostalAddress(_ sealed: [UInt8], account: String) throws -> PostalAddress {
+        let text = try self.openText(sealed, purpose: .postalAddress, row: account)
+        guard case .object(let parts)? = try? JSON(parsing: Array(text.utf8)), let address = PostalAddress(parts) else {
+            throw StoreError(.corrupt, "an address")
+        }
+        return address
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import GRDB
+public import Store
+public import _Primitives
+
+extension Migration {
+    /// What people have agreed to. The clients that are there already are the operator's own: nobody is asked.
+    static let consents = Migration(name: "consents") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE oauth_consent (
+                    id TEXT PRIMARY KEY, account TEXT NOT NULL, client TEXT NOT NULL, content BLOB NOT NULL,
+                    scope TEXT NOT NULL, claims BLOB, granted_at INTEGER NOT NULL, UNIQUE (account, client, content)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX oauth_consent_client ON oauth_consent (client);
+                ALTER TABLE oauth_grant ADD COLUMN consent TEXT REFERENCES oauth_consent (id) ON DELETE CASCADE;
+                CREATE INDEX oauth_grant_consent ON oauth_grant (consent) WHERE consent IS NOT NULL;
+                ALTER TABLE oauth_request ADD COLUMN session TEXT;
+                ALTER TABLE oauth_client ADD COLUMN party TEXT NOT NULL DEFAULT 'first-party';
+                """)
+    }
+}
+
+extension SealingPurpose {
+    /// What a person let a client have by name, bound to the consent.
+    fileprivate static let consentClaims = SealingPurpose("oauth consent claims")
+}
+
+private enum ConsentColumn: Int, TableColumn {
+    static let table = "oauth_consent"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, account, client, content, scope, claims, grantedAt
+}
+
+extension SQLiteDatabase: ConsentStore {
+    public func consent(account: String, client: String, content: [UInt8]) async throws -> ConsentRecord? {
+        try await self.read { [sealing] db in
+            try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(ConsentColumn.selection) FROM oauth_consent
+                        WHERE account = ? AND client = ? AND content = ?
+                        """), arguments: [account, client, content.blob]
+            ).map { try ConsentRecord($0, sealing) }
+        }
+    }
+
+    public func consents(account: String, limit: Int) async throws -> [ConsentRecord] {
+        try await self.read { [sealing] db in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(ConsentColumn.selection) FROM oauth_consent WHERE account = ?
+                        ORDER BY granted_at DESC, id LIMIT ?
+                        """), arguments: [account, limit]
+            ).map { try ConsentRecord($0, sealing) }
+        }
+    }
+
+    public func endConsent(_ id: String, account: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "DELETE FROM oauth_consent WHERE id = ? AND account = ?")
+                .execute(arguments: [id, account])
+            guard db.changesCount > 0 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func authenticate(_ authenticated: AuthenticatedRequest, replacing cookieDigest: [UInt8]?) async throws {
+        try await self.step { [sealing] db in
+            let session = authenticated.session
+            let waiting = try Row.fetchOne(
+                db.cachedStatement(sql: "SELECT session FROM oauth_request WHERE id = ?"),
+                arguments: [authenticated.request])
+            guard let waiting else { throw StoreError(.notFound, "the authorization request is gone") }
+            try db.checkMaySignIn(session)
+            try db.insert(session.authentication, until: session.expiresAt, sealing)
+            if authenticated.isStepUp {
+                guard let cookieDigest, try db.stepUp(session, from: cookieDigest) else {
+                    throw StoreError(.notFound, "the session has ended")
+                }
+            } else {
+                try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE cookie_digest = ? OR id = ?")
+                    .execute(arguments: [cookieDigest?.blob, try waiting.optionalText("session")])
+                try db.insert(session)
+            }
+            try db.cachedStatement(sql: "UPDATE oauth_request SET session = ? WHERE id = ?")
+                .execute(arguments: [session.id, authenticated.request])
+        }
+    }
+
+    public func consent(_ consented: ConsentedAuthorization, usedAt moment: Timestamp, audit: AuditEvent) async throws {
+        try await self.step { [sealing] db in
+            let (given, grant) = (consented.consent, consented.grant)
+            guard try db.removeRequest(consented.request) else {
+                throw StoreError(.notFound, "the authorization request is gone")
+            }
+            try db.useSession(grant.session, at: moment)
+            let kept = try db.keep(given, sealing)
+            try db.keepAuthentication(grant.authentication, until: grant.expiresAt)
+            try db.insert(grant, redirectURI: consented.code.redirectURI, consent: kept, sealing)
+            try db.insert(consented.code, grant: grant.id)
+            try db.appendAudit(audit, sealing)
+        }
+    }
+}
+
+extension Database {
+    /// Keeps a consent within the present step, and answers with the identifier that it has: of what was agreed to before
+    /// the former one.
+    fileprivate func keep(_ consent: ConsentRecord, _ sealing: Sealing) throws -> String {
+        try self.cachedStatement(
+            sql: "UPDATE oauth_consent SET granted_at = ? WHERE account = ? AND client = ? AND content = ?"
+        ).execute(
+            arguments: [consent.grantedAt.milliseconds, consent.account, consent.client, consent.content.blob])
+        if self.changesCount == 0 {
+            let claims = try consent.claims.map { try sealing.seal($0, purpose: .consentClaims, row: consent.id).blob }
+            try self.insert(
+                [
+                    ConsentColumn.id: consent.id, .account: consent.account, .client: consent.client,
+                    .content: consent.content.blob, .scope: consent.scope, .claims: claims,
+                    .grantedAt: consent.grantedAt.milliseconds,
+                ], by: ConsentColumn.insertion)
+            try self.cachedStatement(
+                sql: """
+                    DELETE FROM oauth_consent WHERE account = ?1 AND client = ?2 AND id <> ?3 AND id NOT IN (
+                        SELECT id FROM oauth_consent WHERE account = ?1 AND client = ?2
+                        ORDER BY granted_at DESC, id = ?3 DESC LIMIT ?4)
+                    """
+            ).execute(
+                arguments: [consent.account, consent.client, consent.id, Limits.Fixed.consentsPerClient])
+        }
+        let id = try String.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT id FROM oauth_consent WHERE account = ? AND client = ? AND content = ?"),
+            arguments: [consent.account, consent.client, consent.content.blob])
+        guard let id else { throw StoreError(.corrupt, "a consent that was kept") }
+        return id
+    }
+
+    /// Notes that a session was used. Throws ``StoreError/Code/notFound`` where it has ended.
+    func useSession(_ id: String?, at moment: Timestamp) throws {
+        try self.cachedStatement(sql: "UPDATE oauth_session SET used_at = max(used_at, ?) WHERE id = ?")
+            .execute(arguments: [moment.milliseconds, id])
+        guard self.changesCount > 0 else { throw StoreError(.notFound, "the session has ended") }
+    }
+
+    /// Whether there is such a consent.
+    func hasConsent(_ id: String) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_consent WHERE id = ?)"), arguments: [id])
+            ?? false
+    }
+}
+
+extension ConsentRecord {
+    fileprivate init(_ row: Row, _ sealing: Sealing) throws {
+        let id = try row.text(ConsentColumn.id)
+        self.init(
+            id: id, account: try row.text(ConsentColumn.account), client: try row.text(ConsentColumn.client),
+            content: try row.bytes(ConsentColumn.content), scope: try row.text(ConsentColumn.scope),
+            claims: try row.optionalBytes(ConsentColumn.claims).map {
+                try sealing.openText($0, purpose: .consentClaims, row: id)
+            }, grantedAt: try row.moment(ConsentColumn.grantedAt))
+    }
+}

@@ -1,0 +1,366 @@
+import JOSE
+import OAuth
+import OAuthProvider
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@Suite("OpenID Connect Core 1.0, sections 3.1.2.4 and 3.1.2.1: what people agree to (decision 37)")
+struct ConsentTests {
+    /// A service of somebody else's.
+    private func shop(_ f: ProviderFixture) async throws -> RegisteredClient {
+        try await f.provider.registerClient(
+            name: "Shop", redirectURIs: [ProviderFixture.address],
+            settings: ClientSettings(
+                idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"], party: .third))
+    }
+
+    /// The request that waits for its person's word.
+    private func ask(
+        _ f: ProviderFixture, _ shop: RegisteredClient, _ changes: [String: String?] = [:], _ session: SessionSecret
+    ) async throws -> String {
+        let answer = try await f.provider.authorize(
+            f.query(changes, client: shop), browser: f.browser, session: session, source: "a", address: nil)
+        guard case .consent(let request, shop.client.id) = answer else {
+            throw OAuthError(.serverError, detail: "not asked: \(answer)")
+        }
+        return request
+    }
+
+    private func decide(
+        _ f: ProviderFixture, _ request: String, _ session: SessionSecret?, _ isGranted: Bool = true
+    ) async throws -> Parameters {
+        let answer = try await f.provider.decide(
+            request: request, browser: f.browser, session: session, isGranted: isGranted, address: "192.0.2.9")
+        guard case .client(let client) = answer else { throw OAuthError(.serverError, detail: "\(answer)") }
+        return try ProviderFixture.fields(of: client)
+    }
+
+    /// The tokens of a code of the shop's.
+    private func tokens(_ f: ProviderFixture, _ shop: RegisteredClient, _ code: String?) async throws -> JSONObject {
+        let answer = try await f.provider.token(header: f.basic(shop), body: f.form(try #require(code)))
+        return try #require(answer.body)
+    }
+
+    @Test("nobody is asked for the operator's own services, and everybody for the others")
+    func parties() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await self.shop(f)
+            let session = try await f.signIn().session
+            #expect(try await f.answer([:], session: session) == "code")
+            #expect(try await f.answer([:], session: session, client: shop) == "consent")
+            #expect(try await f.answer(["prompt": "none"], session: session, client: shop) == "consent_required")
+            #expect(try await f.answer(["prompt": "none"], session: nil, client: shop) == "login_required")
+            #expect(try await f.answer([:], session: nil, client: shop) == "sign-in")
+            // Consent comes first: who it is that a hint names is told to nobody who was given nothing.
+            let hinted = ["prompt": "none", "login_hint": "bob"]
+            #expect(try await f.answer(hinted, session: session, client: shop) == "consent_required")
+            #expect(try await f.answer(["login_hint": "bob"], session: session, client: shop) == "sign-in")
+            let own = try await f.provider.changeClient(shop.client.id, ClientChange(party: .first))
+            #expect(own?.settings.party == .first)
+            #expect(try await f.answer([:], session: session, client: shop) == "code")
+        }
+    }
+
+    @Test("what is agreed to is given, remembered, and nobody is asked again")
+    func remembered() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await self.shop(f)
+            let session = try await f.signIn().session
+            let request = try await self.ask(f, shop, ["scope": "openid email profile"], session)
+            let question = try #require(
+                try await f.provider.consentQuestion(request: request, browser: f.browser, session: session))
+            #expect(question.clientName == "Shop" && question.clientOrigin == "https://bank.example")
+            #expect(question.username == "alice" && question.items == [.identity, .username, .name, .email])
+            let fields = try await self.decide(f, request, session)
+            #expect(fields["state"] == "st&te" && fields["iss"] == ProviderFixture.issuer)
+            #expect(try await self.tokens(f, shop, fields["code"])["id_token"] != nil)
+            // The scopes in another order are the same.
+            for scope in ["openid email profile", "profile openid email"] {
+                let again = ["scope": scope, "prompt": "none"]
+                #expect(try await f.answer(again, session: session, client: shop) == "code")
+            }
+            // A new session of the same person's is not asked either.
+            let answer = try await f.provider.authorize(
+                f.query(["scope": "openid email profile"], client: shop), browser: f.browser, session: nil, source: "a",
+                address: nil)
+            guard case .signIn(let fresh, _) = answer else {
+                Issue.record("no page: \(answer)")
+                return
+            }
+            f.authenticate(fresh)
+            guard case .signedIn = try await f.provider.complete(request: fresh, browser: f.browser, session: nil)
+            else {
+                Issue.record("asked again")
+                return
+            }
+            let kinds = try await f.store.auditEntries(after: 0, limit: 99).map(\.event).filter {
+                $0.kind.rawValue == "consent-given"
+            }
+            #expect(kinds.map(\.detail) == [shop.client.id] && kinds.first?.address == "192.0.2.9")
+        }
+    }
+
+    @Test("exactly that is remembered: another scope, fewer, other claims, another client or person are asked anew")
+    func exactly() async throws {
+        try await ProviderFixture.run { f in
+            let (shop, other) = (try await self.shop(f), try await self.shop(f))
+            let session = try await f.signIn().session
+            let claims = #"{"userinfo": {"email": null}}"#
+            let agreed = ["scope": "openid profile", "claims": claims]
+            _ = try await self.decide(f, try await self.ask(f, shop, agreed, session), session)
+            #expect(try await f.answer(agreed, session: session, client: shop) == "code")
+            // The same in another spelling.
+            let spelt = ["scope": "openid profile", "claims": #"{"userinfo":{"email":{}}}"#]
+            #expect(try await f.answer(spelt, session: session, client: shop) == "code")
+            for wanted in [
+                ["scope": "openid profile phone", "claims": claims], ["scope": "openid", "claims": claims],
+                ["scope": "openid profile"],
+                ["scope": "openid profile", "claims": #"{"userinfo": {"address": null}}"#],
+                ["scope": "openid profile", "claims": #"{"id_token": {"email": null}}"#],
+                ["scope": "openid profile offline_access", "claims": claims],
+            ] as [[String: String?]] {
+                #expect(try await f.answer(wanted, session: session, client: shop) == "consent", "\(wanted)")
+            }
+            #expect(try await f.answer(agreed, session: session, client: other) == "consent")
+            let bob = try await f.signIn(account: "account-b").session
+            #expect(try await f.answer(agreed, session: bob, client: shop) == "consent")
+        }
+    }
+
+    @Test("whoever wants to be agreed to again is, and so is one of the operator's own services")
+    func again() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await self.shop(f)
+            let session = try await f.signIn().session
+            _ = try await self.decide(f, try await self.ask(f, shop, [:], session), session)
+            #expect(try await f.answer(["prompt": "consent"], session: session, client: shop) == "consent")
+            #expect(try await f.answer(["prompt": "consent"], session: session) == "consent")
+            #expect(try await f.answer(["prompt": "login consent"], session: session) == "sign-in")
+            let request = try await self.ask(f, shop, ["prompt": "consent"], session)
+            #expect(try await self.decide(f, request, session)["code"] != nil)
+            #expect(try await f.provider.consents.given(byAccount: "account-a").count == 1)
+        }
+    }
+
+    @Test("a person who does not agree is not let in, and the client is told so with state and issuer")
+    func denied() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await self.shop(f)
+            let session = try await f.signIn().session
+            let request = try await self.ask(f, shop, [:], session)
+            let told = try await self.decide(f, request, session, false)
+            #expect(told["error"] == "access_denied" && told["code"] == nil)
+            #expect(told["state"] == "st&te" && told["iss"] == ProviderFixture.issuer)
+            let late = try await f.provider.decide(
+                request: request, browser: f.browser, session: session, isGranted: true, address: nil)
+            #expect(late == .page(OAuthError(.invalidRequest)), "the request has ended")
+            #expect(try await f.provider.consents.given(byAccount: "account-a").isEmpty)
+            #expect(try await f.answer([:], session: session, client: shop) == "consent")
+            #expect(try await f.provider.session(session) != nil, "the person stays signed in here")
+        }
+    }
+
+    @Test("after an authentication the session begins, and the code waits for the person's word")
+    func afterSigningIn() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await self.shop(f)
+            let answer = try await f.provider.authorize(
+                f.query(client: shop), browser: f.browser, session: nil, source: "a", address: nil)
+            guard case .signIn(let request, _) = answer else {
+                Issue.record("no page: \(answer)")
+                return
+            }
+            f.authenticate(request)
+            guard
+                case .consent(shop.client.id, let secret?, "recorded") = try await f.provider.complete(
+                    request: request, browser: f.browser, session: nil)
+            else {
+                Issue.record("not asked")
+                return
+            }
+            #expect(try await f.provider.session(secret)?.account == "account-a")
+            // Coming again changes nothing, and without the session's cookie the sign-in is done again.
+            guard
+                case .consent(_, nil, _) = try await f.provider.complete(
+                    request: request, browser: f.browser, session: secret),
+                case .consent(_, let second?, _) = try await f.provider.complete(
+                    request: request, browser: f.browser, session: nil)
+            else {
+                Issue.record("not asked again")
+                return
+            }
+            #expect(try await f.provider.session(secret) == nil && second != secret)
+            #expect(try await f.provider.consentQuestion(request: request, browser: f.browser, session: secret) == nil)
+            let fields = try await self.decide(f, request, second)
+            let claims = try f.claims(
+                try await self.tokens(f, shop, fields["code"]).requiredString("id_token"), type: "JWT")
+            #expect(claims.subject == f.provider.subject(ofAccount: "account-a", client: shop.client.id))
+        }
+    }
+
+    @Test("nobody decides but the person: not another browser, not another session, not without one, not too late")
+    func others() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await self.shop(f)
+            let session = try await f.signIn().session
+            let request = try await self.ask(f, shop, [:], session)
+            let ended = AuthorizationAnswer.page(OAuthError(.invalidRequest))
+            let bob = try await f.signIn(account: "account-b").session
+            for (browser, session) in [(BrowserSecret(), session), (f.browser, bob), (f.browser, nil)]
+                as [(BrowserSecret, SessionSecret?)]
+            {
+                #expect(
+                    try await f.provider.consentQuestion(request: request, browser: browser, session: session) == nil)
+                #expect(
+                    try await f.provider.decide(
+                        request: request, browser: browser, session: session, isGranted: true, address: nil) == ended)
+            }
+            // A request that waits for its person to sign in is nothing to decide about.
+            let page = try await f.begin()
+            #expect(
+                try await f.provider.decide(
+                    request: page, browser: f.browser, session: session, isGranted: true, address: nil) == ended)
+            try await f.endSessions()
+            #expect(
+                try await f.provider.decide(
+                    request: request, browser: f.browser, session: session, isGranted: true, address: nil) == ended)
+            let again = try await f.signIn().session
+            let late = try await self.ask(f, shop, [:], again)
+            f.clock.advance(Limits().authorizationRequestLifetime)
+            #expect(
+                try await f.provider.decide(
+                    request: late, browser: f.browser, session: again, isGranted: true, address: nil) == ended)
+        }
+    }
+
+    @Test("a locked account's person agrees to nothing")
+    func locked() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await self.shop(f)
+            let session = try await f.signIn().session
+            let request = try await self.ask(f, shop, [:], session)
+            f.people.lock("account-a")
+            #expect(try await f.provider.consentQuestion(request: request, browser: f.browser, session: session) == nil)
+            #expect(try await self.decide(f, request, session)["error"] == "access_denied")
+        }
+    }
+
+    @Test("of 20 who decide at once one has the code")
+    func once() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await self.shop(f)
+            let session = try await f.signIn().session
+            let request = try await self.ask(f, shop, [:], session)
+            let codes = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        let answer = try await f.provider.decide(
+                            request: request, browser: f.browser, session: session, isGranted: true, address: nil)
+                        guard case .client(let client) = answer else { return false }
+                        return try ProviderFixture.fields(of: client)["code"] != nil
+                    }
+                }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(codes == 1)
+        }
+    }
+
+    @Test("what is taken back ends at once: access and refresh tokens of it, and nothing else")
+    func revoked() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await self.shop(f)
+            let session = try await f.signIn().session
+            let scopes = ["openid profile offline_access", "openid email"]
+            var tokens: [JSONObject] = []
+            for scope in scopes {
+                let request = try await self.ask(f, shop, ["scope": scope], session)
+                tokens.append(try await self.tokens(f, shop, try await self.decide(f, request, session)["code"]))
+                f.clock.advance(.seconds(1))
+            }
+            // One that was given without asking again stands on the same consent.
+            let more = try await f.provider.authorize(
+                f.query(["scope": scopes[0]], client: shop), browser: f.browser, session: session, source: "a",
+                address: nil)
+            guard case .client(let client) = more else {
+                Issue.record("asked: \(more)")
+                return
+            }
+            tokens.append(try await self.tokens(f, shop, try ProviderFixture.fields(of: client)["code"]))
+            let given = try await f.provider.consents.given(byAccount: "account-a")
+            #expect(given.map(\.items) == [[.identity, .email], [.identity, .username, .name, .offlineAccess]])
+            #expect(given.allSatisfy { $0.clientName == "Shop" && $0.client == shop.client.id })
+            func isOpen(_ index: Int) async throws -> Bool {
+                let access = try tokens[index].requiredString("access_token")
+                return try await f.provider.userinfo(header: "Bearer \(access)").status == 200
+            }
+            #expect(try await [isOpen(0), isOpen(1), isOpen(2)] == [true, true, true])
+            #expect(try await f.provider.consents.end(given[1].id, ofAccount: "account-b") == false)
+            #expect(try await f.provider.consents.end(given[1].id, ofAccount: "account-a", by: "olga"))
+            #expect(try await f.provider.consents.end(given[1].id, ofAccount: "account-a") == false)
+            #expect(try await [isOpen(0), isOpen(1), isOpen(2)] == [false, true, false])
+            let refresh = try tokens[0].requiredString("refresh_token")
+            let renewed = try await f.provider.token(
+                header: f.basic(shop), body: "grant_type=refresh_token&refresh_token=\(refresh)")
+            #expect(renewed.error == "invalid_grant")
+            #expect(try await f.answer(["scope": scopes[0]], session: session, client: shop) == "consent")
+            #expect(try await f.answer(["scope": scopes[1]], session: session, client: shop) == "code")
+            let told = try await f.store.auditEntries(after: 0, limit: 99).map(\.event).filter {
+                $0.kind.rawValue == "consent-revoked"
+            }
+            #expect(told.map(\.actor) == ["olga"] && told.map(\.detail) == [given[1].id])
+        }
+    }
+
+    @Test("a session that is raised for a service of somebody else's is the same session, and its person is asked")
+    func stepUp() async throws {
+        let levels = [AssuranceWord("urn:high", levels: ["urn:high"])]
+        try await ProviderFixture.run(levels: levels) { f in
+            let shop = try await self.shop(f)
+            let session = try await f.signIn(acr: "urn:low").session
+            let before = try await f.provider.sessions(ofAccount: "account-a").map(\.id)
+            f.clock.advance(.seconds(5))
+            let answer = try await f.provider.authorize(
+                f.query(["acr_values": "urn:high"], client: shop), browser: f.browser, session: session, source: "a",
+                address: nil)
+            guard case .signIn(let request, _) = answer else {
+                Issue.record("no page: \(answer)")
+                return
+            }
+            f.authenticate(request, acr: "urn:high")
+            guard
+                case .consent(_, let raised?, _) = try await f.provider.complete(
+                    request: request, browser: f.browser, session: session)
+            else {
+                Issue.record("not asked")
+                return
+            }
+            #expect(try await f.provider.sessions(ofAccount: "account-a").map(\.id) == before)
+            #expect(try await f.provider.session(raised)?.acr == "urn:high")
+            #expect(try await self.decide(f, request, raised)["code"] != nil)
+        }
+    }
+
+    @Test("a pushed request is worth one answer, with a page in between too")
+    func pushed() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await self.shop(f)
+            let session = try await f.signIn().session
+            let answer = try await f.provider.push(header: f.basic(shop), body: f.query(client: shop), source: "a")
+            let name = try #require(try answer.body?.string("request_uri"))
+            let query: Parameters = ["client_id": shop.client.id, "request_uri": name]
+            func come() async throws -> AuthorizationAnswer {
+                try await f.provider.authorize(
+                    query.encoded, browser: f.browser, session: session, source: "a", address: nil)
+            }
+            guard case .consent(let request, _) = try await come(), case .consent(request, _) = try await come() else {
+                Issue.record("not asked, or asked about another")
+                return
+            }
+            #expect(try await self.decide(f, request, session)["code"] != nil)
+            #expect(try await come() == .page(OAuthError(.invalidRequestURI)))
+        }
+    }
+}
