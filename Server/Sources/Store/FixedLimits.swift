@@ -88,8 +88,12 @@ extension Limits {
         public static let pollingInterval: Duration = .seconds(5)
         /// How much sooner a question may come: what a network does to the time between two.
         public static let pollingTolerance: Duration = .seconds(1)
+        /// Bytes of what a client answers that was told of a logout. A longer answer is a failure.
+        public static let logoutAnswerBytes = 64 * 1024
         /// How often the keys may be read again because a token names one that is not known: anybody can invent names.
         public static let keyLookupPause: Duration = .seconds(1)
+        /// How long an initial access token lasts where the operator does not say.
+        public static let usualInitialTokenLifetime: Duration = .seconds(24 * 60 * 60)
         /// How long a client's former secret is taken beside the new one, where the operator does not say.
         public static let usualSecretOverlap: Duration = .seconds(24 * 60 * 60)
 

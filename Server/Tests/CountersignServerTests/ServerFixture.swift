@@ -27,7 +27,8 @@ final class ServerFixture: Sendable {
         issuer: String = "http://localhost:8080", limits: Limits = Limits(), trustedProxies: [AddressBlock] = [],
         rules: @escaping @Sendable () throws -> RuleSet = { RuleSet(metadata: try .builtIn()) },
         factors: FactorMatrix = CeremonyConfiguration.everyFactor, trace: TraceRecorder? = nil,
-        logger: Logger? = nil, random: RandomSource = .system
+        logger: Logger? = nil, random: RandomSource = .system,
+        hasRegistration: Bool = false
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
@@ -38,6 +39,7 @@ final class ServerFixture: Sendable {
             issuer: issuer, facets: [try FacetID("linux:program:countersign-phone")], rules: rules,
             trustedProxies: trustedProxies, limits: limits)
         configuration.factors = factors
+        configuration.hasRegistration = hasRegistration
         if let logger { configuration.logger = logger }
         self.assembly = try await ServerAssembly.open(
             configuration,

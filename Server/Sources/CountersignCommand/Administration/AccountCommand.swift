@@ -7,7 +7,9 @@ struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account",
         abstract: "Who can sign in.",
-        subcommands: [Add.self, Show.self, List.self, Change.self, Lock.self, Unlock.self, Delete.self]
+        subcommands: [
+            Add.self, Show.self, List.self, Change.self, Lock.self, Unlock.self, Delete.self, Access.self, Revoke.self,
+        ]
     )
 
     /// A person's row as text.

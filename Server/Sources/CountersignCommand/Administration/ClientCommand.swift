@@ -40,6 +40,25 @@ struct ClientCommand: AsyncParsableCommand {
             help: ArgumentHelp("With private_key_jwt: a file with its public keys, a JWK set.", valueName: "file"))
         var jwks: String?
 
+        @Option(
+            name: .customLong("jwks-uri"),
+            help: ArgumentHelp(
+                "In the place of --jwks: where the service keeps its public keys itself; an empty text for nowhere.",
+                valueName: "address"))
+        var jwksURI: String?
+
+        @Option(
+            name: .customLong("backchannel-logout-uri"),
+            help: ArgumentHelp(
+                "Where it is told, without a browser, that a session has ended; an empty text for nowhere.",
+                valueName: "address"))
+        var backchannelLogoutURI: String?
+
+        @Flag(
+            name: .customLong("backchannel-logout-session-required"), inversion: .prefixedNo,
+            help: "Whether it needs to be told the session (sid), which it always is.")
+        var backchannelLogoutSessionRequired: Bool?
+
         /// Whether the service shares a secret with the server, as one does that is registered with nothing else.
         var hasSecret: Bool { self.authMethod.map { $0.hasPrefix("client_secret_") } ?? true }
 
@@ -49,6 +68,9 @@ struct ClientCommand: AsyncParsableCommand {
             body["jwks"] = try self.jwks.map(Self.keySet)
             body["idTokenSignedResponseAlg"] = self.idTokenSignedResponseAlg.map(JSON.string)
             body["pkce"] = self.pkce.map(JSON.string)
+            body["jwksUri"] = self.jwksURI.map(JSON.string)
+            body["backchannelLogoutUri"] = self.backchannelLogoutURI.map(JSON.string)
+            body["backchannelLogoutSessionRequired"] = self.backchannelLogoutSessionRequired.map(JSON.bool)
         }
 
         func validate() throws { _ = try self.jwks.map(Self.keySet) }
@@ -268,7 +290,8 @@ struct ClientCommand: AsyncParsableCommand {
                 throw ValidationError(
                     """
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
-                    --id-token-signed-response-alg, --pkce, --grant-type, --auth-method, --jwks, --no-jwks or --[no-]may-deregister.
+                    --id-token-signed-response-alg, --pkce, --grant-type, --auth-method, --jwks, --no-jwks, \
+                    --jwks-uri, --backchannel-logout-uri, --[no-]backchannel-logout-session-required or --[no-]may-deregister.
                     """)
             }
             guard !self.rotateSecret || self.settings.hasSecret else {
@@ -341,6 +364,9 @@ struct ClientCommand: AsyncParsableCommand {
             "authenticates   \(try client.requiredString("tokenEndpointAuthMethod"))",
             "grant types     \((try client.strings("grantTypes") ?? []).joined(separator: " "))",
             try client.object("jwks").map { "keys            \(try Self.names(ofKeys: $0))" },
+            try client.string("registeredBy").map { "registered by   itself, with token \($0)" },
+            try client.string("jwksUri").map { "keys at         \($0)" },
+            try client.string("backchannelLogoutUri").map { "logout told to  \($0)" },
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
             try client.string("formerSecretEndsAt").map { "former secret   taken until \($0)" },
         ].compactMap(\.self).joined(separator: "\n")

@@ -21,7 +21,11 @@ struct ClientOperations: Sendable {
         .required("grantTypes", .strings, "The ways to tokens that it may go."),
         .required("tokenEndpointAuthMethod", "How it proves who it is."),
         .optional("jwks", .object, "The public keys that it signs with, a JWK set (RFC 7517)."),
+        .optional("jwksUri", "Where they are, if it keeps them itself."),
+        .optional("backchannelLogoutUri", "Where it is told, without a browser, that a session has ended."),
+        .optional("backchannelLogoutSessionRequired", .boolean, "Whether it has said that it needs the session's sid."),
         .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
+        .optional("registeredBy", "The initial access token by which it registered itself: a third party's service."),
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
 
@@ -43,6 +47,16 @@ struct ClientOperations: Sendable {
             "jwks", .object,
             "The public keys that it signs with, a JWK set: RSA of 2048 bits or more, P-256 or Ed25519. An empty object for none."
         ),
+        .optional(
+            "jwksUri",
+            "Where they are in the place of that, which the service changes by itself: https, or http to a loopback address. An empty text for nowhere."
+        ),
+        .optional(
+            "backchannelLogoutUri",
+            "Where it is told, without a browser, that a session has ended: https, or http to a loopback address. An empty text for nowhere."
+        ),
+        .optional(
+            "backchannelLogoutSessionRequired", .boolean, "Whether it needs the session's sid, which it always gets."),
         .optional(
             "mayDeregister", .boolean,
             "Whether it may have the keys of people whom it knows deleted, with which they sign in to every service. A new service may not."
@@ -114,6 +128,10 @@ struct ClientOperations: Sendable {
             "tokenEndpointAuthMethod": .string(client.settings.authenticationMethod),
         ]
         object["jwks"] = client.settings.keySet.flatMap { try? JSON(parsing: Array($0.utf8)) }
+        object["backchannelLogoutUri"] = client.settings.logout.map { .string($0.text) }
+        object["backchannelLogoutSessionRequired"] = client.settings.logout.map { .bool($0.needsSession) }
+        object["registeredBy"] = client.registration.map { .string($0.initialToken) }
+        object["jwksUri"] = client.settings.keySetAddress.map(JSON.string)
         object["clientUri"] = client.clientURI.map(JSON.string)
         object["formerSecretEndsAt"] = client.formerSecret.map { .string($0.endsAt.description) }
         return object
@@ -121,7 +139,7 @@ struct ClientOperations: Sendable {
 
     /// The settings that a body names.
     private static func change(_ body: JSONObject) throws -> ClientChange {
-        ClientChange(
+        var change = ClientChange(
             name: try body.string("name"), redirectURIs: try body.strings("redirectUris"),
             postLogoutRedirectURIs: try body.strings("postLogoutRedirectUris"),
             clientURI: try body.string("clientUri"),
@@ -141,6 +159,10 @@ struct ClientOperations: Sendable {
             }, mayDeregister: try body.bool("mayDeregister"), grantTypes: try body.strings("grantTypes"),
             authenticationMethod: try body.string("tokenEndpointAuthMethod"),
             keySet: try body.object("jwks").map { $0.members.isEmpty ? "" : JSON.object($0).text })
+        change.keySetAddress = try body.string("jwksUri")
+        change.logoutURI = try body.string("backchannelLogoutUri")
+        change.logoutNeedsSession = try body.bool("backchannelLogoutSessionRequired")
+        return change
     }
 
     @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {

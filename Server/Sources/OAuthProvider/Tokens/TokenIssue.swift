@@ -10,6 +10,8 @@ enum TokenType {
     /// RFC 9068, section 2.1.
     static let accessToken = "at+jwt"
     static let deviceToken = "device+jwt"
+    /// OpenID Connect Back-Channel Logout 1.0, section 2.4.
+    static let logoutToken = "logout+jwt"
 }
 
 /// The claims of our own that tokens have.
@@ -340,7 +342,7 @@ extension OpenIDProvider {
 
     /// The discovery document (RFC 8414; OpenID Connect Discovery 1.0).
     public var discovery: JSONObject {
-        ProviderMetadata(
+        var metadata = ProviderMetadata(
             issuer: self.issuer, scopes: Self.scopes, grantTypes: Self.tokenGrants.map { type(of: $0).type },
             clientAuthenticationMethods: Self.clientCredentials.flatMap { $0.methods },
             clientSigningAlgorithms: PrivateKeyJWT.algorithms.map(\.rawValue),
@@ -352,7 +354,9 @@ extension OpenIDProvider {
             ],
             responseModes: ResponseMode.allCases.map(\.rawValue),
             promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue)
-        ).json
+        )
+        metadata.hasRegistration = self.configuration.hasRegistration
+        return metadata.json
     }
 
     /// The scopes that mean something here.

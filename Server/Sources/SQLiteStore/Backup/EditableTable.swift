@@ -30,7 +30,9 @@ struct EditableTable: Sendable {
             ("redirect_uris", [.clientAddressesChanged]), ("post_logout_redirect_uris", [.clientAddressesChanged]),
             ("client_uri", [.clientAddressesChanged]),
             ("grant_types", [.clientGrantsChanged]), ("authentication_method", [.clientAuthenticationChanged]),
-            ("key_set", [.clientAuthenticationChanged]),
+            ("key_set", [.clientAuthenticationChanged]), ("backchannel_logout_uri", [.clientLogoutChanged]),
+            ("backchannel_logout_session_required", [.clientLogoutChanged]),
+            ("key_set_address", [.clientAuthenticationChanged]),
             ("secret_digest", Self.endsSecret), ("former_secret_digest", Self.endsSecret),
             ("former_secret_until", Self.endsSecret),
         ], passedOver: [],
@@ -50,7 +52,7 @@ struct EditableTable: Sendable {
             ("username", [.accountRenamed]), (Self.uniqueColumn, [.accountRenamed]),
             ("display_name", [.accountDisplayNameChanged]),
         ],
-        passedOver: ["is_locked"], isAbout: "entry.account_id = theirs.id")
+        passedOver: ["is_locked", "locked_at"], isAbout: "entry.account_id = theirs.id")
 
     /// The rows of both databases that differ by somebody's doing: identifier and title.
     func changed(by author: Author, _ db: Database) throws -> String? {

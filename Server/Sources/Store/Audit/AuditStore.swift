@@ -70,6 +70,8 @@ extension AuditEvent.Kind {
     public static let clientGrantsChanged = Self(rawValue: "client-grants-changed")
     /// How a client proves who it is, or with which keys, has changed; the detail is its identifier and the way.
     public static let clientAuthenticationChanged = Self(rawValue: "client-authentication-changed")
+    /// Where a client is told that sessions have ended has changed; the detail is its identifier.
+    public static let clientLogoutChanged = Self(rawValue: "client-logout-changed")
     /// A client may have people's keys deleted from now on; the detail is its identifier.
     public static let clientMayDeregister = Self(rawValue: "client-may-deregister")
     /// A client may no longer; the detail is its identifier.

@@ -65,6 +65,8 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/account/v1/notices", allow: "GET, HEAD"),
         .init(path: "/account/v1/sessions", allow: "GET, HEAD"),
         .init(path: "/account/v1/sessions/unknown", allow: "DELETE"),
+        .init(path: "/account/v1/grants", allow: "GET, HEAD, DELETE"),
+        .init(path: "/account/v1/grants/unknown", allow: "DELETE"),
         .init(path: "/admin/v1/tokens", allow: "GET, HEAD, POST", body: .json),
     ]
 
