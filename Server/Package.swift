@@ -156,7 +156,7 @@ let package = Package(
         .testTarget(
             name: "CountersignCommandTests",
             dependencies: [
-                "CountersignCommand", "CountersignServer", "CeremonyEngine", "Accounts", "SQLiteStore",
+                "CountersignCommand", "CountersignServer", "CeremonyEngine", "OAuthProvider", "Accounts", "SQLiteStore",
                 "UAFRelyingParty",
                 "Store",
                 protocols, sdk("CountersignTestKit"), arguments, hummingbird, hummingbirdTesting, httpTypes, crypto,

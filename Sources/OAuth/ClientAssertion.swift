@@ -11,6 +11,8 @@ public struct UnverifiedClientAssertion: Sendable, CustomStringConvertible {
 
     /// Whom the assertion claims to be of: to find that client's keys, and for nothing else.
     public let clientID: String
+    /// The key that it claims to be signed with (`kid`): to look for that key, and for nothing else.
+    public var keyID: String? { self.token.header.keyID }
     private let token: UnverifiedJWS
 
     /// Whether a request has an assertion, whatever it is worth.

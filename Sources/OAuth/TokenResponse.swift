@@ -86,6 +86,8 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var responseModes: [String]
     /// The words of `prompt` (Initiating User Registration via OpenID Connect 1.0, section 4).
     public var promptValues: [String]
+    /// Whether clients can register themselves (`registration_endpoint`).
+    public var hasRegistration = false
 
     /// Metadata of the issuer at that address, which all endpoints begin with.
     public init(
@@ -124,6 +126,8 @@ public struct ProviderMetadata: Hashable, Sendable {
     /// `end_session_endpoint`
     public var endSessionEndpoint: String { self.issuer + "/oauth2/logout" }
 
+    /// `registration_endpoint` (RFC 7591)
+    public static func registrationEndpoint(of issuer: String) -> String { issuer + "/oauth2/register" }
     /// The token endpoint of an issuer: what proofs of keys name there (`htu`, RFC 9449, section 4.2).
     public static func tokenEndpoint(of issuer: String) -> String { issuer + "/oauth2/token" }
     /// The endpoint for pushed requests of an issuer: what proofs of keys name there.
@@ -165,6 +169,8 @@ public struct ProviderMetadata: Hashable, Sendable {
             "ui_locales_supported": texts(["en"]),
             "prompt_values_supported": texts(self.promptValues),
             "authorization_response_iss_parameter_supported": .bool(true),
+            "backchannel_logout_supported": .bool(true),
+            "backchannel_logout_session_supported": .bool(true),
             "request_parameter_supported": .bool(!self.requestObjectAlgorithms.isEmpty),
             "request_uri_parameter_supported": .bool(false),
         ]
@@ -173,6 +179,9 @@ public struct ProviderMetadata: Hashable, Sendable {
         }
         if !self.authorizationDetailTypes.isEmpty {
             json["authorization_details_types_supported"] = texts(self.authorizationDetailTypes)
+        }
+        if self.hasRegistration {
+            json["registration_endpoint"] = .string(Self.registrationEndpoint(of: self.issuer))
         }
         if !self.clientSigningAlgorithms.isEmpty {
             for endpoint in ["token", "revocation", "introspection"] {

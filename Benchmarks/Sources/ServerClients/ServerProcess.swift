@@ -47,7 +47,7 @@ package final class ServerProcess {
                 "serve", "--data", self.folder + "/data", "--key-file", self.folder + "/key",
                 "--bind", "127.0.0.1:\(self.port)", "--operations-bind", "127.0.0.1:\(self.operationsPort.number)",
                 "--issuer", "http://localhost:\(self.port)", "--trusted-proxies", "127.0.0.1/32",
-                "--limits", "dispatchBurst=1000000,personDispatchBurst=1000000",
+                "--limits", "dispatchBurst=1000000,personDispatchBurst=1000000,lastingGrantsPerClient=1000000",
             ] + self.options
         if self.secondsAhead != 0 {
             // Clocks that count from the machine's start go on as they are: the server's timers are no part of this.

@@ -23,6 +23,10 @@ public struct OpenIDProvider: Sendable {
         public var epoch: String
         /// The words for how sure an authentication can be: every `acr` that the outcomes can have, and those of others.
         public var levels: [AssuranceWord]
+        /// Whether the metadata names the address where clients register themselves.
+        public var hasRegistration = false
+        /// How the addresses of clients' keys are called; `nil` where none is.
+        public var calls: (any OutgoingCalls)?
         /// Is told what of a client's registration its requests do not fit; of a client once a minute at most, as
         /// anybody can send requests in its name.
         public var note: @Sendable (ClientMisfit) -> Void
@@ -53,6 +57,8 @@ public struct OpenIDProvider: Sendable {
     let pushedRequests: Budget
     /// How often the operator is told of a client.
     let notes: SourceBudget
+    /// The keys of clients that keep them elsewhere.
+    let remoteKeys: RemoteKeySets
     let time: TimeSource
     let random: RandomSource
 
@@ -88,8 +94,8 @@ public struct OpenIDProvider: Sendable {
             configuration: configuration, store: store, methods: methods, people: people, keys: keys,
             signIns: signIns,
             pushedRequests: Self.pushedRequestBudget(limits),
-            notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients), time: time,
-            random: random)
+            notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients),
+            remoteKeys: RemoteKeySets(calls: configuration.calls, limits: limits), time: time, random: random)
         // A restored store may have a client whose algorithm's key it lacks. Nothing is made or written where all are
         // there.
         for algorithm in Set(try await store.clients().map(\.settings.idTokenAlgorithm)) {

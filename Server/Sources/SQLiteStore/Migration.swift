@@ -16,7 +16,7 @@ struct Migration: Sendable {
         .staleCeremonies, .auditAddresses, .clientSecrets, .boundKeys, .issuer, .clientHomes, .pictureDisplays,
         .composedNames, .authentications, .clientKinds, .refreshTokens, .shownOnce, .keyBindings,
         .pushedRequests, .requestWishes, .deviceCodes, .resources, .passwords, .signInMethods, .clientProfiles,
-        .contacts, .grantClaims, .consents,
+        .contacts, .grantClaims, .consents, .grantLists, .logoutOutbox, .clientKeyAddresses, .clientRegistrations,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.

@@ -94,4 +94,8 @@ extension Row {
     func flag(_ name: String) throws -> Bool { try self.integer(name, as: Int.self) == 1 }
 
     func moment(_ name: String) throws -> Timestamp { try self.moment(try self.position(of: name)) }
+
+    func optionalMoment(_ name: String) throws -> Timestamp? {
+        try self.optionalMoment(try self.position(of: name))
+    }
 }

@@ -103,6 +103,8 @@ extension Limits {
         public static let pollingInterval: Duration = .seconds(5)
         /// How much sooner a question may come: what a network does to the time between two.
         public static let pollingTolerance: Duration = .seconds(1)
+        /// Bytes of what a client answers that was told of a logout. A longer answer is a failure.
+        public static let logoutAnswerBytes = 64 * 1024
         /// How often the keys may be read again because a token names one that is not known: anybody can invent names.
         public static let keyLookupPause: Duration = .seconds(1)
         /// How long a code of a client of FAPI 2.0 lives at most, whatever is set (section 5.3.2.1).
@@ -112,6 +114,8 @@ extension Limits {
         public static let fapiPushedRequestLifetime: Duration = .seconds(599)
         /// How long browsers may keep what they were told of a request that a page's script wants to make.
         public static let preflightLifetime: Duration = .seconds(10 * 60)
+        /// How long an initial access token lasts where the operator does not say.
+        public static let usualInitialTokenLifetime: Duration = .seconds(24 * 60 * 60)
         /// How long a client's former secret is taken beside the new one, where the operator does not say.
         public static let usualSecretOverlap: Duration = .seconds(24 * 60 * 60)
 

@@ -60,8 +60,21 @@ public struct SampleSignIn: Sendable {
         .taken(self.code, StandingGrant(grant: self.grant, authentication: self.session.authentication))
     }
 
-    /// Keeps the request and ends it.
-    public func keep(in store: some AuthorizationStore, replacing cookieDigest: [UInt8]? = nil) async throws {
+    /// Adds the account where there is none; its event is of no kind that a test counts.
+    public func addAccount(to store: some AccountStore) async throws {
+        let id = self.session.account
+        guard try await store.account(id: id) == nil else { return }
+        let start = self.session.authentication.at
+        try await store.createAccount(
+            AccountRecord(id: id, username: AccountName(stored: "sample of \(id)"), displayName: nil, createdAt: start),
+            audit: AuditEvent(AuditEvent.Kind(rawValue: "sample-account-added"), at: start, accountID: id))
+    }
+
+    /// Keeps the request and ends it, for an account that is there then.
+    public func keep(
+        in store: some AccountStore & AuthorizationStore, replacing cookieDigest: [UInt8]? = nil
+    ) async throws {
+        try await self.addAccount(to: store)
         try await store.addRequest(self.request)
         try await store.complete(self.completed, replacing: cookieDigest)
     }

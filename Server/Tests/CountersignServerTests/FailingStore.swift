@@ -298,11 +298,60 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.answer(question, at: moment)
     }
 
-    func beginFamily(
-        ofGrant id: String, head: [UInt8], headEndsAt: Timestamp, keyThumbprint: String?, until end: Timestamp
-    ) async throws -> Bool {
-        try await self.store.beginFamily(
-            ofGrant: id, head: head, headEndsAt: headEndsAt, keyThumbprint: keyThumbprint, until: end)
+    func beginFamily(_ start: RefreshFamilyStart, at moment: Timestamp) async throws -> Bool {
+        try await self.store.beginFamily(start, at: moment)
+    }
+
+    func lastingGrants(account: String, at moment: Timestamp, limit: Int) async throws -> [GrantListing] {
+        try await self.store.lastingGrants(account: account, at: moment, limit: limit)
+    }
+
+    func endGrants(_ selection: GrantSelection, account: String, audit: AuditEvent) async throws -> Int {
+        try await self.store.endGrants(selection, account: account, audit: audit)
+    }
+
+    func addInitialToken(
+        _ token: InitialTokenRecord, limit: Int, at moment: Timestamp, audit: AuditEvent
+    ) async throws {
+        try await self.store.addInitialToken(token, limit: limit, at: moment, audit: audit)
+    }
+
+    func initialToken(digest: [UInt8], at moment: Timestamp) async throws -> InitialTokenRecord? {
+        try await self.store.initialToken(digest: digest, at: moment)
+    }
+
+    func initialTokens(at moment: Timestamp) async throws -> [InitialTokenRecord] {
+        try await self.store.initialTokens(at: moment)
+    }
+
+    func deleteInitialToken(_ id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.deleteInitialToken(id, audit: audit)
+    }
+
+    func register(
+        _ client: ClientRecord, by digest: [UInt8], at moment: Timestamp, limit: Int, audit: AuditEvent
+    ) async throws {
+        try await self.store.register(client, by: digest, at: moment, limit: limit, audit: audit)
+    }
+
+    func takeLogouts(
+        at moment: Timestamp, lease: Timestamp, limit: Int, exceptOf busy: Set<ExactText>
+    ) async throws -> [LogoutDelivery] {
+        try await self.store.takeLogouts(at: moment, lease: lease, limit: limit, exceptOf: busy)
+    }
+
+    func removeLogout(_ delivery: LogoutDelivery, audit: AuditEvent?) async throws {
+        try await self.store.removeLogout(delivery, audit: audit)
+    }
+
+    func postponeLogout(_ delivery: LogoutDelivery, until moment: Timestamp) async throws {
+        try await self.store.postponeLogout(delivery, until: moment)
+    }
+
+    func waitingLogouts() async throws -> WaitingLogouts { try await self.store.waitingLogouts() }
+
+    func endSessions(account: String, audit: AuditEvent) async throws -> Int {
+        try await self.store.endSessions(account: account, audit: audit)
     }
 
     func refresh(

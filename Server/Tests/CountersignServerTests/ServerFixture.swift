@@ -29,7 +29,7 @@ final class ServerFixture: Sendable {
         rules: @escaping @Sendable () throws -> RuleSet = { RuleSet(metadata: try .builtIn()) },
         factors: FactorMatrix = CeremonyConfiguration.everyFactor, trace: TraceRecorder? = nil,
         logger: Logger? = nil, random: RandomSource = .system,
-        hashing: PasswordLimits = .cheap, breached: BreachedPasswordList? = nil
+        hashing: PasswordLimits = .cheap, breached: BreachedPasswordList? = nil, hasRegistration: Bool = false
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
@@ -42,6 +42,7 @@ final class ServerFixture: Sendable {
         configuration.factors = factors
         configuration.hashing = hashing
         configuration.breachedPasswords = breached
+        configuration.hasRegistration = hasRegistration
         if let logger { configuration.logger = logger }
         self.assembly = try await ServerAssembly.open(
             configuration,

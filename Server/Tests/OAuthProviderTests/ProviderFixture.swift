@@ -83,6 +83,13 @@ struct ProviderFixture: Sendable {
             OpenIDProvider.Configuration(issuer: self.issuer, limits: limits, levels: levels), store: store,
             methods: [outcomes],
             people: people, time: clock.source)
+        for account in ["account-a", "account-b", "account-c"] {
+            try await store.createAccount(
+                AccountRecord(
+                    id: account, username: AccountName(stored: account), displayName: nil, createdAt: clock.source.now()
+                ),
+                audit: AuditEvent(AuditEvent.Kind(rawValue: "test-account"), at: clock.source.now()))
+        }
         let bank = try await provider.registerClient(
             name: "Demo Bank", redirectURIs: [self.address], postLogoutRedirectURIs: [self.afterLogout],
             // A key for it is there already, where an RSA key would be made for each test.

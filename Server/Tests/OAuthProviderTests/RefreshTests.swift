@@ -260,11 +260,6 @@ struct RefreshTests {
             _ = try await f.provider.logout("", session: client.session, confirmed: true)
             #expect(try await f.provider.session(client.session) == nil)
             #expect(try await client.renew().status == 200)
-            try await f.store.createAccount(
-                AccountRecord(
-                    id: "account-a", username: AccountName(stored: "alice"), displayName: nil, email: nil,
-                    createdAt: f.clock.source.now()),
-                audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: f.clock.source.now()))
             _ = try await f.store.setAccountLocked(
                 true, id: "account-a", audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: f.clock.source.now()))
             #expect(try await client.renew().error == "invalid_grant")

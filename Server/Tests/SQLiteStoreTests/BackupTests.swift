@@ -285,6 +285,7 @@ struct BackupTests {
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
             "dispatch_token", "oauth_authentication", "oauth_code", "oauth_consent", "oauth_device_code", "oauth_grant",
+            "oauth_initial_token",
             "oauth_pushed_request",
             "oauth_refresh", "oauth_request", "oauth_revoked_token", "oauth_session", "oauth_session_authentication",
             "oauth_session_service", "password_attempt", "password_sign_in",
@@ -292,6 +293,7 @@ struct BackupTests {
         ]
         let kept = [
             "account", "audit", "credential", "device", "invented_accounts", "notice", "oauth_client", "oauth_key",
+            "oauth_logout",
             "oauth_secret", "oauth_shown", "oauth_subject", "password", "recovery_code", "store_check", "totp",
         ]
         #expect(tables == (voided + kept).sorted())
@@ -772,7 +774,9 @@ private final class BackupPlace: Sendable {
         try await signIn.keep(in: self.store)
         let end = Self.now + .seconds(60)
         _ = try await self.store.beginFamily(
-            ofGrant: signIn.grant.id, head: Self.digest(7), headEndsAt: end, keyThumbprint: nil, until: end)
+            RefreshFamilyStart(
+                grant: signIn.grant.id, head: Self.digest(7), headEndsAt: end, keyThumbprint: nil, until: end, most: 9,
+                displaced: Self.event("displaced")), at: Self.now)
         try await self.store.revokeToken("token", ofGrant: signIn.grant.id, until: end)
         let waiting = SampleSignIn("2", secret: Self.digest(4), client: "bank", at: Self.now)
         for number in [UInt8(8), 9] {

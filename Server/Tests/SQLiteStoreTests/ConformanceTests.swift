@@ -77,6 +77,27 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("clients that register themselves", arguments: RegistrationConformance.checks)
+    func keepsTheRuleOfRegistrations(check: ConformanceCheck<RegistrationConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("what clients have to be told", arguments: LogoutConformance.checks)
+    func keepsTheRuleOfLogouts(check: ConformanceCheck<LogoutConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("lists of grants, and who is let in", arguments: GrantListConformance.checks)
+    func keepsTheRuleOfGrantLists(check: ConformanceCheck<GrantListConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("refresh tokens", arguments: RefreshConformance.checks, memories)
     func keepsTheRuleOfRefreshTokens(
         check: ConformanceCheck<RefreshConformance.Subject>, handedOutTokens: Int

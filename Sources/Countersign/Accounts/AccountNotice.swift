@@ -59,3 +59,19 @@ public struct BrowserSession: Hashable, Sendable, Identifiable {
     /// When it ends by itself, at the latest.
     public let expiresAt: Date
 }
+
+/// What a service has of a person that goes on without a browser: it renews its access by itself.
+public struct ServiceGrant: Hashable, Sendable, Identifiable {
+    /// What ``GrantRevocation/grantId(_:)`` takes.
+    public let id: String
+    /// The service's name. One line, fit to be shown.
+    public let service: String
+    /// What was granted, by the server's words. Each one line, fit to be shown.
+    public let scopes: [String]
+    /// When it was given.
+    public let since: Date
+    /// When the service last renewed its access; `nil` where it has not yet.
+    public let usedAt: Date?
+    /// When it ends by itself, if the service does not use it.
+    public let expiresAt: Date
+}

@@ -36,6 +36,8 @@ public struct Configuration: Hashable, Sendable, Codable {
     public var noticesPath: String
     /// Where an account's signed-in browsers are fetched, and, with an identifier behind it, ended.
     public var sessionsPath: String
+    /// Where is fetched, and, with an identifier behind it, ended, what services have that goes on without a browser.
+    public var grantsPath: String
     /// The hosts, with their port where it is not the scheme's own, to which a token may be sent: by default the one of
     /// ``baseUrl``. A payload that names another host is refused before anything is sent.
     ///
@@ -60,6 +62,7 @@ public struct Configuration: Hashable, Sendable, Codable {
         self.facetsPath = "/uaf/1.1/facets"
         self.noticesPath = "/account/v1/notices"
         self.sessionsPath = "/account/v1/sessions"
+        self.grantsPath = "/account/v1/grants"
         self.redeemHosts = Set([Self.authority(baseUrl)].compactMap(\.self))
         self.networkTimeoutInSeconds = 60
         self.userInteractionTimeoutInSeconds = 240
@@ -68,7 +71,7 @@ public struct Configuration: Hashable, Sendable, Codable {
     private enum CodingKeys: String, CodingKey {
         case baseUrl, facetId, registrationRequestPath, registrationResponsePath, authenticationRequestPath
         case authenticationResponsePath, deregistrationRequestPath, authenticationRedeemPath
-        case deregistrationRedeemPath, facetsPath, noticesPath, sessionsPath, redeemHosts
+        case deregistrationRedeemPath, facetsPath, noticesPath, sessionsPath, grantsPath, redeemHosts
         case networkTimeoutInSeconds, userInteractionTimeoutInSeconds
     }
 
@@ -95,6 +98,7 @@ public struct Configuration: Hashable, Sendable, Codable {
         try read(.facetsPath, into: &self.facetsPath)
         try read(.noticesPath, into: &self.noticesPath)
         try read(.sessionsPath, into: &self.sessionsPath)
+        try read(.grantsPath, into: &self.grantsPath)
         try read(.redeemHosts, into: &self.redeemHosts)
         try read(.networkTimeoutInSeconds, into: &self.networkTimeoutInSeconds)
         try read(.userInteractionTimeoutInSeconds, into: &self.userInteractionTimeoutInSeconds)

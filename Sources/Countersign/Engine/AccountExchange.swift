@@ -43,10 +43,28 @@ struct AccountExchange: Sendable {
         }
     }
 
-    func endSession(_ id: String) async throws {
+    func grants(of username: Username) async throws -> [ServiceGrant] {
+        let path = self.core.configuration.grantsPath
+        // A server of before has no such list.
+        return try await self.list("grants", of: username, path: path, mayBeMissing: true) { grant in
+            let id = try grant.requiredString("id")
+            guard Self.isIdentifier(id) else { throw JSONError(.wrongType, "id") }
+            guard let scopes = try grant.strings("scopes") else { throw JSONError(.missing, "scopes") }
+            return ServiceGrant(
+                id: id, service: DisplayText.line(try grant.requiredString("service")),
+                scopes: scopes.map { DisplayText.line($0) }, since: try Self.date("since", of: grant),
+                usedAt: try grant.string("usedAt") == nil ? nil : Self.date("usedAt", of: grant),
+                expiresAt: try Self.date("expiresAt", of: grant))
+        }
+    }
+
+    func endSession(_ id: String) async throws { try await self.end(id, under: self.core.configuration.sessionsPath) }
+
+    func endGrant(_ id: String) async throws { try await self.end(id, under: self.core.configuration.grantsPath) }
+
+    private func end(_ id: String, under path: String) async throws {
         // Anything else would be another path of the server.
         guard Self.isIdentifier(id) else { throw OperationError(.sessionUnknown, "not an identifier") }
-        let path = self.core.configuration.sessionsPath
         let response = try await self.send("DELETE", path + (path.hasSuffix("/") ? "" : "/") + id)
         switch response.status {
         case 204: return
@@ -56,9 +74,11 @@ struct AccountExchange: Sendable {
     }
 
     private func list<Element>(
-        _ name: String, of username: Username, path: String, _ read: (JSONObject) throws -> Element
+        _ name: String, of username: Username, path: String, mayBeMissing: Bool = false,
+        _ read: (JSONObject) throws -> Element
     ) async throws -> [Element] {
         let response = try await self.send("GET", path)
+        if mayBeMissing, response.status == 404 { return [] }
         guard response.status == 200 else { throw Self.refused(response.status) }
         guard response.header("Content-Type")?.mediaType.hasSameBytes(as: "application/json") ?? false else {
             throw OperationError.fido(.protocolError, recovery: .updateApp, "the answer's content type")

@@ -131,7 +131,7 @@ extension OperationError: LocalizedError {
         case .hostNotAllowed: "The code points to a server that this app does not trust."
         case .codeCameByLink: "This code is for scanning, and came in a link. Nobody was signed in."
         case .accountLocked: "The account is locked."
-        case .sessionUnknown: "There is no such session, or it has ended."
+        case .sessionUnknown: "There is no such session or grant, or it has ended."
         case .missingInteraction: "This app did not ask what it had to ask. Nothing was signed."
         case .operationReused: "This was done before."
         case .storageError: "This device's storage failed."

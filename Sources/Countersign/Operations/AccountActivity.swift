@@ -4,10 +4,12 @@ public struct AccountActivityResult: Hashable, Sendable {
     public let notices: [AccountNotice]
     /// The browsers that are signed in now, the one used last first.
     public let sessions: [BrowserSession]
+    /// What services have that goes on without a browser, the newest first. Of a server that has no such list: none.
+    public let grants: [ServiceGrant]
 }
 
-/// Asks what has happened on an account: its notices, and the browsers that are signed in. Configure it and execute it
-/// once.
+/// Asks what has happened on an account: its notices, the browsers that are signed in, and what services have that lasts.
+/// Configure it and execute it once.
 ///
 /// ```swift
 /// let activity = try await client.operations.accountActivity
@@ -31,7 +33,8 @@ public struct AccountActivity: SingleOperation {
             let exchange = AccountExchange(
                 core: self.core, recording: self.core.newRecording(), authorization: authorizationProvider)
             return AccountActivityResult(
-                notices: try await exchange.notices(of: username), sessions: try await exchange.sessions(of: username))
+                notices: try await exchange.notices(of: username), sessions: try await exchange.sessions(of: username),
+                grants: try await exchange.grants(of: username))
         } catch {
             throw OperationError(translating: error)
         }
@@ -78,6 +81,41 @@ extension OperationBuilder where Operation == SessionRevocation {
     /// Which session: ``BrowserSession/id``. Needed.
     public func sessionId(_ id: String) -> Self { self.changing { $0.sessionId = id } }
     /// What proves to the server whose session it is. Needed.
+    public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
+        self.changing { $0.authorizationProvider = provider }
+    }
+}
+
+/// Takes back what a service has that goes on without a browser: the service loses its access at once. Configure it and
+/// execute it once.
+public struct GrantRevocation: SingleOperation {
+    private let core: ClientCore
+    private let once = OneShot()
+    fileprivate var grantId: String?
+    fileprivate var authorizationProvider: (any AuthorizationProvider)?
+
+    init(core: ClientCore) { self.core = core }
+
+    /// Takes it back; `sessionUnknown` where it has ended before.
+    public func perform() async throws(OperationError) {
+        guard self.once.take() else { throw OperationError(.operationReused) }
+        guard let grantId, let authorizationProvider else {
+            throw OperationError(.missingInteraction, "a grant and an authorization provider are needed")
+        }
+        do {
+            try await AccountExchange(
+                core: self.core, recording: self.core.newRecording(), authorization: authorizationProvider
+            ).endGrant(grantId)
+        } catch {
+            throw OperationError(translating: error)
+        }
+    }
+}
+
+extension OperationBuilder where Operation == GrantRevocation {
+    /// Which grant: ``ServiceGrant/id``. Needed.
+    public func grantId(_ id: String) -> Self { self.changing { $0.grantId = id } }
+    /// What proves to the server whose grant it is. Needed.
     public func authorizationProvider(_ provider: any AuthorizationProvider) -> Self {
         self.changing { $0.authorizationProvider = provider }
     }

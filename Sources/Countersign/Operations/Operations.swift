@@ -29,6 +29,8 @@ public struct Operations: Sendable {
     public var accountActivity: AccountActivity { AccountActivity(core: self.core) }
     /// Ends a browser's session that ``accountActivity`` has listed.
     public var sessionRevocation: SessionRevocation { SessionRevocation(core: self.core) }
+    /// Takes back what a service has of a person that goes on without a browser.
+    public var grantRevocation: GrantRevocation { GrantRevocation(core: self.core) }
 }
 
 /// Reads an out-of-band payload, from exactly one of its forms.

@@ -21,9 +21,18 @@ struct AccountActivityTests {
         "usedAt":"2026-11-21T08:00:00.000Z","expiresAt":"2026-11-21T20:00:00.000Z"}]}
         """
 
+    private static let grantsBody = """
+        {"username":"alice","grants":[
+        {"id":"g-1_A","service":"Mail\\u202e","scopes":["openid","off\\u0007line"],"since":"2026-11-21T09:00:00.000Z",
+        "usedAt":"2026-11-21T09:30:00.000Z","expiresAt":"2026-11-21T21:00:00.000Z","new":{"member":1}},
+        {"id":"g2","service":"Calendar","scopes":[],"since":"2026-11-21T08:00:00.000Z",
+        "expiresAt":"2026-11-21T20:00:00.000Z"}]}
+        """
+
     /// A world whose server answers the account's addresses so.
     private static func world(
         notices: TransportResponse = json(Self.noticesBody), sessions: TransportResponse = json(Self.sessionsBody),
+        grants: TransportResponse = json(Self.grantsBody),
         delete: TransportResponse = TransportResponse(status: 204, headers: [], body: []),
         configuration change: (inout Configuration) -> Void = { _ in }
     ) async throws -> World {
@@ -32,7 +41,9 @@ struct AccountActivityTests {
             switch (request.method, request.url.path()) {
             case ("GET", "/account/v1/notices"): notices
             case ("GET", "/account/v1/sessions"): sessions
+            case ("GET", "/account/v1/grants"): grants
             case ("DELETE", let path) where path.hasPrefix("/account/v1/sessions/"): delete
+            case ("DELETE", let path) where path.hasPrefix("/account/v1/grants/"): delete
             default: nil
             }
         }
@@ -50,6 +61,10 @@ struct AccountActivityTests {
 
     private static func revocation(_ world: World, _ id: String = "s-1_A") -> SessionRevocation {
         world.phone.client.operations.sessionRevocation.sessionId(id).authorizationProvider(Self.provider)
+    }
+
+    private static func takingBack(_ world: World, _ id: String = "g-1_A") -> GrantRevocation {
+        world.phone.client.operations.grantRevocation.grantId(id).authorizationProvider(Self.provider)
     }
 
     private static func seconds(_ date: Date?) -> Double? { date?.timeIntervalSince1970 }
@@ -71,6 +86,65 @@ struct AccountActivityTests {
         #expect(Self.seconds(session.usedAt) == 1_795_253_400)
         #expect(Self.seconds(session.expiresAt) == 1_795_294_800)
         #expect(result.sessions.last?.browser == nil && result.sessions.last?.services == [])
+        #expect(result.grants.map(\.id) == ["g-1_A", "g2"])
+        let grant = try #require(result.grants.first)
+        #expect(grant.service == "Mail\u{FFFD}" && grant.scopes == ["openid", "off\u{FFFD}line"])
+        #expect(Self.seconds(grant.since) == 1_795_251_600 && Self.seconds(grant.usedAt) == 1_795_253_400)
+        #expect(Self.seconds(grant.expiresAt) == 1_795_294_800)
+        #expect(result.grants.last?.usedAt == nil && result.grants.last?.scopes == [])
+    }
+
+    @Test("A server that has no list of grants has none, and what it refuses otherwise is told")
+    func missingGrants() async throws {
+        let old = try await Self.world(grants: Self.json("{}", status: 404))
+        let activity: AccountActivityResult = try await Self.activity(old).execute()
+        #expect(activity.grants.isEmpty && activity.sessions.count == 2)
+        let locked = try await Self.world(grants: Self.json("{}", status: 403))
+        await #expect(throws: OperationError(.accountLocked)) { try await Self.activity(locked).execute() }
+    }
+
+    @Test(
+        "Grants that are not of the protocol are refused",
+        arguments: [
+            "{}", #"{"username":"alice"}"#, grantsBody.replacing(#""alice""#, with: #""bob""#),
+            grantsBody.replacing("g-1_A", with: "../uaf"), grantsBody.replacing(#""scopes":[],"#, with: ""),
+            grantsBody.replacing(#""scopes":[],"#, with: #""scopes":[1],"#),
+            grantsBody.replacing(#""service":"#, with: #""name":"#),
+            grantsBody.replacing("2026-11-21T08:00:00.000Z", with: "then"),
+            grantsBody.replacing("2026-11-21T09:30:00.000Z", with: "then"),
+        ])
+    func malformedGrants(body: String) async throws {
+        let world = try await Self.world(grants: Self.json(body))
+        await #expect(throws: OperationError.fido(.protocolError)) { try await Self.activity(world).execute() }
+    }
+
+    @Test("What a service has is taken back by its identifier, once")
+    func takingBack() async throws {
+        let world = try await Self.world()
+        try await Self.takingBack(world).execute()
+        let sent = await world.server.requests
+        #expect(sent.map { "\($0.method) \($0.url.path())" } == ["DELETE /account/v1/grants/g-1_A"])
+        #expect(sent.allSatisfy { $0.headers.contains { $0 == ("Authorization", "Bearer the-jwt") } })
+        let gone = try await Self.world(delete: Self.json("{}", status: 404))
+        await #expect(throws: OperationError(.sessionUnknown)) { try await Self.takingBack(gone).execute() }
+        for id in ["", "a/b", ".."] {
+            await #expect(throws: OperationError(.sessionUnknown)) { try await Self.takingBack(world, id).execute() }
+        }
+        let operations = world.phone.client.operations
+        for revocation in [
+            operations.grantRevocation.grantId("g2"),
+            operations.grantRevocation.authorizationProvider(Self.provider),
+        ] {
+            await #expect(throws: OperationError(.missingInteraction)) { try await revocation.execute() }
+        }
+        #expect(await world.server.requests.count == 1)
+        let once = Self.takingBack(world)
+        try await once.execute()
+        await #expect(throws: OperationError(.operationReused)) { try await once.execute() }
+        let other = try await World { $0.grantsPath = "/other/grants/" }
+        await other.server.intercept { _ in TransportResponse(status: 204, headers: [], body: []) }
+        try await Self.takingBack(other).execute()
+        #expect(await other.server.requests.map { $0.url.path() } == ["/other/grants/g-1_A"])
     }
 
     @Test("Each request carries the authorization, and nothing else of the person")
@@ -81,7 +155,8 @@ struct AccountActivityTests {
         let sent = await world.server.requests
         #expect(
             sent.map { "\($0.method) \($0.url.path())" } == [
-                "GET /account/v1/notices", "GET /account/v1/sessions", "DELETE /account/v1/sessions/s-1_A",
+                "GET /account/v1/notices", "GET /account/v1/sessions", "GET /account/v1/grants",
+                "DELETE /account/v1/sessions/s-1_A",
             ])
         for request in sent {
             #expect(request.headers.contains { $0 == ("Authorization", "Bearer the-jwt") })

@@ -9,7 +9,7 @@ struct AccountCommand: AsyncParsableCommand {
         abstract: "Who can sign in.",
         subcommands: [
             Add.self, Show.self, List.self, Change.self, Lock.self, Unlock.self, PasswordCommand.self, Consents.self,
-            Delete.self,
+            Delete.self, Access.self, Revoke.self,
         ]
     )
 

@@ -107,6 +107,25 @@ struct ClientCommand: AsyncParsableCommand {
                 valueName: "phone|password"))
         var signInMethod: [String] = []
 
+        @Option(
+            name: .customLong("jwks-uri"),
+            help: ArgumentHelp(
+                "In the place of --jwks: where the service keeps its public keys itself; an empty text for nowhere.",
+                valueName: "address"))
+        var jwksURI: String?
+
+        @Option(
+            name: .customLong("backchannel-logout-uri"),
+            help: ArgumentHelp(
+                "Where it is told, without a browser, that a session has ended; an empty text for nowhere.",
+                valueName: "address"))
+        var backchannelLogoutURI: String?
+
+        @Flag(
+            name: .customLong("backchannel-logout-session-required"), inversion: .prefixedNo,
+            help: "Whether it needs to be told the session (sid), which it always is.")
+        var backchannelLogoutSessionRequired: Bool?
+
         /// Whether the service shares a secret with the server, as one does that is registered with nothing else.
         var hasSecret: Bool { self.authMethod.map { $0.hasPrefix("client_secret_") } ?? true }
 
@@ -125,6 +144,9 @@ struct ClientCommand: AsyncParsableCommand {
             body["requireSignedRequestObject"] = self.requireSignedRequestObject.map(JSON.bool)
             if !self.origin.isEmpty { body["origins"] = .array(self.origin.map(JSON.string)) }
             body["party"] = self.party.map(JSON.string)
+            body["jwksUri"] = self.jwksURI.map(JSON.string)
+            body["backchannelLogoutUri"] = self.backchannelLogoutURI.map(JSON.string)
+            body["backchannelLogoutSessionRequired"] = self.backchannelLogoutSessionRequired.map(JSON.bool)
         }
 
         private var lists: [(name: String, list: [String], isNone: Bool)] {
@@ -378,7 +400,8 @@ struct ClientCommand: AsyncParsableCommand {
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
                     --id-token-signed-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, --profile, \
                     --[no-]require-signed-request-object, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, \
-                    --access-token-format, --party or --[no-]may-deregister.
+                    --access-token-format, --party, --jwks-uri, --backchannel-logout-uri, \
+                    --[no-]backchannel-logout-session-required or --[no-]may-deregister.
                     """)
             }
             guard !self.rotateSecret || self.settings.hasSecret else {
@@ -464,6 +487,9 @@ struct ClientCommand: AsyncParsableCommand {
             "signs requests  \(try client.bool("requireSignedRequestObject") == true ? "yes" : "no")",
             "scripts of      \((try client.strings("origins") ?? []).joined(separator: " "))",
             "whose           \(try client.requiredString("party"))",
+            try client.string("registeredBy").map { "registered by   itself, with token \($0)" },
+            try client.string("jwksUri").map { "keys at         \($0)" },
+            try client.string("backchannelLogoutUri").map { "logout told to  \($0)" },
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
             try client.string("formerSecretEndsAt").map { "former secret   taken until \($0)" },
         ].compactMap(\.self).joined(separator: "\n")

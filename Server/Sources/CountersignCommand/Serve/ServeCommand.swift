@@ -57,6 +57,24 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "Proxies whose forwarded headers count, as CIDR,CIDR.")
     var trustedProxies: String?
 
+    @Flag(
+        name: .long,
+        help: "Let clients register themselves (RFC 7591), with tokens of `countersign admin registration-token`.")
+    var clientRegistration = false
+
+    @Option(
+        name: .long,
+        help: "With --client-registration: a JSON file of who may vouch for software, {\"ISSUER\": JWK set, …}.")
+    var softwareStatements: String?
+
+    @Option(
+        name: .long,
+        help: """
+            Private networks that services may be called in, as CIDR,CIDR: to be told of logouts, and for their keys. \
+            Without it only public addresses are called.
+            """)
+    var outgoingNetworks: String?
+
     @Option(
         name: .long, help: "Apps that may answer beside the terminal phone (FIDO facet ids), separated by commas.")
     var facets: String?
@@ -134,6 +152,9 @@ struct ServeCommand: AsyncParsableCommand {
         flags["tlsKey"] = self.tlsKey
         flags["connections"] = self.connections
         flags["trustedProxies"] = self.trustedProxies
+        if self.clientRegistration { flags["clientRegistration"] = "true" }
+        flags["softwareStatements"] = self.softwareStatements
+        flags["outgoingNetworks"] = self.outgoingNetworks
         flags["facets"] = self.facets
         if self.noTerminalPhone { flags["noTerminalPhone"] = "true" }
         flags["metadata"] = self.metadata

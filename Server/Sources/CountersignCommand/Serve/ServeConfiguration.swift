@@ -44,6 +44,12 @@ struct ServeConfiguration: Sendable {
     /// How many connections the public listener may have; `nil` for what the process's limit leaves.
     var connections: Int?
     var trustedProxies: [String]
+    /// Whether clients can register themselves.
+    var clientRegistration: Bool
+    /// A file of who may vouch for their software.
+    var softwareStatements: String?
+    /// Private networks, as CIDR, that services may be called in.
+    var outgoingNetworks: [String]
     /// The apps that may answer: the terminal phone unless it is left out, and those that were named.
     var facets: [String]
     /// Whether the terminal phone may not answer.
@@ -115,6 +121,9 @@ extension ServeConfiguration {
             formerIssuer: reader.string(forKey: "formerIssuer"),
             connections: try Self.count(reader, "connections"),
             trustedProxies: Self.list(reader.string(forKey: "trustedProxies")),
+            clientRegistration: try Self.flag(reader, "clientRegistration"),
+            softwareStatements: reader.string(forKey: "softwareStatements").map(Self.absolute),
+            outgoingNetworks: Self.list(reader.string(forKey: "outgoingNetworks")),
             facets: Self.facets(Self.list(reader.string(forKey: "facets")), withoutTerminalPhone: noTerminalPhone),
             noTerminalPhone: noTerminalPhone,
             metadataFolder: reader.string(forKey: "metadata").map(Self.absolute),
@@ -265,6 +274,11 @@ extension ServeConfiguration {
         if let count = self.connections { lines.append("connections: \(count)") }
         if !self.trustedProxies.isEmpty {
             lines.append("trustedProxies: \(self.trustedProxies.joined(separator: ","))")
+        }
+        if self.clientRegistration { lines.append("clientRegistration: true") }
+        if let file = self.softwareStatements { lines.append("softwareStatements: \(file)") }
+        if !self.outgoingNetworks.isEmpty {
+            lines.append("outgoingNetworks: \(self.outgoingNetworks.joined(separator: ","))")
         }
         lines.append("facets: \(self.facets.joined(separator: ","))")
         if self.noTerminalPhone { lines.append("noTerminalPhone: true") }

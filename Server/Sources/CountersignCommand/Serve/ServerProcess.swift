@@ -5,9 +5,12 @@ import Foundation
 import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
+import JOSE
 import Logging
 import NIOCore
 import NIOSSL
+import OAuth
+import OAuthProvider
 import Passwords
 import SQLiteStore
 import ServiceLifecycle
@@ -63,9 +66,10 @@ struct ServerProcess {
                 database: database,
                 administrators: assembly.administrators, listening: listening, logger: logger),
         ]
+        let deliverer: [any Service] = assembly.logoutDeliverer(logger: logger).map { [$0] } ?? []
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+                services: services + deliverer, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         let ending: Result<Void, any Error>
         do { ending = .success(try await group.run()) } catch { ending = .failure(error) }
         unlink(folder.socketPath)
@@ -136,6 +140,12 @@ struct ServerProcess {
         configuration.hashing = hashing
         configuration.breachedPasswords = try self.breachedPasswords()
         configuration.logger = logger
+        configuration.hasRegistration = self.configuration.clientRegistration
+        configuration.softwareStatements = try self.softwareStatements()
+        configuration.calls = CheckedCalls(
+            allowed: try Self.blocks(self.configuration.outgoingNetworks),
+            mayCallLoopback: Loopback.contains(URLComponents(string: self.configuration.issuer)?.host ?? ""),
+            limits: opened.limits)
         configuration.versions = try ProtocolVersions.versions(self.configuration.versions)
         configuration.acceptsLessPreferredAttestation = leniency.acceptsLessPreferredAttestation
         configuration.acceptsOutdatedAuthenticators = leniency.acceptsOutdatedAuthenticators
@@ -167,6 +177,21 @@ struct ServerProcess {
         }
     }
 
+    /// Who may vouch for software, by the keys in the operator's file.
+    private func softwareStatements() throws -> SoftwareStatementIssuers {
+        guard let path = self.configuration.softwareStatements else { return SoftwareStatementIssuers() }
+        guard let bytes = FileManager.default.contents(atPath: path),
+            case .object(let file)? = try? JSON(parsing: bytes)
+        else { throw CommandFailure(.usage, "\(path) holds no JSON object of issuers and their keys") }
+        var issuers: [ExactText: JWKSet] = [:]
+        for (name, value) in file.members {
+            do { issuers[ExactText(name)] = try JWKSet(ofClient: value.serialized) } catch {
+                throw CommandFailure(.usage, "the keys of \(name) in \(path) cannot be used: \(error.message ?? "")")
+            }
+        }
+        return SoftwareStatementIssuers(issuers)
+    }
+
     private func facets() throws -> [FacetID] {
         try self.configuration.facets.map { text in
             do { return try FacetID(text) } catch {
@@ -175,8 +200,10 @@ struct ServerProcess {
         }
     }
 
-    private func proxies() throws -> [AddressBlock] {
-        try self.configuration.trustedProxies.map { text in
+    private func proxies() throws -> [AddressBlock] { try Self.blocks(self.configuration.trustedProxies) }
+
+    private static func blocks(_ texts: [String]) throws -> [AddressBlock] {
+        try texts.map { text in
             guard let block = AddressBlock(text) else {
                 throw CommandFailure(.usage, "\(text) is not a block of addresses such as 10.0.0.0/8")
             }

@@ -1,17 +1,19 @@
 import Accounts
 import HTTPTypes
 import Hummingbird
+import OAuth
 import OAuthProvider
 import Store
 import _Primitives
 
-/// What a person's own phone sees of the account, and ends: notices, and browsers that are signed in (threat model,
-/// Staying signed in unseen).
+/// What a person's own phone sees of the account, and ends: notices, browsers that are signed in, and what services have
+/// that lasts (threat model, Staying signed in unseen).
 ///
 /// The phone proves itself by the token of an authentication in the app.
 struct AccountRoutes: Sendable {
     let directory: AccountDirectory
     let provider: OpenIDProvider
+    let grants: AccountGrants
     let authorization: DeviceAuthorization
 
     func mount(on router: ServerRouter) {
@@ -20,6 +22,8 @@ struct AccountRoutes: Sendable {
         router.endpoint("/account/v1/sessions/{id}", [.delete: self.endSession])
         router.endpoint("/account/v1/consents", [.get: self.consents])
         router.endpoint("/account/v1/consents/{id}", [.delete: self.endConsent])
+        router.endpoint("/account/v1/grants", [.get: self.lastingGrants, .delete: self.endGrants])
+        router.endpoint("/account/v1/grants/{id}", [.delete: self.endGrant])
     }
 
     @Sendable private func notices(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -41,7 +45,7 @@ struct AccountRoutes: Sendable {
         let account = try await self.authorization.account(of: request)
         let sessions = try await self.provider.sessions(ofAccount: account.id)
         return .json([
-            "username": .string(account.username.text), "sessions": .array(sessions.map { .object(Self.json($0)) }),
+            "username": .string(account.username.text), "sessions": .array(sessions.map { .object($0.json) }),
         ])
     }
 
@@ -69,16 +73,73 @@ struct AccountRoutes: Sendable {
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }
 
-    private static func json(_ session: AccountSession) -> JSONObject {
+    @Sendable private func lastingGrants(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let account = try await self.authorization.account(of: request)
+        let grants = try await self.grants.lasting(ofAccount: account.id)
+        return .json([
+            "username": .string(account.username.text), "grants": .array(grants.map { .object($0.json) }),
+        ])
+    }
+
+    @Sendable private func endGrant(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let account = try await self.authorization.account(of: request)
+        let id = try context.pathParameter("id")
+        guard try await self.grants.end(.grant(id), ofAccount: account.id) > 0 else {
+            throw Problem(.notFound, Problem.Name.notFound, "The account has no such grant.")
+        }
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+    }
+
+    /// Whatever a service has, or all services: whoever wants nothing of it to go on is not told that there was nothing.
+    @Sendable private func endGrants(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let account = try await self.authorization.account(of: request)
+        _ = try await self.grants.end(try GrantSelection(query: request.uri.query), ofAccount: account.id)
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+    }
+}
+
+extension GrantSelection {
+    /// What a query names: with `client` all of that client, without it everything. Throws a 400 ``Problem`` for any other
+    /// parameter, as a misspelt one would end more than was meant.
+    init(query: String?) throws {
+        guard let query, !query.isEmpty else {
+            self = .all
+            return
+        }
+        guard let parameters = try? Parameters(parsing: query), parameters.members.count == 1,
+            let client = parameters["client"], !client.isEmpty
+        else {
+            throw Problem(.badRequest, "invalid-request", "The query names nothing but a client.")
+        }
+        self = .client(client)
+    }
+}
+
+extension GrantListing {
+    /// The grant as people and operators read it.
+    var json: JSONObject {
         var object: JSONObject = [
-            "id": .string(session.id),
-            "services": .array(
-                session.services.map { .object(["name": .string($0.name), "origin": .string($0.origin)]) }),
-            "authenticatedAt": .string(session.authenticatedAt.description),
-            "usedAt": .string(session.usedAt.description), "expiresAt": .string(session.expiresAt.description),
+            "id": .string(self.id), "client": .string(self.client), "service": .string(self.clientName),
+            "scopes": .array(self.scope.split(separator: " ").map { .string(String($0)) }),
+            "since": .string(self.since.description), "expiresAt": .string(self.expiresAt.description),
         ]
-        object["browser"] = session.browser.map(JSON.string)
-        object["address"] = session.address.map(JSON.string)
+        object["usedAt"] = self.usedAt.map { .string($0.description) }
+        return object
+    }
+}
+
+extension AccountSession {
+    /// The session as people and operators read it.
+    var json: JSONObject {
+        var object: JSONObject = [
+            "id": .string(self.id),
+            "services": .array(
+                self.services.map { .object(["name": .string($0.name), "origin": .string($0.origin)]) }),
+            "authenticatedAt": .string(self.authenticatedAt.description),
+            "usedAt": .string(self.usedAt.description), "expiresAt": .string(self.expiresAt.description),
+        ]
+        object["browser"] = self.browser.map(JSON.string)
+        object["address"] = self.address.map(JSON.string)
         return object
     }
 }

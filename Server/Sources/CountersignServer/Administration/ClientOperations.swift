@@ -31,6 +31,10 @@ struct ClientOperations: Sendable {
         .required("audiences", .strings, "The resources of others that it may ask tokens for."),
         .required("accessTokenFormat", "What tokens for its resources, or its own, look like: jwt or opaque."),
         .required("party", "Whose it is: first-party or third-party."),
+        .optional("jwksUri", "Where they are, if it keeps them itself."),
+        .optional("backchannelLogoutUri", "Where it is told, without a browser, that a session has ended."),
+        .optional("backchannelLogoutSessionRequired", .boolean, "Whether it has said that it needs the session's sid."),
+        .optional("registeredBy", "The initial access token by which it registered itself: a third party's service."),
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
 
@@ -84,6 +88,16 @@ struct ClientOperations: Sendable {
             "party",
             "first-party: yours; a new service is. third-party: somebody else's, and people are asked what it may have."
         ),
+        .optional(
+            "jwksUri",
+            "Where they are in the place of that, which the service changes by itself: https, or http to a loopback address. An empty text for nowhere."
+        ),
+        .optional(
+            "backchannelLogoutUri",
+            "Where it is told, without a browser, that a session has ended: https, or http to a loopback address. An empty text for nowhere."
+        ),
+        .optional(
+            "backchannelLogoutSessionRequired", .boolean, "Whether it needs the session's sid, which it always gets."),
         .optional(
             "mayDeregister", .boolean,
             "Whether it may have the keys of people whom it knows deleted, with which they sign in to every service. A new service may not."
@@ -167,6 +181,10 @@ struct ClientOperations: Sendable {
             "signInMethods": .array(client.settings.signInMethods.map(JSON.string)),
         ]
         object["jwks"] = client.settings.keySet.flatMap { try? JSON(parsing: Array($0.utf8)) }
+        object["backchannelLogoutUri"] = client.settings.logout.map { .string($0.text) }
+        object["backchannelLogoutSessionRequired"] = client.settings.logout.map { .bool($0.needsSession) }
+        object["registeredBy"] = client.registration.map { .string($0.initialToken) }
+        object["jwksUri"] = client.settings.keySetAddress.map(JSON.string)
         object["clientUri"] = client.clientURI.map(JSON.string)
         object["formerSecretEndsAt"] = client.formerSecret.map { .string($0.endsAt.description) }
         return object
@@ -174,7 +192,7 @@ struct ClientOperations: Sendable {
 
     /// The settings that a body names.
     private static func change(_ body: JSONObject) throws -> ClientChange {
-        ClientChange(
+        var change = ClientChange(
             name: try body.string("name"), redirectURIs: try body.strings("redirectUris"),
             postLogoutRedirectURIs: try body.strings("postLogoutRedirectUris"),
             clientURI: try body.string("clientUri"),
@@ -220,6 +238,10 @@ struct ClientOperations: Sendable {
                 }
                 return party
             })
+        change.keySetAddress = try body.string("jwksUri")
+        change.logoutURI = try body.string("backchannelLogoutUri")
+        change.logoutNeedsSession = try body.bool("backchannelLogoutSessionRequired")
+        return change
     }
 
     @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {

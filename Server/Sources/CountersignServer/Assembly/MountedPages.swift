@@ -37,6 +37,9 @@ extension ServerAssembly {
             provider: self.provider, answers: answers, cookies: cookies, limits: limits, trace: self.trace,
             metrics: self.configuration.metrics
         ).mount(on: router)
+        if self.configuration.hasRegistration {
+            RegistrationRoutes(registrations: self.registrations, bodyLimit: limits.bodyBytes).mount(on: router)
+        }
         TokenRoutes(provider: self.provider, devices: devices, limits: limits, trace: self.trace).mount(on: router)
     }
 }

@@ -23,9 +23,8 @@ struct PublicOperations {
             method: .get, path: PublicDocument.path, id: "describe", summary: "This document.",
             answers: [.init(status: 200, meaning: "OpenAPI 3.1.", type: "application/json")])
         let parts = [
-            [document], self.authorization, self.tokens, self.userinfo, self.descriptions, Self.signIn, Self.devices,
-            Self.passwords,
-            Self.dispatch,
+            [document], self.authorization, self.tokens, self.registration, self.userinfo, self.descriptions,
+            Self.signIn, Self.devices, Self.passwords, Self.dispatch,
             Self.status, Self.redemption, Self.uaf, Self.account,
         ]
         return parts.flatMap(\.self)
@@ -34,6 +33,52 @@ struct PublicOperations {
     /// One of the texts that a member of the metadata lists.
     private func choice(_ member: String) -> DescribedField.Kind {
         .choice((try? self.metadata.strings(member)) ?? [])
+    }
+
+    // MARK: Registration
+
+    /// Clients that register themselves, where they can (RFC 7591, RFC 7592).
+    private var registration: [PublicOperation] {
+        guard self.metadata["registration_endpoint"] != nil else { return [] }
+        let metadata: [DescribedField] = [
+            .required("redirect_uris", .strings, "Where a sign-in may return to."),
+            .optional("client_name", "What people see."), .optional("client_uri", "Where people find the service."),
+            .optional("grant_types", .strings, "The ways to tokens."),
+            .optional("response_types", .strings, "code, and nothing else."),
+            .optional("token_endpoint_auth_method", "How the client proves who it is."),
+            .optional("jwks", .object, "Its public keys."), .optional("jwks_uri", "Where they are."),
+            .optional("post_logout_redirect_uris", .strings, "Where a sign-out may return to."),
+            .optional("id_token_signed_response_alg", "What its ID tokens are signed with."),
+            .optional("backchannel_logout_uri", "Where it is told that a session has ended."),
+            .optional("backchannel_logout_session_required", .boolean, "Whether it needs the session's sid."),
+            .optional("software_statement", "Who vouches for the software."),
+        ]
+        let answer = [
+            DescribedField.required("client_id", "The client."),
+            .required("registration_client_uri", "Where it manages itself."),
+        ]
+        let refusing = [(status: 400, meaning: "What a client cannot be."), (status: 401, meaning: "No such token.")]
+        return [
+            PublicOperation(
+                method: .post, path: "/oauth2/register", id: "registerClient", summary: "Register a client.",
+                caller: .token, body: (.json, metadata),
+                answers: [.init(status: 201, meaning: "It is registered.", type: "application/json", members: answer)],
+                refusals: .oauth, refusing: refusing + [(503, "There are too many clients.")]),
+            PublicOperation(
+                method: .get, path: "/oauth2/register/{id}", id: "readClient", summary: "A client's registration.",
+                caller: .token,
+                answers: [.init(status: 200, meaning: "It.", type: "application/json", members: answer)],
+                refusals: .oauth, refusing: refusing),
+            PublicOperation(
+                method: .put, path: "/oauth2/register/{id}", id: "replaceClient", summary: "Replace a registration.",
+                caller: .token, body: (.json, [.required("client_id", "The client.")] + metadata),
+                answers: [.init(status: 200, meaning: "It is changed.", type: "application/json", members: answer)],
+                refusals: .oauth, refusing: refusing),
+            PublicOperation(
+                method: .delete, path: "/oauth2/register/{id}", id: "deleteClient", summary: "Delete a registration.",
+                caller: .token, answers: [.init(status: 204, meaning: "It is gone.")], refusals: .oauth,
+                refusing: refusing),
+        ]
     }
 
     // MARK: OpenID
@@ -462,5 +507,27 @@ struct PublicOperations {
             method: .delete, path: "/account/v1/consents/{id}", id: "endConsent", summary: "Take a consent back.",
             caller: .token, answers: [.init(status: 204, meaning: "It is taken back.")],
             refusing: [(403, "The account is locked."), (404, "There is no such consent.")]),
+        PublicOperation(
+            method: .get, path: "/account/v1/grants", id: "grants",
+            summary: "What services have that goes on without a browser.", caller: .token,
+            answers: [
+                .init(
+                    status: 200, meaning: "Grants.", type: "application/json",
+                    members: [
+                        .required("username", "Whose."),
+                        .required("grants", .objects([.required("id", "The grant.")]), "The newest first."),
+                    ])
+            ], refusing: [(403, "The account is locked.")]),
+        PublicOperation(
+            method: .delete, path: "/account/v1/grants", id: "endGrants",
+            summary: "Take back what a service has, or what all have.", caller: .token,
+            query: [.optional("client", "The service; without it all of them.")],
+            answers: [.init(status: 204, meaning: "They have nothing any more.")],
+            refusing: [(400, "The query names something else."), (403, "The account is locked.")]),
+        PublicOperation(
+            method: .delete, path: "/account/v1/grants/{id}", id: "endGrant",
+            summary: "Take back one of the things that services have.", caller: .token,
+            answers: [.init(status: 204, meaning: "It has ended.")],
+            refusing: [(403, "The account is locked."), (404, "There is no such grant.")]),
     ]
 }

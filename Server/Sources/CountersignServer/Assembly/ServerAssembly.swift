@@ -15,7 +15,8 @@ public import _Primitives
 /// One server: two engines over one store, wired to each other, and the routers that face outwards.
 public struct ServerAssembly: Sendable {
     /// Everything that is kept.
-    public typealias ServerStore = CeremonyStores & AdministrationStore & OpenIDStore & PasswordStore
+    public typealias ServerStore = CeremonyStores & AdministrationStore & OpenIDStore & PasswordStore & GrantListStore
+        & LogoutOutbox & RegistrationStore
 
     /// What an operator chooses.
     public struct Configuration: Sendable {
@@ -49,6 +50,12 @@ public struct ServerAssembly: Sendable {
         public var hashing = PasswordLimits()
         /// Passwords that nobody may choose; `nil` for no such list.
         public var breachedPasswords: BreachedPasswordList?
+        /// Whether clients can register themselves (RFC 7591).
+        public var hasRegistration = false
+        /// Who may vouch for the software of those that do.
+        public var softwareStatements = SoftwareStatementIssuers()
+        /// How addresses are called that services have named; `nil` where none is.
+        public var calls: (any OutgoingCalls)?
         /// Where the server counts what it does.
         public var metrics = ServerMetrics()
         /// Where the server tells its operator of what is no single request's.
@@ -82,6 +89,8 @@ public struct ServerAssembly: Sendable {
     public let ceremonies: CeremonyEngine
     /// Codes, tokens, sessions and clients.
     public let provider: OpenIDProvider
+    /// What services have of people that lasts.
+    public let grants: AccountGrants
     /// People and their devices.
     public let directory: AccountDirectory
     /// The passwords that people may have beside their phones.
@@ -93,6 +102,8 @@ public struct ServerAssembly: Sendable {
     /// The channels that wait for events.
     public let channels: EventChannels
     let trail: any AuditStore
+    let outbox: any LogoutOutbox
+    let registrations: ClientRegistrations
     let time: TimeSource
     let random: RandomSource
 
@@ -111,12 +122,15 @@ public struct ServerAssembly: Sendable {
             store: store, sealing: sealing, limits: limits, hashing: configuration.hashing,
             breached: configuration.breachedPasswords, time: time, random: random)
         configuration.metrics.watch(hashing: { passwords.load })
+        var settings = OpenIDProvider.Configuration(
+            issuer: configuration.issuer, limits: limits, epoch: sealing.epoch,
+            levels: AssuranceLevel.words.map { word in
+                AssuranceWord(word.name, levels: word.needed?.met.map(\.rawValue) ?? [])
+            }, note: { Self.log($0, configuration.logger) })
+        settings.calls = configuration.calls
+        settings.hasRegistration = configuration.hasRegistration
         let provider = try await OpenIDProvider.open(
-            .init(
-                issuer: configuration.issuer, limits: limits, epoch: sealing.epoch,
-                levels: AssuranceLevel.words.map { word in
-                    AssuranceWord(word.name, levels: word.needed?.met.map(\.rawValue) ?? [])
-                }, note: { Self.log($0, configuration.logger) }),
+            settings,
             store: store, methods: [phone, PasswordSignIn(signIns: PasswordSignIns(passwords))],
             people: People(directory: directory), time: time, random: random)
         var engine = CeremonyConfiguration(
@@ -143,13 +157,17 @@ public struct ServerAssembly: Sendable {
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }))
         phone.connect(ceremonies.signIns)
         return ServerAssembly(
-            configuration: configuration, ceremonies: ceremonies, provider: provider, directory: directory,
+            configuration: configuration, ceremonies: ceremonies, provider: provider,
+            grants: AccountGrants(store: store, limits: limits, time: time), directory: directory,
             passwords: passwords,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
             channels: EventChannels(
                 share: limits.channelsPerSource, time: time, pauseOfReports: limits.pauseOfReports,
                 registry: configuration.metrics.registry),
-            trail: store, time: time, random: random)
+            trail: store, outbox: store,
+            registrations: ClientRegistrations(
+                provider: provider, store: store, issuers: configuration.softwareStatements), time: time, random: random
+        )
     }
 
     /// Tells the operator what a service's registration and its requests do not have in common.
@@ -185,7 +203,9 @@ public struct ServerAssembly: Sendable {
             dispatches: self.ceremonies.dispatches, sessions: self.ceremonies.sessions, provider: self.provider,
             clients: clients, channels: self.channels, limits: limits, trace: self.trace
         ).mount(on: router)
-        AccountRoutes(directory: self.directory, provider: self.provider, authorization: devices).mount(on: router)
+        AccountRoutes(
+            directory: self.directory, provider: self.provider, grants: self.grants, authorization: devices
+        ).mount(on: router)
         self.mountPages(on: router, answers)
         PublicOperations(metadata: self.provider.discovery).mount(on: router)
         let administrators = self.administrators
@@ -230,7 +250,9 @@ public struct ServerAssembly: Sendable {
             operations: AccountOperations(directory: self.directory).operations
                 + PasswordOperations(passwords: PasswordDirectory(self.passwords)).operations
                 + ConsentOperations(directory: self.directory, provider: self.provider).operations
+                + AccessOperations(directory: self.directory, provider: self.provider, grants: self.grants).operations
                 + ClientOperations(provider: self.provider).operations
+                + RegistrationOperations(registrations: self.registrations).operations
                 + ActivationOperations(enrolments: self.ceremonies.enrolments, trace: self.trace).operations
                 + TokenOperations(administrators: self.administrators).operations
                 + AuditOperations(

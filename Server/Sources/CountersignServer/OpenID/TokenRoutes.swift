@@ -40,7 +40,7 @@ struct TokenRoutes: Sendable {
     }
 
     @Sendable private func token(_ request: Request, _ context: ServerContext) async throws -> Response {
-        try await self.answer(context) {
+        try await Self.answer(context) {
             let form = try await self.form(of: request, context)
             let answer = try await self.provider.token(
                 header: Self.authorization(of: request), body: form, proofs: Self.proofs(of: request))
@@ -50,7 +50,7 @@ struct TokenRoutes: Sendable {
     }
 
     @Sendable private func push(_ request: Request, _ context: ServerContext) async throws -> Response {
-        try await self.answer(context) {
+        try await Self.answer(context) {
             let form = try await self.form(of: request, context)
             return try await self.provider.push(
                 header: Self.authorization(of: request), body: form, source: context.source,
@@ -67,14 +67,14 @@ struct TokenRoutes: Sendable {
     }
 
     @Sendable private func revoke(_ request: Request, _ context: ServerContext) async throws -> Response {
-        try await self.answer(context) {
+        try await Self.answer(context) {
             let form = try await self.form(of: request, context)
             return try await self.provider.revoke(header: Self.authorization(of: request), body: form)
         }
     }
 
     @Sendable private func introspect(_ request: Request, _ context: ServerContext) async throws -> Response {
-        try await self.answer(context) {
+        try await Self.answer(context) {
             let form = try await self.form(of: request, context)
             return try await self.provider.introspect(
                 header: Self.authorization(of: request), body: form,
@@ -83,7 +83,7 @@ struct TokenRoutes: Sendable {
     }
 
     @Sendable private func userinfo(_ request: Request, _ context: ServerContext) async throws -> Response {
-        try await self.answer(context) {
+        try await Self.answer(context) {
             try await self.provider.userinfo(
                 header: Self.authorization(of: request), method: request.method.rawValue,
                 proofs: Self.proofs(of: request))
@@ -101,7 +101,7 @@ struct TokenRoutes: Sendable {
     }
 
     /// The header, where there is exactly one: of several the parts of a deployment could each take another.
-    private static func authorization(of request: Request) -> String? {
+    static func authorization(of request: Request) -> String? {
         let values = request.headers[values: .authorization]
         return values.count == 1 ? values[0] : nil
     }
@@ -111,7 +111,7 @@ struct TokenRoutes: Sendable {
     /// All proofs of keys: that there is one alone is for the provider to see.
     private static func proofs(of request: Request) -> [String] { Self.proof.map { request.headers[values: $0] } ?? [] }
 
-    private func answer(_ context: ServerContext, _ body: () async throws -> ProviderAnswer) async throws -> Response {
+    static func answer(_ context: ServerContext, _ body: () async throws -> ProviderAnswer) async throws -> Response {
         do {
             let answer = try await body()
             if let shortage = answer.shortage { context.log(shortage) }

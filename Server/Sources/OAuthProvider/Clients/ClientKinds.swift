@@ -27,8 +27,30 @@ extension OpenIDProvider {
             throw OAuthError(
                 .invalidRequest, "A client authenticates in one of these ways: \(methods.joined(separator: ", ")).")
         }
-        if PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod), settings.keySet == nil {
-            throw OAuthError(.invalidRequest, "A client that authenticates by private_key_jwt needs its keys (jwks).")
+        if PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod), settings.keySet == nil,
+            settings.keySetAddress == nil
+        {
+            throw OAuthError(
+                .invalidRequest, "A client that authenticates by private_key_jwt needs its keys (jwks, or jwks_uri).")
+        }
+        if let address = settings.keySetAddress {
+            guard settings.keySet == nil else {
+                throw OAuthError(.invalidRequest, "A client gives its keys, or the address that they are at: not both.")
+            }
+            do { _ = try RedirectURI(address) } catch {
+                throw OAuthError(
+                    .invalidRequest,
+                    "The address of keys is https, or http to a literal loopback address, without a fragment.",
+                    detail: error.detail)
+            }
+        }
+        if let logout = settings.logout {
+            do { _ = try RedirectURI(logout.text) } catch {
+                throw OAuthError(
+                    .invalidRequest,
+                    "The address for back-channel logout is https, or http to a literal loopback address, without a fragment.",
+                    detail: error.detail)
+            }
         }
         if settings.grantTypes.containsBytes(of: Self.codeGrant), client.redirectURIs.isEmpty {
             throw OAuthError(.invalidRequest, "A redirect address is needed.")

@@ -60,6 +60,12 @@ public struct ClientChange: Sendable, Equatable {
     public var profile: ClientProfileChange
     /// Whose it is: whether people are asked what it may have.
     public var party: ClientSettings.Party?
+    /// Where its keys are; an empty text for nowhere.
+    public var keySetAddress: String?
+    /// Where it is told that a session has ended; an empty text for nowhere.
+    public var logoutURI: String?
+    /// Whether it has to be told which session it was.
+    public var logoutNeedsSession: Bool?
 
     /// These changes and no others.
     public init(
@@ -91,7 +97,7 @@ public struct ClientChange: Sendable, Equatable {
 
     /// The settings after the change.
     public func applied(to settings: ClientSettings) -> ClientSettings {
-        ClientSettings(
+        var applied = ClientSettings(
             idTokenAlgorithm: self.idTokenAlgorithm ?? settings.idTokenAlgorithm,
             codeBinding: self.codeBinding ?? settings.codeBinding,
             mayDeregister: self.mayDeregister ?? settings.mayDeregister,
@@ -102,12 +108,18 @@ public struct ClientChange: Sendable, Equatable {
             signInMethods: self.signInMethods ?? settings.signInMethods,
             profile: self.profile.applied(to: settings.profile),
             party: self.party ?? settings.party)
+        applied.keySetAddress = self.keySetAddress.map { $0.isEmpty ? nil : $0 } ?? settings.keySetAddress
+        if let address = self.logoutURI ?? settings.logout?.text, !address.isEmpty {
+            applied.logout = ClientSettings.LogoutAddress(
+                address, needsSession: self.logoutNeedsSession ?? settings.logout?.needsSession ?? false)
+        }
+        return applied
     }
 }
 
 extension ClientRecord {
     /// What the audit trail says of a change; nothing where there is none.
-    fileprivate func events(after old: Self, at moment: Timestamp, by operator: String?) -> [AuditEvent] {
+    func events(after old: Self, at moment: Timestamp, by operator: String?) -> [AuditEvent] {
         func event(_ kind: AuditEvent.Kind) -> AuditEvent {
             AuditEvent(kind, at: moment, actor: `operator`, detail: self.id)
         }
@@ -140,8 +152,10 @@ extension ClientSettings {
         if exact(self.grantTypes) != exact(old.grantTypes) {
             events.append(event(.clientGrantsChanged, "\(client) \(self.grantTypes.joined(separator: " "))"))
         }
-        if exact([self.authenticationMethod, self.keySet ?? ""]) != exact([old.authenticationMethod, old.keySet ?? ""])
-        {
+        func keys(_ settings: Self) -> [ExactText] {
+            exact([settings.authenticationMethod, settings.keySet ?? "", settings.keySetAddress ?? ""])
+        }
+        if keys(self) != keys(old) {
             events.append(event(.clientAuthenticationChanged, "\(client) \(self.authenticationMethod)"))
         }
         if self.tokens.exact != old.tokens.exact { events.append(event(.clientTokensChanged, client)) }
@@ -157,6 +171,7 @@ extension ClientSettings {
         if self.party != old.party {
             events.append(event(.clientPartyChanged, "\(client) \(self.party.rawValue)"))
         }
+        if self.logout != old.logout { events.append(event(.clientLogoutChanged, client)) }
         if self.mayDeregister != old.mayDeregister {
             events.append(event(self.mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, client))
         }
@@ -181,6 +196,21 @@ extension OpenIDProvider {
         settings: ClientSettings = ClientSettings(),
         by operator: String? = nil
     ) async throws -> RegisteredClient {
+        let made = try await self.newClient(
+            name: name, redirectURIs: redirectURIs, postLogoutRedirectURIs: postLogoutRedirectURIs,
+            clientURI: clientURI, settings: settings, by: `operator`)
+        try await self.store.addClient(
+            made.client, limit: self.limits.oauth.clients,
+            audit: AuditEvent(.clientAdded, at: made.client.createdAt, actor: `operator`, detail: made.client.id))
+        return made
+    }
+
+    /// A client that is right in itself, and not kept yet. Throws as
+    /// ``registerClient(name:redirectURIs:postLogoutRedirectURIs:clientURI:settings:by:)``.
+    func newClient(
+        name: String, redirectURIs: [String], postLogoutRedirectURIs: [String], clientURI: String?,
+        settings: ClientSettings, by operator: String?
+    ) async throws -> RegisteredClient {
         let asked = ClientChange(
             name: name, redirectURIs: redirectURIs, postLogoutRedirectURIs: postLogoutRedirectURIs,
             clientURI: clientURI)
@@ -196,15 +226,12 @@ extension OpenIDProvider {
         try self.checkKind(of: client)
         try await self.checkOwner(of: settings.tokens.resources, client: client.id)
         try await self.provideSigningKey(settings.idTokenAlgorithm, by: `operator`)
-        try await self.store.addClient(
-            client, limit: self.limits.oauth.clients,
-            audit: AuditEvent(.clientAdded, at: client.createdAt, actor: `operator`, detail: client.id))
         return RegisteredClient(client: client, secret: secret)
     }
 
     /// Holds what people will see and where browsers may be led against the rules. Throws `OAuthError`
     /// `invalid_request` with a sentence for the administrator.
-    private func check(_ change: ClientChange) throws {
+    func check(_ change: ClientChange) throws {
         if let name = change.name {
             let scalars = name.unicodeScalars
             guard (1...self.limits.nameCharacters).contains(scalars.count), scalars.first != " ", scalars.last != " ",
@@ -321,7 +348,7 @@ extension OpenIDProvider {
         return client.map { RegisteredClient(client: $0, secret: secret) }
     }
 
-    private static func check(_ algorithm: JWSAlgorithm) throws {
+    static func check(_ algorithm: JWSAlgorithm) throws {
         guard SigningKeys.algorithms.contains(algorithm) else {
             let names = SigningKeys.algorithms.map(\.rawValue).joined(separator: ", ")
             throw OAuthError(.invalidRequest, "ID tokens are signed with one of these: \(names).")

@@ -23,8 +23,11 @@ struct PrivateKeyJWT: ClientCredential {
     /// Cost: one signature, one store step; where the statement was shown before, a query in place of the step.
     func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String? {
         guard let client else { return "another way to authenticate" }
-        guard let text = client.settings.keySet, let keys = try? JWKSet(parsing: Array(text.utf8)) else {
-            return "the client has no keys"
+        let keys: JWKSet
+        do { keys = try await provider.keys(of: client, naming: self.assertion.keyID) } catch let error
+            as OutgoingCallError
+        {
+            return error.reason
         }
         let limits = provider.limits.oauth
         let verified: VerifiedClientAssertion
@@ -40,5 +43,36 @@ struct PrivateKeyJWT: ClientCredential {
         let isFirst = try await provider.store.takeOnce(
             digest: verified.replayDigest, until: verified.repeatableUntil)
         return isFirst ? nil : "jti was shown before"
+    }
+}
+
+extension OpenIDProvider {
+    /// The public keys of a client, given or at an address of its own.
+    ///
+    /// - Parameter name: The key that is looked for (`kid`); `nil` for any.
+    ///
+    /// Throws ``OutgoingCallError`` where there are none; the operator is told what to do. Cost: a call, at most once a
+    /// minute, where the keys are at an address of the client's.
+    func keys(of client: ClientRecord, naming name: String?) async throws -> JWKSet {
+        guard let address = client.settings.keySetAddress else {
+            guard let text = client.settings.keySet, let keys = try? JWKSet(parsing: Array(text.utf8)) else {
+                throw OutgoingCallError("the client has no keys")
+            }
+            return keys
+        }
+        let now = self.time.now()
+        do { return try await self.remoteKeys.keys(of: client.id, at: address, naming: name, now: now) } catch let error
+            as OutgoingCallError
+        {
+            if self.notes.spend(client.id, at: now) == nil {
+                self.configuration.note(
+                    ClientMisfit(
+                        client: client.id, setting: "--jwks-uri",
+                        advice:
+                            "Its keys cannot be fetched: \(error.reason). The service has to put them there, or the address changes."
+                    ))
+            }
+            throw error
+        }
     }
 }

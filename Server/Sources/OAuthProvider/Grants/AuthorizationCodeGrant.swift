@@ -54,10 +54,12 @@ struct AuthorizationCodeGrant: TokenGrant {
     ) async throws -> String {
         let limits = provider.limits.oauth
         let token = try RefreshToken(grant: grant.id, keys: provider.keys, random: provider.random)
-        let isThere = try await provider.store.beginFamily(
-            ofGrant: grant.id, head: token.digest, headEndsAt: now + limits.refreshTokenLifetime,
+        let start = RefreshFamilyStart(
+            grant: grant.id, head: token.digest, headEndsAt: now + limits.refreshTokenLifetime,
             keyThumbprint: request.client.settings.isPublic ? request.proof?.thumbprint.text : nil,
-            until: now + limits.lastingGrantLifetime)
+            until: now + limits.lastingGrantLifetime, most: limits.lastingGrantsPerClient,
+            displaced: AuditEvent(.grantDisplaced, at: now, actor: request.client.id))
+        let isThere = try await provider.store.beginFamily(start, at: now)
         guard isThere else { throw OAuthError(.invalidGrant, "The code is not valid.", detail: "revoked meanwhile") }
         return token.text
     }

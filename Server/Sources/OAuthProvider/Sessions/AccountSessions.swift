@@ -29,7 +29,8 @@ public struct AccountSession: Sendable, Equatable {
 }
 
 extension AuditEvent.Kind {
-    /// The person ended a browser's session from a phone; the detail is the session.
+    /// The person ended a browser's session from a phone, or the operator who is named did; the detail is the session, or
+    /// `all`.
     static let sessionRevoked = Self(rawValue: "session-revoked")
 }
 
@@ -56,14 +57,28 @@ extension OpenIDProvider {
         }
     }
 
-    /// Ends a session, because its person wants it: what clients were given in it stops working at once, on every node.
+    /// Ends a session, because its person or an operator wants it: what clients were given in it stops working at once, on
+    /// every node.
     ///
     /// `false` where the account has no such session; another account's is no different from one that never was.
     ///
+    /// - Parameter operator: Who does it, for the audit trail; `nil` for the person's own phone.
+    ///
     /// Cost: one store step.
-    public func endSession(_ id: String, ofAccount account: String) async throws -> Bool {
+    public func endSession(_ id: String, ofAccount account: String, by operator: String? = nil) async throws -> Bool {
         try await self.store.endSession(
             id, account: account,
-            audit: AuditEvent(.sessionRevoked, at: self.time.now(), accountID: account, detail: id))
+            audit: AuditEvent(
+                .sessionRevoked, at: self.time.now(), accountID: account, actor: `operator`, detail: id))
+    }
+
+    /// Ends all sessions of an account, as ``endSession(_:ofAccount:by:)`` does each. Says how many there were.
+    ///
+    /// Cost: one store step.
+    public func endSessions(ofAccount account: String, by operator: String? = nil) async throws -> Int {
+        try await self.store.endSessions(
+            account: account,
+            audit: AuditEvent(
+                .sessionRevoked, at: self.time.now(), accountID: account, actor: `operator`, detail: "all"))
     }
 }

@@ -12,6 +12,8 @@ enum TokenType {
     static let deviceToken = "device+jwt"
     /// RFC 9701, section 5.
     static let introspection = "token-introspection+jwt"
+    /// OpenID Connect Back-Channel Logout 1.0, section 2.4.
+    static let logoutToken = "logout+jwt"
 }
 
 /// The claims of our own that tokens have.
@@ -274,6 +276,7 @@ extension OpenIDProvider {
             promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue))
         metadata.introspectionAlgorithms = SigningKeys.algorithms.map(\.rawValue)
         metadata.requestObjectAlgorithms = PrivateKeyJWT.algorithms.map(\.rawValue)
+        metadata.hasRegistration = self.configuration.hasRegistration
         return metadata.json
     }
 

@@ -7,8 +7,9 @@ import _Primitives
 /// `countersign-phone activity`: what has happened on an account, and where it is signed in.
 struct ActivityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "activity", abstract: "Show an account's notices, and the browsers that are signed in.",
-        discussion: "The phone authenticates first. `revoke` ends a session that is listed here.")
+        commandName: "activity",
+        abstract: "Show an account's notices, the browsers that are signed in, and what services have.",
+        discussion: "The phone authenticates first. `revoke` ends a session or a grant that is listed here.")
 
     @Argument(help: "The account's name.")
     var username: String
@@ -44,14 +45,18 @@ struct ActivityCommand: AsyncParsableCommand {
                 .username(self.username).authorizationProvider(provider).execute()
             Self.heading("Signed-in browsers", isEmpty: activity.sessions.isEmpty, report)
             for session in activity.sessions { Self.show(session, report) }
+            Self.heading("Services that go on without a browser", isEmpty: activity.grants.isEmpty, report)
+            for grant in activity.grants { Self.show(grant, report) }
             Self.heading("Notices", isEmpty: activity.notices.isEmpty, report)
             for notice in activity.notices { Self.show(notice, report) }
             report.say([
                 "event": .string("finished"), "outcome": .outcome(.listed), "account": .string(self.username),
             ]) { terminal in
-                guard !activity.sessions.isEmpty else { return }
+                guard !activity.sessions.isEmpty || !activity.grants.isEmpty else { return }
                 terminal.print()
                 terminal.print("Not you? End it with `countersign-phone revoke SESSION --account NAME`.")
+                guard !activity.grants.isEmpty else { return }
+                terminal.print("What a service has: `countersign-phone revoke --grant GRANT --account NAME`.")
             }
         }
     }
@@ -86,6 +91,22 @@ struct ActivityCommand: AsyncParsableCommand {
         }
     }
 
+    private static func show(_ grant: ServiceGrant, _ report: Report) {
+        var members: JSONObject = [
+            "event": .string("grant"), "id": .string(grant.id), "service": .string(grant.service),
+            "scopes": .array(grant.scopes.map(JSON.string)), "since": .string(Self.machineText(grant.since)),
+            "expiresAt": .string(Self.machineText(grant.expiresAt)),
+        ]
+        members.set("usedAt", grant.usedAt.map(Self.machineText))
+        report.say(members) { terminal in
+            terminal.print("  \(grant.service)")
+            terminal.list([
+                ("  May", grant.scopes.joined(separator: " ")), ("  Since", Self.humanText(grant.since)),
+                ("  Last used", grant.usedAt.map(Self.humanText) ?? "not yet"), ("  Grant", grant.id),
+            ])
+        }
+    }
+
     private static func show(_ notice: AccountNotice, _ report: Report) {
         report.say([
             "event": .string("account-notice"), "id": .string(notice.id), "kind": .string(notice.kind.rawValue),
@@ -114,20 +135,29 @@ struct ActivityCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign-phone revoke`: signs a browser out from the phone.
+/// `countersign-phone revoke`: signs a browser out from the phone, or takes back what a service has.
 struct RevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "End a browser's session: it must sign in anew.",
-        discussion: "SESSION is as `activity` lists it. The phone authenticates first, with --account's keys.")
+        commandName: "revoke", abstract: "End a browser's session, or what a service has that goes on without one.",
+        discussion: """
+            SESSION and --grant are as `activity` lists them. The browser must sign in anew; the service must ask anew. The \
+            phone authenticates first, with --account's keys.
+            """)
 
     @Argument(help: "The session.")
-    var session: String
+    var session: String?
+
+    @Option(name: .long, help: "In the place of a session: what a service has.")
+    var grant: String?
 
     @OptionGroup var answers: AnswerOptions
     @OptionGroup var phone: PhoneOptions
 
     func validate() throws {
-        if self.answers.account == nil { throw ValidationError("Say whose session it is: --account NAME.") }
+        guard (self.session == nil) != (self.grant == nil) else {
+            throw ValidationError("Name one: SESSION or --grant GRANT.")
+        }
+        if self.answers.account == nil { throw ValidationError("Say whose it is: --account NAME.") }
     }
 
     func run() async throws {
@@ -138,12 +168,20 @@ struct RevokeCommand: AsyncParsableCommand {
             let (client, provider) = try await OwnPerson(
                 username: account, answers: self.answers, phone: self.phone
             ).authorize(on: device, report)
-            try await client.operations.sessionRevocation.sessionId(self.session).authorizationProvider(provider)
-                .execute()
-            report.say([
+            var members: JSONObject = [
                 "event": .string("finished"), "outcome": .outcome(.revoked), "account": .string(account),
-                "session": .string(self.session),
-            ]) { $0.success("The browser is signed out.") }
+            ]
+            if let session = self.session {
+                try await client.operations.sessionRevocation.sessionId(session).authorizationProvider(provider)
+                    .execute()
+                members["session"] = .string(session)
+            } else if let grant = self.grant {
+                try await client.operations.grantRevocation.grantId(grant).authorizationProvider(provider).execute()
+                members["grant"] = .string(grant)
+            }
+            report.say(members) {
+                $0.success(self.grant == nil ? "The browser is signed out." : "The service has lost its access.")
+            }
         }
     }
 }

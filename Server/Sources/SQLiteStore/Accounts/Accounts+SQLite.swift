@@ -178,8 +178,8 @@ extension SQLiteDatabase: AccountStore {
 
     public func setAccountLocked(_ isLocked: Bool, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.setAccountLocked(isLocked, id: id) else { return false }
-            if isLocked { try db.deleteAuthentications(of: .account(id)) }
+            guard try db.setAccountLocked(isLocked, id: id, at: audit.at) else { return false }
+            if isLocked { try db.deleteAuthentications(of: .account(id), at: audit.at) }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -223,7 +223,7 @@ extension SQLiteDatabase: AccountStore {
         try await self.step { [sealing] db in
             try db.cachedStatement(sql: "DELETE FROM account WHERE id = ?").execute(arguments: [id])
             guard db.changesCount == 1 else { return false }
-            try db.deleteAuthentications(of: .account(id))
+            try db.deleteAuthentications(of: .account(id), at: audit.at)
             for (table, column) in [
                 ("ceremony", "account_id"), ("notice", "account_id"), ("oauth_subject", "account"),
                 ("oauth_consent", "account"),
@@ -381,16 +381,21 @@ extension Database {
         ).map { try AccountRecord($0, sealing) }
     }
 
-    /// Whether there is an account of that identifier, and it is locked.
-    func isLockedAccount(_ id: String) throws -> Bool {
-        try Bool.fetchOne(self.cachedStatement(sql: "SELECT is_locked FROM account WHERE id = ?"), arguments: [id])
-            ?? false
+    /// Whether there is an account of that identifier which is not locked, and has not been since its person
+    /// authenticated at `moment`.
+    func maySignIn(_ id: String, since moment: Timestamp) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT is_locked = 0 AND (locked_at IS NULL OR locked_at < ?) FROM account WHERE id = ?"),
+            arguments: [moment.milliseconds, id]) ?? false
     }
 
     /// Locks or unlocks an account; `false` where there is none.
-    func setAccountLocked(_ isLocked: Bool, id: String) throws -> Bool {
-        try self.cachedStatement(sql: "UPDATE account SET is_locked = ? WHERE id = ?")
-            .execute(arguments: [isLocked, id])
+    func setAccountLocked(_ isLocked: Bool, id: String, at moment: Timestamp) throws -> Bool {
+        try self.cachedStatement(
+            sql: "UPDATE account SET is_locked = ?1, locked_at = CASE WHEN ?1 THEN ?2 ELSE locked_at END WHERE id = ?3"
+        )
+        .execute(arguments: [isLocked, moment.milliseconds, id])
         return self.changesCount == 1
     }
 

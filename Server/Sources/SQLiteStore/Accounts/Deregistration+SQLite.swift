@@ -85,7 +85,7 @@ extension Database {
         case .all:
             try delete("account_id = ?", [accountID])
             // Also those that no device is known of.
-            try self.deleteAuthentications(of: .account(accountID))
+            try self.deleteAuthentications(of: .account(accountID), at: now)
         case .model(let aaid): try delete("account_id = ? AND aaid = ?", [accountID, aaid])
         case .keys(let names):
             for name in names {
@@ -147,7 +147,7 @@ extension Database {
     /// confirmed, a sign-in that its browser has not taken up.
     fileprivate func revokeDevice(id: String, accountID: String, at now: Timestamp) throws {
         _ = try self.deleteDevice(id: id)
-        try self.deleteAuthentications(of: .device(id))
+        try self.deleteAuthentications(of: .device(id), at: now)
         try self.cachedStatement(
             sql: """
                 UPDATE ceremony SET phase = ?, outcome = ?, changed_at = ? WHERE account_id = ? AND device_id = ?

@@ -171,7 +171,10 @@ extension Database {
         voided.administratorTokens = try delete("administrator")
         // What waited for a number that no ceremony can take any more.
         voided.pendingDevices = try delete("device", "is_active = 0")
-        for table in ["answered_challenge", "administrator_link", "oauth_revoked_token", "password_attempt"] {
+        for table in [
+            "answered_challenge", "administrator_link", "oauth_revoked_token", "oauth_initial_token",
+            "password_attempt",
+        ] {
             _ = try delete(table)
         }
         try self.execute(sql: "UPDATE store_check SET epoch = ?", arguments: [epoch])

@@ -35,6 +35,9 @@ struct EditableTable: Sendable {
             ("sign_in_methods", [.clientSignInMethodsChanged]),
             ("security_profile", [.clientProfileChanged]), ("requires_signed_requests", [.clientProfileChanged]),
             ("origins", [.clientProfileChanged]),
+            ("backchannel_logout_uri", [.clientLogoutChanged]),
+            ("backchannel_logout_session_required", [.clientLogoutChanged]),
+            ("key_set_address", [.clientAuthenticationChanged]),
             ("secret_digest", Self.endsSecret), ("former_secret_digest", Self.endsSecret),
             ("former_secret_until", Self.endsSecret),
         ], passedOver: [],
@@ -56,7 +59,7 @@ struct EditableTable: Sendable {
             ("username", [.accountRenamed]), (Self.uniqueColumn, [.accountRenamed]),
             ("display_name", [.accountDisplayNameChanged]),
         ],
-        passedOver: ["is_locked"], isAbout: "entry.account_id = theirs.id")
+        passedOver: ["is_locked", "locked_at"], isAbout: "entry.account_id = theirs.id")
 
     /// The rows of both databases that differ by somebody's doing: identifier and title.
     func changed(by author: Author, _ db: Database) throws -> String? {

@@ -154,15 +154,14 @@ extension Database {
     }
 
     /// Deletes what an account or a device has authenticated, with all the sessions and grants that stand on it.
-    func deleteAuthentications(of holder: AuthenticationHolder) throws {
+    func deleteAuthentications(of holder: AuthenticationHolder, at moment: Timestamp) throws {
         let (column, value) = holder.column
-        try self.cachedStatement(
-            sql: """
-                DELETE FROM oauth_session WHERE id IN (
+        _ = try self.endSessions(
+            where: """
+                id IN (
                     SELECT session FROM oauth_session_authentication
                     JOIN oauth_authentication ON oauth_authentication.id = authentication WHERE \(column) = ?)
-                """
-        ).execute(arguments: [value])
+                """, [value], at: moment)
         try self.cachedStatement(sql: "DELETE FROM oauth_authentication WHERE \(column) = ?").execute(arguments: [value]
         )
         guard case .account = holder else { return }

@@ -59,6 +59,10 @@ extension SQLiteDatabase: AuthorizationStore {
             let (session, grant) = (completed.session, completed.grant)
             try db.end(request: completed.request, by: session)
             if let cookieDigest {
+                // Another person's session ends; one's own goes on under another name, and nobody is to be told.
+                _ = try db.endSessions(
+                    where: "cookie_digest = ? AND account <> ?", [cookieDigest.blob, session.account],
+                    at: session.usedAt)
                 try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE cookie_digest = ?")
                     .execute(arguments: [cookieDigest.blob])
             }
@@ -168,7 +172,7 @@ extension Database {
     /// Ends a request with a sign-in that is to begin within the present step.
     ///
     /// Throws ``StoreError/Code/notFound`` where the request is gone, or the device of the authentication is, or its account
-    /// is locked.
+    /// is gone, is locked, or was locked since.
     func end(request: String, by session: SessionRecord) throws {
         guard try self.removeRequest(request) else {
             throw StoreError(.notFound, "the authorization request is gone")
@@ -181,7 +185,9 @@ extension Database {
         guard try self.isActiveDevice(session.authentication.device) else {
             throw StoreError(.notFound, "the device is gone")
         }
-        guard try !self.isLockedAccount(session.account) else { throw StoreError(.notFound, "the account is locked") }
+        guard try self.maySignIn(session.account, since: session.authentication.at) else {
+            throw StoreError(.notFound, "the account is gone, locked, or was locked meanwhile")
+        }
     }
 
     /// Keeps a new session with its authentications, which stay until `end` at least.

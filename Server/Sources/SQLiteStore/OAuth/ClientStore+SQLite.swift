@@ -8,28 +8,7 @@ import _Primitives
 extension SQLiteDatabase: ClientStore {
     public func addClient(_ client: ClientRecord, limit: Int, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
-            let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM oauth_client")) ?? 0
-            guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }
-            try db.checkOwner(of: client.settings.tokens.resources, client: client.id)
-            try db.insert(
-                [
-                    ClientColumn.id: client.id, .name: client.name, .redirectURIs: Self.text(client.redirectURIs),
-                    .postLogoutRedirectURIs: Self.text(client.postLogoutRedirectURIs),
-                    .secretDigest: (client.secretDigest ?? []).blob, .createdAt: client.createdAt.milliseconds,
-                    .mayDeregister: client.settings.mayDeregister,
-                    .idTokenAlgorithm: client.settings.idTokenAlgorithm.rawValue,
-                    .grantTypes: Self.text(client.settings.grantTypes),
-                    .authenticationMethod: client.settings.authenticationMethod, .keySet: client.settings.keySet,
-                    .signInMethods: Self.text(client.settings.signInMethods),
-                    .codeBinding: client.settings.codeBinding.rawValue,
-                    .formerSecretDigest: client.formerSecret?.digest.blob,
-                    .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
-                    .tokenSettings: client.settings.tokens.text,
-                    .securityProfile: client.settings.profile.security.rawValue,
-                    .requiresSignedRequests: client.settings.profile.requiresSignedRequests,
-                    .origins: Self.text(client.settings.profile.origins),
-                    .party: client.settings.party.rawValue,
-                ], by: ClientColumn.insertion)
+            try db.add(client, limit: limit)
             try db.appendAudit(audit, sealing)
         }
     }
@@ -68,7 +47,8 @@ extension SQLiteDatabase: ClientStore {
                     UPDATE oauth_client SET name = ?, redirect_uris = ?, post_logout_redirect_uris = ?,
                         secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
                         former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
-                        authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?
+                        authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?,
+                        backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?
                     WHERE id = ?
                     """
             ).execute(arguments: [
@@ -78,7 +58,9 @@ extension SQLiteDatabase: ClientStore {
                 client.settings.codeBinding.rawValue, client.formerSecret?.digest.blob,
                 client.formerSecret?.endsAt.milliseconds, client.clientURI, Self.text(client.settings.grantTypes),
                 client.settings.authenticationMethod, client.settings.keySet, client.settings.tokens.text,
-                Self.text(client.settings.signInMethods), client.settings.party.rawValue, id,
+                Self.text(client.settings.signInMethods), client.settings.party.rawValue,
+                client.settings.logout?.text, client.settings.logout?.needsSession ?? false,
+                client.settings.keySetAddress, id,
             ])
             try db.setProfile(client.settings.profile, ofClient: id)
             let addresses = try String.fetchAll(
@@ -97,8 +79,7 @@ extension SQLiteDatabase: ClientStore {
         try await self.step { [sealing] db in
             for table in [
                 "oauth_pushed_request", "oauth_device_code", "oauth_request", "oauth_grant", "oauth_consent",
-                "oauth_subject",
-                "oauth_session_service",
+                "oauth_subject", "oauth_session_service", "oauth_logout",
             ] {
                 try db.cachedStatement(sql: "DELETE FROM \(table) WHERE client = ?").execute(arguments: [id])
             }
@@ -125,37 +106,47 @@ extension SQLiteDatabase: ClientStore {
         guard let party = ClientSettings.Party(rawValue: try row.text(ClientColumn.party)) else {
             throw StoreError(.corrupt, "whose a client is")
         }
-        return ClientRecord(
+        var settings = ClientSettings(
+            idTokenAlgorithm: try row.algorithm(ClientColumn.idTokenAlgorithm), codeBinding: binding,
+            mayDeregister: try row.integer(ClientColumn.mayDeregister, as: Int.self) != 0,
+            grantTypes: try Self.texts(row.text(ClientColumn.grantTypes)),
+            authenticationMethod: try row.text(ClientColumn.authenticationMethod),
+            keySet: try row.optionalText(ClientColumn.keySet),
+            tokens: try TokenSettings(kept: row.text(ClientColumn.tokenSettings)),
+            signInMethods: try Self.texts(row.text(ClientColumn.signInMethods)),
+            profile: ClientProfile(
+                security: security,
+                requiresSignedRequests: try row.integer(ClientColumn.requiresSignedRequests, as: Int.self) != 0,
+                origins: try Self.texts(row.text(ClientColumn.origins))),
+            party: party)
+        settings.keySetAddress = try row.optionalText(ClientColumn.keySetAddress)
+        settings.logout = try row.optionalText(ClientColumn.backchannelLogoutURI).map {
+            ClientSettings.LogoutAddress(
+                $0, needsSession: try row.flag(ClientColumn.backchannelLogoutSessionRequired))
+        }
+        var client = ClientRecord(
             id: try row.text(ClientColumn.id), name: try row.text(ClientColumn.name),
             redirectURIs: try Self.texts(row.text(ClientColumn.redirectURIs)),
             postLogoutRedirectURIs: try Self.texts(row.text(ClientColumn.postLogoutRedirectURIs)),
             secretDigest: try Self.secret(row.bytes(ClientColumn.secretDigest)),
             createdAt: try row.moment(ClientColumn.createdAt),
-            settings: ClientSettings(
-                idTokenAlgorithm: try row.algorithm(ClientColumn.idTokenAlgorithm), codeBinding: binding,
-                mayDeregister: try row.integer(ClientColumn.mayDeregister, as: Int.self) != 0,
-                grantTypes: try Self.texts(row.text(ClientColumn.grantTypes)),
-                authenticationMethod: try row.text(ClientColumn.authenticationMethod),
-                keySet: try row.optionalText(ClientColumn.keySet),
-                tokens: try TokenSettings(kept: row.text(ClientColumn.tokenSettings)),
-                signInMethods: try Self.texts(row.text(ClientColumn.signInMethods)),
-                profile: ClientProfile(
-                    security: security,
-                    requiresSignedRequests: try row.integer(ClientColumn.requiresSignedRequests, as: Int.self) != 0,
-                    origins: try Self.texts(row.text(ClientColumn.origins))),
-                party: party),
+            settings: settings,
             formerSecret: try row.optionalBytes(ClientColumn.formerSecretDigest).map { digest in
                 guard let endsAt = try row.optionalMoment(ClientColumn.formerSecretUntil) else {
                     throw StoreError(.corrupt, "a client's former secret")
                 }
                 return FormerSecret(digest: digest, endsAt: endsAt)
             }, clientURI: try row.optionalText(ClientColumn.clientURI))
+        client.registration = try row.optionalBytes(ClientColumn.registrationDigest).map { digest in
+            ClientRegistration(tokenDigest: digest, initialToken: try row.text(ClientColumn.registeredBy))
+        }
+        return client
     }
 
     /// No bytes stand for no secret.
     private static func secret(_ bytes: [UInt8]) -> [UInt8]? { bytes.isEmpty ? nil : bytes }
 
-    private static func text(_ texts: [String]) -> String { JSON.array(texts.map(JSON.string)).text }
+    fileprivate static func text(_ texts: [String]) -> String { JSON.array(texts.map(JSON.string)).text }
 
     private static func texts(_ text: String) throws -> [String] {
         guard let texts = try? JSONObject([("a", JSON(parsing: text))]).strings("a") else {
@@ -172,5 +163,41 @@ private enum ClientColumn: Int, TableColumn {
 
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
         codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
-        tokenSettings, signInMethods, securityProfile, requiresSignedRequests, origins, party
+        backchannelLogoutURI, backchannelLogoutSessionRequired, keySetAddress,
+        registrationDigest, registeredBy, tokenSettings, signInMethods, securityProfile, requiresSignedRequests,
+        origins,
+        party
+}
+
+extension Database {
+    /// Adds a client within the present step, where there are fewer than `limit`.
+    func add(_ client: ClientRecord, limit: Int) throws {
+        let count = try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM oauth_client")) ?? 0
+        guard count < limit else { throw StoreError(.conflict, "there are \(count) clients") }
+        try self.checkOwner(of: client.settings.tokens.resources, client: client.id)
+        try self.insert(
+            [
+                ClientColumn.id: client.id, .name: client.name, .redirectURIs: SQLiteDatabase.text(client.redirectURIs),
+                .postLogoutRedirectURIs: SQLiteDatabase.text(client.postLogoutRedirectURIs),
+                .secretDigest: (client.secretDigest ?? []).blob, .createdAt: client.createdAt.milliseconds,
+                .mayDeregister: client.settings.mayDeregister,
+                .idTokenAlgorithm: client.settings.idTokenAlgorithm.rawValue,
+                .grantTypes: SQLiteDatabase.text(client.settings.grantTypes),
+                .authenticationMethod: client.settings.authenticationMethod, .keySet: client.settings.keySet,
+                .codeBinding: client.settings.codeBinding.rawValue,
+                .formerSecretDigest: client.formerSecret?.digest.blob,
+                .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
+                .keySetAddress: client.settings.keySetAddress,
+                .registrationDigest: client.registration?.tokenDigest.blob,
+                .registeredBy: client.registration?.initialToken,
+                .backchannelLogoutURI: client.settings.logout?.text,
+                .backchannelLogoutSessionRequired: client.settings.logout?.needsSession ?? false,
+                .signInMethods: SQLiteDatabase.text(client.settings.signInMethods),
+                .tokenSettings: client.settings.tokens.text,
+                .securityProfile: client.settings.profile.security.rawValue,
+                .requiresSignedRequests: client.settings.profile.requiresSignedRequests,
+                .origins: SQLiteDatabase.text(client.settings.profile.origins),
+                .party: client.settings.party.rawValue,
+            ], by: ClientColumn.insertion)
+    }
 }

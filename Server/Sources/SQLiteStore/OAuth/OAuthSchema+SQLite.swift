@@ -66,6 +66,11 @@ extension Migration {
                 """)
     }
 
+    /// Where clients keep their keys themselves: those that are there already have given them, or have none.
+    static let clientKeyAddresses = Migration(name: "addresses of clients' keys") { db, _ in
+        try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN key_set_address TEXT")
+    }
+
     /// Where people find a service; that of the clients that are there already is not known.
     static let clientHomes = Migration(name: "homes of clients") { db, _ in
         try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN client_uri TEXT")

@@ -37,29 +37,22 @@ private enum RefreshColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case grantID, head, parent, parentUsedAt, expiresAt
+    case grantID, head, parent, parentUsedAt, expiresAt, usedAt
 }
 
 extension SQLiteDatabase: RefreshStore {
-    public func beginFamily(
-        ofGrant id: String, head: [UInt8], headEndsAt: Timestamp, keyThumbprint: String?, until end: Timestamp
-    ) async throws -> Bool {
-        let isThere = try await self.step { db in
-            guard
-                let authentication = try String.fetchOne(
-                    db.cachedStatement(
-                        sql: """
-                            UPDATE oauth_grant SET expires_at = ?, key_thumbprint = ? WHERE id = ?
-                            RETURNING authentication
-                            """), arguments: [end.milliseconds, keyThumbprint, id])
-            else { return false }
-            try db.keepAuthentication(authentication, until: end)
+    public func beginFamily(_ start: RefreshFamilyStart, at moment: Timestamp) async throws -> Bool {
+        let isThere = try await self.step { [sealing] db in
+            guard try db.letLast(start, at: moment, sealing) else { return false }
             try db.insert(
-                [RefreshColumn.grantID: id, .head: head.blob, .expiresAt: headEndsAt.milliseconds],
+                [
+                    RefreshColumn.grantID: start.grant, .head: start.head.blob,
+                    .expiresAt: start.headEndsAt.milliseconds,
+                ],
                 by: RefreshColumn.insertion)
             return true
         }
-        self.handedOutTokens.insert([head])
+        self.handedOutTokens.insert([start.head])
         return isThere
     }
 
@@ -156,11 +149,12 @@ extension Database {
         }
         try self.cachedStatement(
             sql: """
-                UPDATE oauth_refresh SET head = ?, parent = ?, parent_used_at = ?, expires_at = ? WHERE grant_id = ?
+                UPDATE oauth_refresh SET head = ?, parent = ?, parent_used_at = ?, expires_at = ?, used_at = ?
+                WHERE grant_id = ?
                 """
         ).execute(arguments: [
             exchange.successor.blob, exchange.presented.blob, usedAt.milliseconds,
-            exchange.successorEndsAt.milliseconds, exchange.grant,
+            exchange.successorEndsAt.milliseconds, moment.milliseconds, exchange.grant,
         ])
         return .renewed(standing)
     }

@@ -39,13 +39,29 @@ extension SQLiteDatabase {
 
     public func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE id = ? AND account = ?")
-                .execute(arguments: [id, account])
-            guard db.changesCount > 0 else { return false }
+            guard try db.endSessions(where: "id = ? AND account = ?", [id, account], at: audit.at) > 0 else {
+                return false
+            }
             try db.cachedStatement(sql: "DELETE FROM oauth_grant WHERE session = ? AND is_lasting = 1")
                 .execute(arguments: [id])
             try db.appendAudit(audit, sealing)
             return true
+        }
+    }
+}
+
+extension SQLiteDatabase {
+    public func endSessions(account: String, audit: AuditEvent) async throws -> Int {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM oauth_grant WHERE is_lasting = 1
+                    AND session IN (SELECT oauth_session.id FROM oauth_session WHERE account = ?)
+                    """
+            ).execute(arguments: [account])
+            let count = try db.endSessions(where: "account = ?", [account], at: audit.at)
+            if count > 0 { try db.appendAudit(audit, sealing) }
+            return count
         }
     }
 }

@@ -14,8 +14,7 @@ extension SQLiteDatabase: SessionStore {
 
     public func endSession(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE id = ?").execute(arguments: [id])
-            guard db.changesCount > 0 else { return false }
+            guard try db.endSessions(where: "id = ?", [id], at: audit.at) > 0 else { return false }
             try db.appendAudit(audit, sealing)
             return true
         }

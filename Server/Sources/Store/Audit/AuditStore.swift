@@ -82,6 +82,8 @@ extension AuditEvent.Kind {
     public static let clientProfileChanged = Self(rawValue: "client-profile-changed")
     /// People are asked what a client may have, or no longer; the detail is its identifier and whose it is.
     public static let clientPartyChanged = Self(rawValue: "client-party-changed")
+    /// Where a client is told that sessions have ended has changed; the detail is its identifier.
+    public static let clientLogoutChanged = Self(rawValue: "client-logout-changed")
     /// A client may have people's keys deleted from now on; the detail is its identifier.
     public static let clientMayDeregister = Self(rawValue: "client-may-deregister")
     /// A client may no longer; the detail is its identifier.

@@ -48,7 +48,7 @@ public protocol AuthorizationStore: Sendable {
     /// session, keeps the grant and its code, and remembers the subject for ``account(subject:client:)``. All or nothing.
     ///
     /// Throws ``StoreError/Code/notFound`` where the request is gone (of two at once, one), or the device of the
-    /// authentication is, or its account is locked.
+    /// authentication is, or its account; and where the account is locked, or was at any time since the authentication.
     func complete(_ completed: CompletedAuthorization, replacing cookieDigest: [UInt8]?) async throws
 
     /// Ends a request with an authentication that is added to a session which goes on: removes the request, adds the first

@@ -23,6 +23,22 @@ public struct ClientSettings: Sendable, Equatable {
 
     /// Whose it is.
     public var party: Party
+    /// Where a client is told, without a browser, that a session has ended (OpenID Connect Back-Channel Logout 1.0, section
+    /// 2.2).
+    public struct LogoutAddress: Sendable, Equatable {
+        /// The address (`backchannel_logout_uri`).
+        public let text: String
+        /// Whether the client has to be told which session it was (`backchannel_logout_session_required`). It always is;
+        /// the client finds here what it has registered.
+        public let needsSession: Bool
+
+        /// An address.
+        public init(_ text: String, needsSession: Bool = false) {
+            self.text = text
+            self.needsSession = needsSession
+        }
+    }
+
     /// What the client's ID tokens are signed with (`id_token_signed_response_alg`).
     public var idTokenAlgorithm: JWSAlgorithm
     /// The ways to tokens that it may go (`grant_types`).
@@ -31,6 +47,8 @@ public struct ClientSettings: Sendable, Equatable {
     public var authenticationMethod: String
     /// The public keys that it signs with (`jwks`): a JWK set, as JSON.
     public var keySet: String?
+    /// Where they are in the place of that (`jwks_uri`): the client changes them there by itself.
+    public var keySetAddress: String?
     /// What its codes are bound to.
     public var codeBinding: CodeBinding
     /// Whether it may have the keys of people whom it knows deleted: with them a person loses every service, not this
@@ -43,6 +61,8 @@ public struct ClientSettings: Sendable, Equatable {
     public var signInMethods: [String]
     /// What is asked of its requests.
     public var profile: ClientProfile
+    /// Where it is told that a session has ended; `nil` where it does not want to be.
+    public var logout: LogoutAddress?
 
     /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
     /// section 2).
@@ -99,6 +119,8 @@ public struct ClientRecord: Sendable, Equatable {
     public let createdAt: Timestamp
     /// What the operator has decided about it.
     public var settings: ClientSettings
+    /// That it has registered itself; `nil` where an operator did.
+    public var registration: ClientRegistration?
 
     /// A record of these values.
     public init(

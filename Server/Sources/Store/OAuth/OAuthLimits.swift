@@ -15,6 +15,33 @@ extension Limits {
         /// How long a client can renew its tokens after one sign-in, however often it does. Past it: `invalid_grant`, and
         /// the person signs in again.
         public var lastingGrantLifetime: Duration = .seconds(45 * 24 * 60 * 60)
+        /// Lasting grants (`offline_access`) that one client can have of one person: one for each device that the client's
+        /// app is signed in on. Past it the oldest ends, and the person signs in again there.
+        public var lastingGrantsPerClient = 50
+        /// How long a statement that a session has ended is valid (OpenID Connect Back-Channel Logout 1.0, section 2.4: two
+        /// minutes at most). Each delivery has one of its own.
+        public var logoutTokenLifetime: Duration = .seconds(2 * 60)
+        /// For how long it is tried to tell a client that a session has ended. Past it the log and the audit trail say that
+        /// the client was not told.
+        public var logoutDeliveryLifetime: Duration = .seconds(24 * 60 * 60)
+        /// After how long it is tried again for the first time; each time it is twice as long.
+        public var logoutRetryPause: Duration = .seconds(5)
+        /// After how long it is tried again, at most.
+        public var longestLogoutRetryPause: Duration = .seconds(15 * 60)
+        /// How long a server has for a delivery that it has taken, before another one takes it: longer than a call lasts.
+        public var logoutLease: Duration = .seconds(60)
+        /// How often the server looks whether a client has to be told something.
+        public var logoutInterval: Duration = .seconds(1)
+        /// Deliveries to one client that are under way at once.
+        public var logoutsAtOncePerClient = 4
+        /// Deliveries that are under way at once.
+        public var logoutsAtOnce = 64
+        /// How long a call to an address of somebody else's can last.
+        public var outgoingCallTime: Duration = .seconds(10)
+        /// Calls to addresses of others that are under way at once. Past it a call fails, and is tried again like any other.
+        public var outgoingCalls = 128
+        /// Calls to one host that are under way at once. Past it a call fails, and is tried again like any other.
+        public var outgoingCallsPerHost = 8
         /// How long a refresh token is still taken after it was used, of a client without a secret or a key: the answer
         /// may have been lost. Whoever shows it later is not the one whom it was given to, and the family ends.
         public var usedRefreshTokenLifetime: Duration = .seconds(60)
@@ -61,12 +88,30 @@ extension Limits {
         public var addressesPerClient = 16
         /// Bytes of a client's keys (`jwks`).
         public var keySetBytes = 16_384
+        /// How long the keys of a client are kept that are at an address of its own (`jwks_uri`), where the answer does not
+        /// say.
+        public var usualKeySetAge: Duration = .seconds(5 * 60)
+        /// How long they are kept, whatever the answer says.
+        public var longestKeySetAge: Duration = .seconds(60 * 60)
+        /// How much longer they are taken where the address does not answer with keys. Past it: `invalid_client`.
+        public var keySetGrace: Duration = .seconds(24 * 60 * 60)
+        /// How often they are fetched at most: again for a key that was not among them, or where the address did not answer
+        /// with keys.
+        public var keySetPause: Duration = .seconds(60)
+        /// Requests of a client that can wait while its keys are fetched. Past it: `invalid_client`.
+        public var keySetWaiters = 100
         /// How far the clock of a client that signs may be ahead, or behind.
         public var clientClockSkew: Duration = .seconds(30)
         /// How long what a client signs to say who it is can count: as long as common libraries make it without being told.
         public var assertionLifetime: Duration = .seconds(60 * 60)
         /// How long a request that a client signs (`request`) can count, from the moment that it begins to until it ends.
         public var requestObjectLifetime: Duration = .seconds(60 * 60)
+        /// How long an initial access token lasts that lets clients register themselves, at most.
+        public var initialTokenLifetime: Duration = .seconds(90 * 24 * 60 * 60)
+        /// Clients that can be registered by one, at most.
+        public var initialTokenUses = 1000
+        /// Initial access tokens that are worth something at once.
+        public var initialTokens = 100
         /// Clients of one server.
         public var clients = 1000
 

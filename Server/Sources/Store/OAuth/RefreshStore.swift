@@ -43,6 +43,38 @@ public struct RefreshExchange: Sendable, Equatable {
     }
 }
 
+/// A family that begins: with it a grant lasts.
+public struct RefreshFamilyStart: Sendable, Equatable {
+    /// The family, by its grant.
+    public let grant: String
+    /// SHA-256 of what the first token keeps secret.
+    public let head: [UInt8]
+    /// When the first token ends, if it is not used.
+    public let headEndsAt: Timestamp
+    /// The key that the grant is bound to from now on, by its thumbprint; `nil` where it is bound to the client alone.
+    public let keyThumbprint: String?
+    /// Until when the grant lasts.
+    public let end: Timestamp
+    /// How many lasting grants of one person a client can have. Past it the oldest ends.
+    public let most: Int
+    /// The audit event of each grant that ends for it; the store adds the account and the grant to it.
+    public let displaced: AuditEvent
+
+    /// A beginning of these values.
+    public init(
+        grant: String, head: [UInt8], headEndsAt: Timestamp, keyThumbprint: String?, until end: Timestamp, most: Int,
+        displaced: AuditEvent
+    ) {
+        self.grant = grant
+        self.head = head
+        self.headEndsAt = headEndsAt
+        self.keyThumbprint = keyThumbprint
+        self.end = end
+        self.most = most
+        self.displaced = displaced
+    }
+}
+
 /// What showing a refresh token came to.
 public enum RefreshOutcome: Sendable, Equatable {
     /// The successor is the head now, and nothing but it and the presented token are taken.
@@ -55,11 +87,11 @@ public enum RefreshOutcome: Sendable, Equatable {
 
 /// Keeps the families of refresh tokens.
 public protocol RefreshStore: Sendable {
-    /// Begins the family of a grant with its first token, binds the grant to the key of that thumbprint, and lets it last
-    /// until `end`. Says whether the grant is there.
-    func beginFamily(
-        ofGrant id: String, head: [UInt8], headEndsAt: Timestamp, keyThumbprint: String?, until end: Timestamp
-    ) async throws -> Bool
+    /// Begins a family at `moment`: the grant is bound to the key, and lasts from then on. Says whether the grant is there.
+    ///
+    /// Must be one step with the end of those that are too many: of any number of families that begin at once,
+    /// ``RefreshFamilyStart/most`` of the person's at the client are left, the newest.
+    func beginFamily(_ start: RefreshFamilyStart, at moment: Timestamp) async throws -> Bool
 
     /// Exchanges a refresh token for its successor, where `judge` does not throw.
     ///

@@ -81,4 +81,8 @@ public protocol SessionStore: Sendable {
     /// lasting ones too, together with the audit event. `false`, and no event,
     /// where the account has no such session, whoever else may have it.
     func endSession(_ id: String, account: String, audit: AuditEvent) async throws -> Bool
+
+    /// Ends all sessions of that account as ``endSession(_:account:audit:)`` does each, in one step and with one audit
+    /// event. Says how many there were; where there was none, there is no event.
+    func endSessions(account: String, audit: AuditEvent) async throws -> Int
 }

@@ -4,7 +4,8 @@ import _Primitives
 /// What every store keeps of devices that wait for their person: the duties of ``DeviceCodeStore``.
 public enum DeviceCodeConformance {
     /// What the rules are about.
-    public typealias Subject = any AuthorizationStore & ClientStore & DeviceCodeStore & RefreshStore & SessionStore
+    public typealias Subject = any AccountStore & AuthorizationStore & ClientStore & DeviceCodeStore & RefreshStore
+        & SessionStore
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] = Self.codes + Self.answers + Self.ends
@@ -53,6 +54,7 @@ public enum DeviceCodeConformance {
 
     /// A code whose person has said yes.
     private static func confirm(in store: Subject) async throws {
+        try await Self.sample.addAccount(to: store)
         try await Self.add(Self.code(), to: store)
         _ = try await store.begin(Self.request("r", browser: 7), userCode: Self.userCode())
         try await store.confirm(Self.confirmed(), audit: Self.event)
@@ -161,6 +163,7 @@ public enum DeviceCodeConformance {
             try expect(try await store.answer(Self.question(), at: Self.start + .seconds(5)) == .denied, "still")
         },
         ConformanceCheck("of 50 that confirm at once one does") { store in
+            try await Self.sample.addAccount(to: store)
             try await Self.add(Self.code(), to: store)
             _ = try await store.begin(Self.request("r", browser: 7), userCode: Self.userCode())
             let count = try await withThrowingTaskGroup(of: Bool.self) { group in

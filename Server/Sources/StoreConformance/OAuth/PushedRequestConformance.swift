@@ -4,7 +4,7 @@ import _Primitives
 /// What every store keeps of requests that clients push: the duties of ``PushedRequestStore``.
 public enum PushedRequestConformance {
     /// What the rules are about.
-    public typealias Subject = any AuthorizationStore & ClientStore & PushedRequestStore
+    public typealias Subject = any AccountStore & AuthorizationStore & ClientStore & PushedRequestStore
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] = Self.browsers + Self.ends
@@ -93,6 +93,7 @@ public enum PushedRequestConformance {
             _ = try await store.begin(sample.request, pushed: Self.bytes(1))
             let completed = CompletedAuthorization(
                 request: sample.request.id, session: sample.session, grant: sample.grant, code: sample.code)
+            try await sample.addAccount(to: store)
             try await store.complete(completed, replacing: nil)
             try expect(try await store.pushedRequest(digest: Self.bytes(1)) == nil, "signed in")
             try await store.addPushedRequest(Self.pushed(2))

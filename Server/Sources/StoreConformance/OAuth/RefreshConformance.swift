@@ -4,7 +4,8 @@ import _Primitives
 /// What every store keeps of refresh tokens and of tokens that were taken back: the duties of ``RefreshStore``.
 public enum RefreshConformance {
     /// What the rules are about.
-    public typealias Subject = any AuditStore & AuthorizationStore & RefreshStore & SessionStore & TokenStore
+    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & RefreshStore & SessionStore
+        & TokenStore
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] = Self.chains + Self.ends + Self.revocations
@@ -25,15 +26,19 @@ public enum RefreshConformance {
             id: "grant", client: "c", subject: "c-a", authentication: sample.grant.authentication,
             session: sample.session.id, isLasting: true, scope: "openid", expiresAt: Self.start + .seconds(360))
         try await sample.keep(in: store)
-        let isThere = try await store.beginFamily(
-            ofGrant: "grant", head: Self.bytes(0), headEndsAt: Self.start + Self.day * 5, keyThumbprint: key,
-            until: Self.start + Self.day * 10)
+        let isThere = try await store.beginFamily(Self.family("grant", key: key), at: Self.start)
         try expect(isThere, "the grant is there")
         let grant = GrantRecord(
             id: "grant", client: "c", subject: "c-a", authentication: sample.grant.authentication,
             session: sample.session.id, isLasting: true, scope: "openid", keyThumbprint: key,
             expiresAt: Self.start + Self.day * 10)
         return StandingGrant(grant: grant, authentication: sample.session.authentication)
+    }
+
+    private static func family(_ grant: String, key: String? = nil) -> RefreshFamilyStart {
+        RefreshFamilyStart(
+            grant: grant, head: Self.bytes(0), headEndsAt: Self.start + Self.day * 5, keyThumbprint: key,
+            until: Self.start + Self.day * 10, most: 9, displaced: Self.event)
     }
 
     private static func refresh(
@@ -47,7 +52,8 @@ public enum RefreshConformance {
     }
 
     private static func trail(_ store: Subject) async throws -> [String?] {
-        try await store.auditEntries(after: 0, limit: 100).map(\.event.accountID)
+        try await store.auditEntries(after: 0, limit: 100).map(\.event).filter { $0.kind == Self.event.kind }
+            .map(\.accountID)
     }
 
     private static let chains: [ConformanceCheck<Subject>] = [
@@ -174,8 +180,7 @@ public enum RefreshConformance {
             try expect(try await Self.refresh(store, 0, to: 1) == .unknown, "ended")
         },
         ConformanceCheck("a family begins for a grant that is there, and for no other") { store in
-            let isThere = try await store.beginFamily(
-                ofGrant: "none", head: Self.bytes(0), headEndsAt: Self.start, keyThumbprint: nil, until: Self.start)
+            let isThere = try await store.beginFamily(Self.family("none"), at: Self.start)
             try expect(!isThere, "no grant")
             try expect(try await Self.refresh(store, 0, to: 1) == .unknown, "no family")
         },

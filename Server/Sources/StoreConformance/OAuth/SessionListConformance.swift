@@ -4,7 +4,8 @@ import _Primitives
 /// What every store keeps for the lists that a person's phone shows of signed-in browsers: duties of ``SessionStore``.
 public enum SessionListConformance {
     /// The store's parts that take part.
-    public typealias Subject = any AuditStore & AuthorizationStore & ClientStore & RefreshStore & SessionStore
+    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & RefreshStore
+        & SessionStore
 
     /// The rules, each over an empty store.
     public static let checks: [ConformanceCheck<Subject>] = Self.lists + Self.ends
@@ -49,6 +50,10 @@ public enum SessionListConformance {
         _ number: UInt8, account: String = "a", client: String = "bank", after seconds: Int = 0, _ store: Subject
     ) async throws {
         try await Self.sample(number, account: account, client: client, after: seconds).keep(in: store)
+    }
+
+    private static func trail(_ store: Subject) async throws -> [AuditEvent] {
+        try await store.auditEntries(after: 0, limit: 99).map(\.event).filter { $0.kind == Self.event.kind }
     }
 
     private static func list(
@@ -134,7 +139,7 @@ public enum SessionListConformance {
             try expect(
                 try await store.grant("grant-2", token: nil, at: Self.start)?.authentication.account == "a",
                 "the other session's stands")
-            try expect(try await store.auditEntries(after: 0, limit: 9).map(\.event) == [Self.event], "one event")
+            try expect(try await Self.trail(store) == [Self.event], "one event")
         },
         ConformanceCheck("another account's session does not end, and leaves no event") { store in
             try await Self.signIn(1, store)
@@ -142,7 +147,21 @@ public enum SessionListConformance {
                 try expect(try await store.endSession(id, account: "b", audit: Self.event) == false, "not \(id)")
             }
             try expect(try await store.session(cookieDigest: Self.bytes(1)) != nil, "goes on")
-            try expect(try await store.auditEntries(after: 0, limit: 9).isEmpty, "no event")
+            try expect(try await Self.trail(store).isEmpty, "no event")
+        },
+        ConformanceCheck("all sessions of an account end in one step with one event, and nobody else's") { store in
+            for number: UInt8 in [1, 2] { try await Self.signIn(number, store) }
+            try await Self.signIn(3, account: "b", store)
+            try expect(try await store.endSessions(account: "a", audit: Self.event) == 2, "both")
+            try expect(try await store.endSessions(account: "a", audit: Self.event) == 0, "once")
+            for number: UInt8 in [1, 2] {
+                try expect(try await store.session(cookieDigest: Self.bytes(number)) == nil, "gone")
+                let grant = try await store.grant("grant-\(number)", token: nil, at: Self.start)
+                try expect(grant == nil, "its grant with it")
+            }
+            try expect(try await store.session(cookieDigest: Self.bytes(3)) != nil, "goes on")
+            try expect(try await store.grant("grant-3", token: nil, at: Self.start) != nil, "stands")
+            try expect(try await Self.trail(store) == [Self.event], "one event")
         },
         ConformanceCheck("a deleted client is not listed, and the session goes on") { store in
             try await Self.addClient("bank", store)

@@ -8,6 +8,8 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import NIOCore
+import OAuthProvider
 import Store
 import Testing
 import _Primitives
@@ -136,9 +138,100 @@ struct AccountRoutesTests {
         }
     }
 
+    /// A service that goes on without the browser, and what it has.
+    private func lasting(_ phone: VirtualPhone, _ browser: TestBrowser, _ server: ServerFixture) async throws -> (
+        party: RelyingParty, refresh: String
+    ) {
+        let party = try await server.relyingParty()
+        _ = try await server.assembly.provider.changeClient(
+            party.id, ClientChange(grantTypes: ["authorization_code", "refresh_token"]))
+        let page = try await browser.get(
+            party.authorizeAddress().replacing("scope=openid%20profile", with: "scope=openid%20offline_access"))
+        let location = try #require(page.headers[.location])
+        let request = try #require(location.split(separator: "=").last)
+        _ = try await phone.authenticate(try server.typedPayload(try await browser.get(location)))
+        let completed = try await browser.get("/sign-in/complete?request=\(request)")
+        let code = try #require(completed.redirectParameters["code"])
+        return (party, try await party.exchange(code, browser.client).object.requiredString("refresh_token"))
+    }
+
+    private func renewed(_ party: RelyingParty, _ refresh: String, _ client: any TestClientProtocol) async throws
+        -> HTTPResponse.Status
+    {
+        try await client.execute(
+            uri: "/oauth2/token", method: .post,
+            headers: [
+                .contentType: "application/x-www-form-urlencoded", .authorization: party.authorization,
+            ], body: ByteBuffer(string: "grant_type=refresh_token&refresh_token=\(refresh)")
+        ).status
+    }
+
+    @Test("The phone lists what a service has that outlives the browser's session, and takes it back")
+    func grants() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let mallory = try await server.enrolledPhone(client, username: "mallory")
+            let (party, refresh) = try await self.lasting(phone, TestBrowser(client), server)
+            let session = try #require(try await self.activity(phone).sessions.first?.id)
+            // Another person's is neither listed nor ended.
+            let grant = try #require(try await self.activity(phone).grants.first)
+            #expect(grant.service == "Demo Bank" && grant.scopes == ["openid", "offline_access"])
+            #expect(grant.usedAt == nil)
+            #expect(try await self.activity(mallory, "mallory").grants.isEmpty)
+            await #expect(throws: OperationError(.sessionUnknown)) {
+                try await mallory.client.operations.grantRevocation.grantId(grant.id)
+                    .authorizationProvider(try await self.authorization(mallory, "mallory")).execute()
+            }
+            #expect(session != grant.id)
+            try await phone.client.operations.grantRevocation.grantId(grant.id)
+                .authorizationProvider(try await self.authorization(phone)).execute()
+            #expect(try await self.renewed(party, refresh, client) == .badRequest)
+            let left = try await self.activity(phone)
+            #expect(left.grants.isEmpty && left.sessions.map(\.id) == [session])
+            await #expect(throws: OperationError(.sessionUnknown)) {
+                try await phone.client.operations.grantRevocation.grantId(grant.id)
+                    .authorizationProvider(try await self.authorization(phone)).execute()
+            }
+        }
+    }
+
+    @Test(
+        "All of a service, and everything, are taken back in one call; a query that names something else ends nothing")
+    func allGrants() async throws {
+        let server = try await ServerFixture()
+        try await server.withPublicClient { client in
+            let phone = try await server.enrolledPhone(client)
+            let (first, second) = (
+                try await self.lasting(phone, TestBrowser(client), server),
+                try await self.lasting(phone, TestBrowser(client), server)
+            )
+            let headers = try self.header(try await self.authorization(phone))
+            for query in [
+                "?client=", "?service=\(first.party.id)", "?client=a&client=b", "?client=%F", "?client=a&b=c",
+            ] {
+                let answer = try await client.send(.delete, "/account/v1/grants\(query)", headers: headers)
+                #expect(answer.response.status == .badRequest)
+            }
+            #expect(try await self.activity(phone).grants.count == 2)
+            let path = "/account/v1/grants?client=\(first.party.id)"
+            for _ in 0..<2 {
+                #expect(try await client.send(.delete, path, headers: headers).response.status == .noContent)
+                #expect(try await self.renewed(first.party, first.refresh, client) == .badRequest)
+            }
+            #expect(try await self.activity(phone).grants.count == 1)
+            let all = try await client.send(.delete, "/account/v1/grants", headers: headers)
+            #expect(all.response.status == .noContent)
+            #expect(try await self.renewed(second.party, second.refresh, client) == .badRequest)
+            let nobody = try await client.send(.delete, "/account/v1/grants", headers: [:])
+            #expect(nobody.response.status == .unauthorized)
+        }
+    }
+
     private static let calls: [(HTTPRequest.Method, String)] = [
         (.get, "/account/v1/notices"), (.get, "/account/v1/sessions"), (.delete, "/account/v1/sessions/x"),
         (.get, "/account/v1/consents"), (.delete, "/account/v1/consents/x"),
+        (.get, "/account/v1/grants"), (.delete, "/account/v1/grants/x"),
     ]
 
     @Test("Without the token of an authentication in the app nobody sees anything", arguments: calls)

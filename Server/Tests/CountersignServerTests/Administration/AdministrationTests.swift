@@ -61,6 +61,8 @@ struct AdministrationTests {
             (HTTPRequest.Method.get, "/accounts/bob", "account"), (.delete, "/accounts/bob", "account"),
             (.post, "/accounts/bob/lock", "account"), (.post, "/accounts/bob/unlock", "account"),
             (.get, "/accounts/bob/devices", "account"), (.delete, "/devices/none", "device"),
+            (.get, "/accounts/bob/sessions", "account"), (.delete, "/accounts/bob/sessions", "account"),
+            (.get, "/accounts/bob/grants", "account"), (.delete, "/accounts/bob/grants", "account"),
             (.delete, "/clients/none", "client"), (.get, "/activations/none", "activation"),
             (.delete, "/tokens/none", "token"), (.post, "/tokens/none/rotate", "token"), (.get, "/nothing", ""),
         ])

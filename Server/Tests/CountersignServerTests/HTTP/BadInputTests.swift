@@ -72,6 +72,8 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/account/v1/sessions/unknown", allow: "DELETE"),
         .init(path: "/account/v1/consents", allow: "GET, HEAD"),
         .init(path: "/account/v1/consents/unknown", allow: "DELETE"),
+        .init(path: "/account/v1/grants", allow: "GET, HEAD, DELETE"),
+        .init(path: "/account/v1/grants/unknown", allow: "DELETE"),
         .init(path: "/admin/v1/tokens", allow: "GET, HEAD, POST", body: .json),
     ]
 

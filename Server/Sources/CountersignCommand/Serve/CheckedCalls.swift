@@ -1,0 +1,257 @@
+import AsyncHTTPClient
+import CountersignServer
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import OAuth
+import OAuthProvider
+import Store
+import Synchronization
+import _Primitives
+
+/// Calls addresses that services have named, and no others than they should be able to name: https, or http to a literal
+/// loopback address; no redirects; no address of a private network.
+///
+/// A name is looked up here, what it stands for is judged, and the connection goes to the very address that was judged: a
+/// name that stands for another one a moment later changes nothing. The certificate has to be the name's all the same.
+final class CheckedCalls: OutgoingCalls {
+    /// Networks of nobody in particular: no service on the Internet is there (IANA's registries of special-purpose
+    /// addresses).
+    private static let privateNetworks = [
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+        "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+        "224.0.0.0/3", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+    ].compactMap(AddressBlock.init)
+
+    /// Of IPv6 the rest of what is given to anybody lies here.
+    private static let globalNetworks = ["0.0.0.0/0", "2000::/3"].compactMap(AddressBlock.init)
+
+    private static let loopbackNetworks = ["127.0.0.0/8", "::1/128"].compactMap(AddressBlock.init)
+
+    private let allowed: [AddressBlock]
+    private let limits: Limits
+    private let lookUp: @Sendable (String) throws -> [String]
+    private let tls: TLSConfiguration
+    /// How many calls are under way, by host.
+    private let underWay = Mutex<[ExactText: Int]>([:])
+
+    /// Calls of a server.
+    ///
+    /// - Parameters:
+    ///   - allowed: Networks that may be called although they are private.
+    ///   - mayCallLoopback: Whether programs of this machine may be called: for a server that is itself reached at a
+    ///     loopback address alone.
+    ///   - lookUp: What a host's name stands for, now. It may block.
+    init(
+        allowed: [AddressBlock] = [], mayCallLoopback: Bool = false, limits: Limits = Limits(),
+        tls: TLSConfiguration = .makeClientConfiguration(),
+        lookUp: @escaping @Sendable (String) throws -> [String] = CheckedCalls.systemLookUp
+    ) {
+        self.allowed = allowed + (mayCallLoopback ? Self.loopbackNetworks : [])
+        self.limits = limits
+        self.tls = tls
+        self.lookUp = lookUp
+    }
+
+    func send(_ call: OutgoingCall) async throws -> OutgoingAnswer {
+        let target = try Target(call.address)
+        try self.enter(target)
+        defer { self.leave(target) }
+        let deadline = ContinuousClock.now + self.limits.oauth.outgoingCallTime
+        let addresses = try await self.addresses(of: target)
+        guard let address = addresses.first else {
+            throw OutgoingCallError("its host \(target.host) stands for no address")
+        }
+        for address in addresses {
+            guard self.mayCall(address) else {
+                throw OutgoingCallError(
+                    "its host \(target.host) stands for \(address), which is private: --outgoing-networks allows networks of your own"
+                )
+            }
+        }
+        return try await self.send(call, to: target, at: address, until: deadline)
+    }
+
+    private func mayCall(_ address: String) -> Bool {
+        if self.allowed.contains(where: { $0.contains(address) }) { return true }
+        return Self.globalNetworks.contains { $0.contains(address) }
+            && !Self.privateNetworks.contains { $0.contains(address) }
+    }
+
+    private func enter(_ target: Target) throws {
+        let limits = self.limits.oauth
+        try self.underWay.withLock { underWay in
+            let key = ExactText(target.host)
+            let (here, all) = (underWay[key] ?? 0, underWay.values.reduce(0, +))
+            guard here < limits.outgoingCallsPerHost, all < limits.outgoingCalls else {
+                throw OutgoingCallError("too many calls are under way, \(here) to \(target.host)")
+            }
+            underWay[key] = here + 1
+        }
+    }
+
+    private func leave(_ target: Target) {
+        self.underWay.withLock { underWay in
+            let key = ExactText(target.host)
+            let left = (underWay[key] ?? 1) - 1
+            underWay[key] = left > 0 ? left : nil
+        }
+    }
+
+    // MARK: Names
+
+    /// Looks up on a thread of its own: the system's resolver blocks, and is not waited for past the time of a call.
+    private func addresses(of target: Target) async throws -> [String] {
+        if target.isLiteral { return [target.host] }
+        let (host, lookUp) = (target.host, self.lookUp)
+        let time = self.limits.oauth.outgoingCallTime
+        return try await withCheckedThrowingContinuation { continuation in
+            let answer = FirstAnswer(continuation)
+            Thread { answer.settle(Result { try lookUp(host) }) }.start()
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(time.milliseconds))) {
+                answer.settle(.failure(OutgoingCallError("its host \(host) is not found in time")))
+            }
+        }
+    }
+
+    /// What the system's resolver knows.
+    @Sendable static func systemLookUp(_ host: String) throws -> [String] {
+        var hints = addrinfo()
+        hints.ai_flags = AI_ADDRCONFIG
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, nil, &hints, &list) == 0 else {
+            throw OutgoingCallError(
+                "its host \(host) is not found: is the name right, and does this machine look names up?")
+        }
+        defer { freeaddrinfo(list) }
+        var addresses: [String] = []
+        var entry = list
+        while let found = entry?.pointee {
+            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+            let length = socklen_t(text.count)
+            if getnameinfo(found.ai_addr, found.ai_addrlen, &text, length, nil, 0, NI_NUMERICHOST) == 0 {
+                // An IPv6 address may name the interface that it is of.
+                let bytes = text.prefix { $0 != 0 && $0 != CChar(UInt8(ascii: "%")) }.map { UInt8(bitPattern: $0) }
+                addresses.append(String(decoding: bytes, as: UTF8.self))
+            }
+            entry = found.ai_next
+        }
+        return addresses
+    }
+
+    // MARK: The call
+
+    private func send(
+        _ call: OutgoingCall, to target: Target, at address: String, until deadline: ContinuousClock.Instant
+    ) async throws -> OutgoingAnswer {
+        let left = deadline - ContinuousClock.now
+        guard left > .zero else { throw OutgoingCallError("it does not answer in time") }
+        var configuration = HTTPClient.Configuration(
+            tlsConfiguration: self.tls, redirectConfiguration: .disallow,
+            timeout: .init(connect: TimeAmount(left)))
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.httpVersion = .http1Only
+        if !target.isLiteral { configuration.dnsOverride = [target.host: address] }
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        let result: Result<OutgoingAnswer, any Error>
+        do { result = .success(try await Self.send(call, to: target, over: client, within: left)) } catch {
+            result = .failure(error)
+        }
+        // A client that is not shut down ends the program.
+        try? await client.shutdown()
+        return try result.get()
+    }
+
+    private static func send(_ call: OutgoingCall, to target: Target, over client: HTTPClient, within time: Duration)
+        async throws -> OutgoingAnswer
+    {
+        var request = HTTPClientRequest(url: target.text)
+        request.headers.add(name: "Accept", value: "application/json")
+        switch call.content {
+        case .none: request.method = .GET
+        case .form(let form):
+            request.method = .POST
+            request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
+            request.body = .bytes(ByteBuffer(string: form))
+        case .json(let bytes):
+            request.method = .POST
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: bytes))
+        }
+        if let authorization = call.authorization { request.headers.add(name: "Authorization", value: authorization) }
+        do {
+            let response = try await client.execute(request, timeout: TimeAmount(time))
+            let body = try await response.body.collect(upTo: call.longestAnswer)
+            return OutgoingAnswer(
+                status: Int(response.status.code), body: Array(body.readableBytesView),
+                mayBeKept: Self.age(response.headers[canonicalForm: "Cache-Control"].map(String.init)))
+        } catch is NIOTooManyBytesError {
+            throw OutgoingCallError("its answer has more than \(call.longestAnswer) bytes")
+        } catch let error as HTTPClientError {
+            throw OutgoingCallError("it does not answer (\(error.shortDescription))")
+        } catch is NIOSSLExtraError {
+            throw OutgoingCallError("its certificate is for another name than \(target.host)")
+        } catch is NIOSSLError {
+            throw OutgoingCallError("its certificate is not one that this machine trusts, or it does not speak TLS")
+        } catch {
+            throw OutgoingCallError("there is no connection to it")
+        }
+    }
+
+    /// `max-age`, in the form that nearly everybody sends it in; none for what must not be kept.
+    private static func age(_ directives: [String]) -> Duration? {
+        for directive in directives.map(\.asciiLowercased) {
+            if directive.hasSameBytes(as: "no-store") || directive.hasSameBytes(as: "no-cache") { return .zero }
+            if directive.hasBytes(atStart: "max-age="), let seconds = UInt32(directive.dropFirst(8)) {
+                return .seconds(Int64(seconds))
+            }
+        }
+        return nil
+    }
+}
+
+/// Where a call goes, written anew of its parts: what is judged is what is called.
+private struct Target {
+    /// Without brackets.
+    let host: String
+    /// Whether the host is an address and no name.
+    let isLiteral: Bool
+    let text: String
+
+    init(_ address: String) throws {
+        guard (try? RedirectURI(address)) != nil, let parts = URLComponents(string: address),
+            let written = parts.percentEncodedHost?.asciiLowercased
+        else { throw OutgoingCallError("its address is not https, or http to a literal loopback address") }
+        let host = written.hasPrefix("[") ? String(written.dropFirst().dropLast()) : written
+        let isPlain = host.utf8.allSatisfy { byte in
+            (0x30...0x3A).contains(byte) || (0x61...0x7A).contains(byte) || byte == UInt8(ascii: "-")
+                || byte == UInt8(ascii: ".")
+        }
+        guard isPlain, !host.isEmpty, let scheme = parts.scheme?.asciiLowercased else {
+            throw OutgoingCallError("its host has letters that a name in DNS has not")
+        }
+        self.host = host
+        self.isLiteral = AddressBlock(host) != nil
+        let port = parts.port.map { ":\($0)" } ?? ""
+        let query = parts.percentEncodedQuery.map { "?\($0)" } ?? ""
+        self.text =
+            "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)\(port)\(parts.percentEncodedPath)\(query)"
+    }
+}
+
+/// A continuation that the first of two answers resumes.
+private final class FirstAnswer: Sendable {
+    private let continuation: Mutex<CheckedContinuation<[String], any Error>?>
+
+    init(_ continuation: CheckedContinuation<[String], any Error>) { self.continuation = Mutex(continuation) }
+
+    func settle(_ result: Result<[String], any Error>) {
+        let waiting = self.continuation.withLock { waiting in
+            defer { waiting = nil }
+            return waiting
+        }
+        waiting?.resume(with: result)
+    }
+}

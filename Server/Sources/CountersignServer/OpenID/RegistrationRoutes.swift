@@ -1,0 +1,45 @@
+import HTTPTypes
+import Hummingbird
+import OAuthProvider
+import Store
+import _Primitives
+
+/// Where clients register themselves, and manage that (RFC 7591, RFC 7592). It is there where the operator wants it.
+struct RegistrationRoutes: Sendable {
+    let registrations: ClientRegistrations
+    let bodyLimit: Int
+
+    func mount(on router: ServerRouter) {
+        router.endpoint("/oauth2/register", [.post: self.register])
+        router.endpoint("/oauth2/register/{id}", [.get: self.read, .put: self.replace, .delete: self.delete])
+    }
+
+    @Sendable private func register(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await TokenRoutes.answer(context) {
+            let body = try await request.jsonObject(limit: self.bodyLimit)
+            return try await self.registrations.register(header: TokenRoutes.authorization(of: request), body: body)
+        }
+    }
+
+    @Sendable private func read(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await TokenRoutes.answer(context) {
+            try await self.registrations.read(
+                try context.pathParameter("id"), header: TokenRoutes.authorization(of: request))
+        }
+    }
+
+    @Sendable private func replace(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await TokenRoutes.answer(context) {
+            let body = try await request.jsonObject(limit: self.bodyLimit)
+            return try await self.registrations.replace(
+                try context.pathParameter("id"), header: TokenRoutes.authorization(of: request), body: body)
+        }
+    }
+
+    @Sendable private func delete(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await TokenRoutes.answer(context) {
+            try await self.registrations.delete(
+                try context.pathParameter("id"), header: TokenRoutes.authorization(of: request))
+        }
+    }
+}

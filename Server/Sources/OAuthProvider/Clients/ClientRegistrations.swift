@@ -1,0 +1,256 @@
+import OAuth
+public import Store
+public import _Primitives
+
+/// Clients that register themselves (RFC 7591), and see, change and delete their registration (RFC 7592).
+///
+/// Nobody registers without an initial access token, which an operator made. A client that did so is a third party's: it has
+/// the ways to tokens of a service that signs people in, and no more.
+public struct ClientRegistrations: Sendable {
+    private let provider: OpenIDProvider
+    private let store: any RegistrationStore
+    private let issuers: SoftwareStatementIssuers
+
+    /// Registrations at a provider.
+    public init(
+        provider: OpenIDProvider, store: any RegistrationStore,
+        issuers: SoftwareStatementIssuers = SoftwareStatementIssuers()
+    ) {
+        self.provider = provider
+        self.store = store
+        self.issuers = issuers
+    }
+
+    private var now: Timestamp { self.provider.time.now() }
+    private var limits: Limits.OAuth { self.provider.limits.oauth }
+
+    // MARK: For an operator
+
+    /// A new initial access token. It is shown this once.
+    ///
+    /// Throws `OAuthError` `invalid_request` with a sentence for the administrator; ``StoreError`` `conflict` where there are
+    /// too many.
+    public func makeInitialToken(lifetime: Duration?, uses: Int?, by operator: String) async throws -> (
+        token: InitialTokenRecord, secret: String
+    ) {
+        let lifetime = lifetime ?? min(Limits.Fixed.usualInitialTokenLifetime, self.limits.initialTokenLifetime)
+        guard (Limits.Fixed.shortestLifetime...self.limits.initialTokenLifetime).contains(lifetime) else {
+            throw OAuthError(
+                .invalidRequest,
+                "A token lives from a second to \(self.limits.initialTokenLifetime.components.seconds) seconds.")
+        }
+        let uses = uses ?? 1
+        guard (1...self.limits.initialTokenUses).contains(uses) else {
+            throw OAuthError(.invalidRequest, "A token is for 1 to \(self.limits.initialTokenUses) clients.")
+        }
+        let secret = self.provider.random.token(byteCount: 32)
+        let now = self.now
+        let token = InitialTokenRecord(
+            id: self.provider.random.identifier(), digest: Sealing.digest(ofSecret: secret), createdAt: now,
+            expiresAt: now + lifetime, left: uses)
+        try await self.store.addInitialToken(
+            token, limit: self.limits.initialTokens, at: now,
+            audit: AuditEvent(.initialTokenAdded, at: now, actor: `operator`, detail: token.id))
+        return (token, secret)
+    }
+
+    /// The initial access tokens that are worth something, the oldest first.
+    public func initialTokens() async throws -> [InitialTokenRecord] {
+        try await self.store.initialTokens(at: self.now)
+    }
+
+    /// Ends an initial access token; the clients that were registered by it stay. Says whether there was one.
+    public func revokeInitialToken(_ id: String, by operator: String) async throws -> Bool {
+        try await self.store.deleteInitialToken(
+            id, audit: AuditEvent(.initialTokenRevoked, at: self.now, actor: `operator`, detail: id))
+    }
+
+    // MARK: For clients
+
+    /// Registers a client (RFC 7591, section 3).
+    ///
+    /// - Parameters:
+    ///   - header: The value of `Authorization`, of the scheme `Bearer`: the initial access token.
+    ///   - body: The metadata.
+    ///
+    /// Cost: one query, one hash, one store step; a key generation where nobody else has ID tokens signed so.
+    public func register(header: String?, body: JSONObject) async throws -> ProviderAnswer {
+        try await self.answer(client: nil) {
+            let digest = Sealing.digest(ofSecret: try BearerToken(header: header).text)
+            guard let initial = try await self.store.initialToken(digest: digest, at: self.now) else {
+                throw Self.noToken
+            }
+            let made = try await self.client(self.stated(body), by: initial.id)
+            let token = self.provider.random.token(byteCount: 32)
+            var client = made.client
+            client.registration = ClientRegistration(
+                tokenDigest: Sealing.digest(ofSecret: token), initialToken: initial.id)
+            do {
+                try await self.store.register(
+                    client, by: digest, at: self.now, limit: self.limits.clients,
+                    audit: AuditEvent(.clientAdded, at: client.createdAt, actor: initial.id, detail: client.id))
+            } catch let error as StoreError where error.code == .notFound {
+                throw Self.noToken
+            } catch let error as StoreError where error.code == .conflict {
+                throw OAuthError(
+                    .temporarilyUnavailable, "There are as many clients as this server takes.",
+                    detail: "the operator can delete some")
+            }
+            var answer = self.answer(client, secret: made.secret)
+            answer["registration_access_token"] = .string(token)
+            answer["software_statement"] = body["software_statement"]
+            return ProviderAnswer(status: 201, body: answer)
+        }
+    }
+
+    /// The registration of a client, for itself (RFC 7592, section 2.1).
+    ///
+    /// - Parameter header: The value of `Authorization`: its registration access token.
+    public func read(_ id: String, header: String?) async throws -> ProviderAnswer {
+        try await self.answer(client: id) {
+            ProviderAnswer(status: 200, body: self.answer(try await self.registered(id, header), secret: nil))
+        }
+    }
+
+    /// Replaces the registration of a client (RFC 7592, section 2.2): what is missing has its default again.
+    ///
+    /// Cost: one query, one hash, one store step.
+    public func replace(_ id: String, header: String?, body: JSONObject) async throws -> ProviderAnswer {
+        try await self.answer(client: id) {
+            let known = try await self.registered(id, header)
+            guard case .string(let named)? = body["client_id"], named.hasSameBytes(as: known.id) else {
+                throw OAuthError(.invalidClientMetadata, "The client_id is the client's own.")
+            }
+            for name in [
+                "registration_access_token", "registration_client_uri", "client_secret_expires_at",
+                "client_id_issued_at",
+            ] where body[name] != nil {
+                throw OAuthError(.invalidClientMetadata, "The member \(name) is the server's to say.")
+            }
+            if let shown = body["client_secret"] {
+                guard case .string(let secret) = shown, let digest = known.secretDigest,
+                    constantTimeEqual(Sealing.digest(ofSecret: secret), digest)
+                else { throw OAuthError(.invalidClientMetadata, "The client_secret is not the client's present one.") }
+            }
+            // Judged as a new one, of which nothing is kept but what it says of itself.
+            let asked = try await self.client(self.stated(body), by: id, given: known.settings.grantTypes)
+            let now = self.now
+            let (secret, digest) = (asked.secret, try Self.digest(ofToken: header))
+            let changed = try await self.provider.store.changeClient(id) { current in
+                guard constantTimeEqual(current.registration?.tokenDigest ?? [], digest) else { throw Self.noToken }
+                let before = current
+                current.name = asked.client.name
+                current.redirectURIs = asked.client.redirectURIs
+                current.postLogoutRedirectURIs = asked.client.postLogoutRedirectURIs
+                current.clientURI = asked.client.clientURI
+                current.settings.takeOver(asked.client.settings)
+                if !current.settings.hasSecret {
+                    (current.secretDigest, current.formerSecret) = (nil, nil)
+                } else if before.secretDigest == nil {
+                    current.secretDigest = asked.client.secretDigest
+                }
+                return current.events(after: before, at: now, by: id)
+            }
+            guard let changed else { throw Self.noToken }
+            return ProviderAnswer(
+                status: 200, body: self.answer(changed, secret: known.secretDigest == nil ? secret : nil))
+        }
+    }
+
+    /// Deletes a client, at its own wish (RFC 7592, section 2.3), with everything that it was given.
+    public func delete(_ id: String, header: String?) async throws -> ProviderAnswer {
+        try await self.answer(client: id) {
+            _ = try await self.registered(id, header)
+            guard try await self.provider.deleteClient(id, by: id) else { throw Self.noToken }
+            return ProviderAnswer(status: 204, body: nil)
+        }
+    }
+
+    /// One answer for all: whoever has no right to a registration does not learn whether there is one.
+    private static let noToken = OAuthError(
+        .invalidToken, "The token is not valid.", detail: "unknown, ended, or used up")
+
+    private static func digest(ofToken header: String?) throws -> [UInt8] {
+        Sealing.digest(ofSecret: try BearerToken(header: header).text)
+    }
+
+    /// The client whose registration access token came. Throws `OAuthError` `invalid_token`.
+    private func registered(_ id: String, _ header: String?) async throws -> ClientRecord {
+        let digest = try Self.digest(ofToken: header)
+        let client = try await self.provider.store.client(id)
+        // As many bytes are compared whether or not there is one.
+        let expected = client?.registration?.tokenDigest ?? [UInt8](repeating: 0, count: digest.count)
+        guard constantTimeEqual(digest, expected), let client, client.registration != nil else { throw Self.noToken }
+        return client
+    }
+
+    /// The metadata with what a software statement says in the place of it. Throws `OAuthError`.
+    private func stated(_ body: JSONObject) throws -> JSONObject {
+        guard let member = body["software_statement"] else { return body }
+        guard case .string(let statement) = member else {
+            throw OAuthError(.invalidSoftwareStatement, "The software statement is not valid here.", detail: "no text")
+        }
+        var stated = body
+        let claims = try self.issuers.claims(
+            of: statement,
+            within: ValidityWindow(
+                now: self.now, skew: self.limits.clientClockSkew, longest: self.limits.assertionLifetime))
+        for claim in claims.members { stated[claim.name] = claim.value }
+        return stated
+    }
+
+    /// A client as its metadata have it, not kept yet. Throws `OAuthError`.
+    private func client(_ body: JSONObject, by actor: String, given: [String] = []) async throws -> RegisteredClient {
+        let asked = try ClientMetadata(body, given: given)
+        do {
+            return try await self.provider.newClient(
+                name: asked.name, redirectURIs: asked.redirectURIs,
+                postLogoutRedirectURIs: asked.postLogoutRedirectURIs, clientURI: asked.clientURI,
+                settings: asked.settings, by: actor)
+        } catch let error as OAuthError where error.code == .invalidRequest {
+            throw OAuthError(.invalidClientMetadata, error.message, detail: error.detail)
+        }
+    }
+
+    private func answer(_ client: ClientRecord, secret: String?) -> JSONObject {
+        var json = client.metadata
+        json["registration_client_uri"] = .string(
+            ProviderMetadata.registrationEndpoint(of: self.provider.issuer) + "/" + client.id)
+        if let secret {
+            json["client_secret"] = .string(secret)
+            // It does not expire.
+            json["client_secret_expires_at"] = .integer(0)
+        }
+        return json
+    }
+
+    private func answer(client: String?, _ body: () async throws -> ProviderAnswer) async throws -> ProviderAnswer {
+        do { return try await body() } catch let error as OAuthError {
+            let challenge = error.challenge(scheme: "Bearer", realm: self.provider.issuer)
+            return ProviderAnswer(
+                status: error.status, body: error.json,
+                headers: error.status == 401 ? [(name: "WWW-Authenticate", value: challenge)] : [],
+                refusal: ProviderRefusal(error, client: client))
+        }
+    }
+}
+
+extension ClientSettings {
+    /// Takes over what is a client's own to say; what an operator has decided about it stays.
+    fileprivate mutating func takeOver(_ asked: Self) {
+        self.idTokenAlgorithm = asked.idTokenAlgorithm
+        self.grantTypes = asked.grantTypes
+        self.authenticationMethod = asked.authenticationMethod
+        (self.keySet, self.keySetAddress) = (asked.keySet, asked.keySetAddress)
+        self.logout = asked.logout
+        // What cannot authenticate has nothing but a challenge to bind its codes to.
+        if self.isPublic { self.codeBinding = .pkce }
+    }
+}
+
+extension AuditEvent.Kind {
+    /// Somebody can register clients; the detail is the initial access token's identifier.
+    static let initialTokenAdded = Self(rawValue: "initial-token-added")
+    /// An initial access token ended before its time; the detail is its identifier.
+    static let initialTokenRevoked = Self(rawValue: "initial-token-revoked")
+}

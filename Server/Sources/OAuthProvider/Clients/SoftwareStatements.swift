@@ -1,0 +1,37 @@
+public import JOSE
+import OAuth
+import Store
+public import _Primitives
+
+/// Who may vouch for software (RFC 7591, section 2.3): whom the operator has named, by keys that the operator has given.
+public struct SoftwareStatementIssuers: Sendable {
+    /// By the issuer's name (`iss`).
+    private let keys: [ExactText: JWKSet]
+
+    /// These, each with its keys.
+    public init(_ keys: [ExactText: JWKSet] = [:]) { self.keys = keys }
+
+    /// What a statement says of a client, in the place of what the client says. Throws `OAuthError`
+    /// `invalid_software_statement` for one that is not of these issuers, not theirs, or over.
+    ///
+    /// Cost: one signature.
+    func claims(of statement: String, within window: ValidityWindow) throws -> JSONObject {
+        func refusal(_ detail: String) -> OAuthError {
+            OAuthError(.invalidSoftwareStatement, "The software statement is not valid here.", detail: detail)
+        }
+        do {
+            let token = try UnverifiedJWS(
+                compact: statement, limits: JOSELimits(compactLength: Limits.Fixed.signedTokenCharacters))
+            guard let issuer = token.uncheckedClaim("iss") else { throw refusal("iss is missing") }
+            guard let keys = self.keys[ExactText(issuer)] else {
+                throw refusal("its issuer is not one of softwareStatements")
+            }
+            let claims = try JWTClaims(token.verified(by: keys, allowing: JWSAlgorithm.ofClients))
+            if let end = claims.expiration, window.now >= end + window.skew { throw refusal("expired") }
+            if let begin = claims.notBefore, begin > window.now + window.skew { throw refusal("nbf") }
+            return claims.members
+        } catch let error as JOSEError {
+            throw refusal("\(error)")
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension Migration {
+    /// What a person recognises a lasting grant by, and the order in which those of a client and a person began: the
+    /// oldest is the one that ends where there are too many. Also when an account was last locked, as whoever had
+    /// authenticated before that is not let in after it.
+    static let grantLists = Migration(name: "lists of grants") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_grant ADD COLUMN lasting_since INTEGER;
+                ALTER TABLE oauth_grant ADD COLUMN lasting_number INTEGER;
+                ALTER TABLE oauth_refresh ADD COLUMN used_at INTEGER;
+                ALTER TABLE account ADD COLUMN locked_at INTEGER;
+                UPDATE oauth_refresh SET used_at = parent_used_at;
+                UPDATE oauth_grant SET lasting_since = began.at, lasting_number = began.number FROM (
+                    SELECT oauth_grant.id AS id, oauth_authentication.at AS at, row_number() OVER (
+                        PARTITION BY client, subject ORDER BY oauth_grant.expires_at, oauth_grant.id) AS number
+                    FROM oauth_grant JOIN oauth_refresh ON oauth_refresh.grant_id = oauth_grant.id
+                    JOIN oauth_authentication ON oauth_authentication.id = authentication
+                ) AS began WHERE oauth_grant.id = began.id;
+                CREATE UNIQUE INDEX oauth_grant_lasting_number ON oauth_grant (client, subject, lasting_number)
+                    WHERE lasting_number IS NOT NULL;
+                """)
+    }
+}
+
+extension SQLiteDatabase: GrantListStore {
+    public func lastingGrants(account: String, at moment: Timestamp, limit: Int) async throws -> [GrantListing] {
+        try await self.read { db in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT oauth_grant.id, client, name, scope, lasting_since, used_at,
+                            min(oauth_grant.expires_at, oauth_refresh.expires_at) AS ends_at
+                        FROM oauth_authentication JOIN oauth_grant ON authentication = oauth_authentication.id
+                        JOIN oauth_refresh ON grant_id = oauth_grant.id
+                        JOIN oauth_client ON oauth_client.id = client
+                        WHERE account = ?1 AND oauth_grant.expires_at > ?2 AND oauth_refresh.expires_at > ?2
+                        ORDER BY lasting_since DESC, oauth_grant.id LIMIT ?3
+                        """), arguments: [account, moment.milliseconds, limit]
+            ).map { row in
+                GrantListing(
+                    id: try row.text("id"), client: try row.text("client"), clientName: try row.text("name"),
+                    scope: try row.text("scope"), since: try row.moment("lasting_since"),
+                    usedAt: try row.optionalMoment("used_at"), expiresAt: try row.moment("ends_at"))
+            }
+        }
+    }
+
+    public func endGrants(_ selection: GrantSelection, account: String, audit: AuditEvent) async throws -> Int {
+        let (condition, value): (String, String?) =
+            switch selection {
+            case .grant(let id): ("id = ?2", id)
+            case .client(let client): ("client = ?2", client)
+            case .all: ("?2 IS NULL", nil)
+            }
+        return try await self.step { [sealing] db in
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM oauth_grant WHERE authentication IN (
+                        SELECT oauth_authentication.id FROM oauth_authentication WHERE account = ?1) AND \(condition)
+                    """
+            ).execute(arguments: [account, value])
+            let count = db.changesCount
+            if count > 0 { try db.appendAudit(audit, sealing) }
+            return count
+        }
+    }
+}
+
+extension Database {
+    /// Lets a grant last as the family says that begins with it, and ends the oldest of those that are too many. Says
+    /// whether the grant is there.
+    func letLast(_ start: RefreshFamilyStart, at moment: Timestamp, _ sealing: Sealing) throws -> Bool {
+        let row = try Row.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    UPDATE oauth_grant SET expires_at = ?1, key_thumbprint = ?2, lasting_since = ?3, lasting_number = (
+                        SELECT coalesce(max(other.lasting_number), 0) + 1 FROM oauth_grant AS other
+                        WHERE other.client = oauth_grant.client AND other.subject = oauth_grant.subject
+                            AND other.lasting_number IS NOT NULL)
+                    WHERE id = ?4 RETURNING authentication, client, subject, lasting_number
+                    """),
+            arguments: [start.end.milliseconds, start.keyThumbprint, moment.milliseconds, start.grant])
+        guard let row else { return false }
+        try self.keepAuthentication(try row.text("authentication"), until: start.end)
+        try self.endDisplaced(
+            by: start, client: try row.text("client"), subject: try row.text("subject"),
+            newest: try row.integer("lasting_number", as: Int64.self), sealing)
+        return true
+    }
+
+    /// Two look-ups in the index say that there are not too many; only where there could be are they counted, and then as
+    /// many as may stay.
+    private func endDisplaced(
+        by start: RefreshFamilyStart, client: String, subject: String, newest: Int64, _ sealing: Sealing
+    ) throws {
+        let oldest = try Int64.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT min(lasting_number) FROM oauth_grant
+                    WHERE client = ? AND subject = ? AND lasting_number IS NOT NULL
+                    """), arguments: [client, subject])
+        guard newest - (oldest ?? newest) >= Int64(start.most) else { return }
+        let displaced = try Row.fetchAll(
+            self.cachedStatement(
+                sql: """
+                    SELECT oauth_grant.id, account FROM oauth_grant
+                    JOIN oauth_authentication ON oauth_authentication.id = authentication
+                    WHERE client = ? AND subject = ? AND lasting_number IS NOT NULL
+                    ORDER BY lasting_number DESC LIMIT -1 OFFSET ?
+                    """), arguments: [client, subject, start.most])
+        for row in displaced {
+            let id = try row.text("id")
+            try self.deleteGrant(id)
+            var event = start.displaced
+            (event.accountID, event.detail) = (try row.text("account"), id)
+            try self.appendAudit(event, sealing)
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension Migration {
+    /// What lets clients register themselves; all that are there already were registered by an operator.
+    static let clientRegistrations = Migration(name: "registrations of clients") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN registration_digest BLOB;
+                ALTER TABLE oauth_client ADD COLUMN registered_by TEXT;
+                CREATE TABLE oauth_initial_token (
+                    id TEXT PRIMARY KEY, digest BLOB NOT NULL UNIQUE, created_at INTEGER NOT NULL,
+                    expires_at INTEGER NOT NULL, uses_left INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                """)
+    }
+}
+
+private enum InitialTokenColumn: Int, TableColumn {
+    static let table = "oauth_initial_token"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, digest, createdAt, expiresAt, usesLeft
+}
+
+extension SQLiteDatabase: RegistrationStore {
+    public func addInitialToken(
+        _ token: InitialTokenRecord, limit: Int, at moment: Timestamp, audit: AuditEvent
+    ) async throws {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "DELETE FROM oauth_initial_token WHERE expires_at <= ? OR uses_left <= 0")
+                .execute(arguments: [moment.milliseconds])
+            let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM oauth_initial_token")) ?? 0
+            guard count < limit else { throw StoreError(.conflict, "there are \(count) tokens") }
+            try db.insert(
+                [
+                    InitialTokenColumn.id: token.id, .digest: token.digest.blob,
+                    .createdAt: token.createdAt.milliseconds, .expiresAt: token.expiresAt.milliseconds,
+                    .usesLeft: token.left,
+                ], by: InitialTokenColumn.insertion)
+            try db.appendAudit(audit, sealing)
+        }
+    }
+
+    public func initialToken(digest: [UInt8], at moment: Timestamp) async throws -> InitialTokenRecord? {
+        try await self.read { db in
+            try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(InitialTokenColumn.selection) FROM oauth_initial_token
+                        WHERE digest = ? AND expires_at > ? AND uses_left > 0
+                        """), arguments: [digest.blob, moment.milliseconds]
+            ).map(InitialTokenRecord.init)
+        }
+    }
+
+    public func initialTokens(at moment: Timestamp) async throws -> [InitialTokenRecord] {
+        try await self.read { db in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(InitialTokenColumn.selection) FROM oauth_initial_token
+                        WHERE expires_at > ? AND uses_left > 0 ORDER BY created_at, id
+                        """), arguments: [moment.milliseconds]
+            ).map(InitialTokenRecord.init)
+        }
+    }
+
+    public func deleteInitialToken(_ id: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "DELETE FROM oauth_initial_token WHERE id = ?").execute(arguments: [id])
+            guard db.changesCount > 0 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func register(
+        _ client: ClientRecord, by digest: [UInt8], at moment: Timestamp, limit: Int, audit: AuditEvent
+    ) async throws {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(
+                sql: """
+                    UPDATE oauth_initial_token SET uses_left = uses_left - 1
+                    WHERE digest = ? AND expires_at > ? AND uses_left > 0
+                    """
+            ).execute(arguments: [digest.blob, moment.milliseconds])
+            guard db.changesCount > 0 else { throw StoreError(.notFound, "no initial token, or one that is used up") }
+            try db.add(client, limit: limit)
+            try db.appendAudit(audit, sealing)
+        }
+    }
+}
+
+extension InitialTokenRecord {
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            id: try row.text(InitialTokenColumn.id), digest: try row.bytes(InitialTokenColumn.digest),
+            createdAt: try row.moment(InitialTokenColumn.createdAt),
+            expiresAt: try row.moment(InitialTokenColumn.expiresAt),
+            left: try row.integer(InitialTokenColumn.usesLeft, as: Int.self))
+    }
+}

@@ -1,0 +1,53 @@
+public import _Primitives
+
+/// A lasting grant as its person, or an operator, is shown it.
+public struct GrantListing: Sendable, Equatable {
+    /// The grant's identifier. It opens nothing.
+    public let id: String
+    /// Whose it is.
+    public let client: String
+    /// The client's name, as it is registered now.
+    public let clientName: String
+    /// The granted scopes, separated by spaces.
+    public let scope: String
+    /// When it was given.
+    public let since: Timestamp
+    /// When the client last renewed its tokens by it; `nil` where it has not yet.
+    public let usedAt: Timestamp?
+    /// When it ends, if it is not used; never later than the grant itself.
+    public let expiresAt: Timestamp
+
+    /// A listing of these values.
+    public init(
+        id: String, client: String, clientName: String, scope: String, since: Timestamp, usedAt: Timestamp?,
+        expiresAt: Timestamp
+    ) {
+        self.id = id
+        self.client = client
+        self.clientName = clientName
+        self.scope = scope
+        self.since = since
+        self.usedAt = usedAt
+        self.expiresAt = expiresAt
+    }
+}
+
+/// Which of an account's grants are meant.
+public enum GrantSelection: Sendable, Equatable {
+    /// The one of that identifier.
+    case grant(String)
+    /// All that a client has.
+    case client(String)
+    /// All there are.
+    case all
+}
+
+/// Shows and ends what clients have been given of a person, whatever became of the browser that it was given in.
+public protocol GrantListStore: Sendable {
+    /// The account's lasting grants that stand at `moment`, the newest first, at most `limit`.
+    func lastingGrants(account: String, at moment: Timestamp, limit: Int) async throws -> [GrantListing]
+
+    /// Ends grants of an account, those too that end with a session, together with the audit event. Says how many there
+    /// were; where there was none, there is no event. Another account's grant is none.
+    func endGrants(_ selection: GrantSelection, account: String, audit: AuditEvent) async throws -> Int
+}

@@ -1,0 +1,208 @@
+public import Store
+import _Primitives
+
+/// What every store keeps of what clients have to be told: the duties of ``LogoutOutbox``, and of every step that ends a
+/// session.
+public enum LogoutConformance {
+    /// What the rules are about.
+    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & CeremonyStore & ClientStore
+        & LogoutOutbox & SessionStore
+
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<Subject>] = Self.ends + Self.quiet + Self.turns
+
+    private static let start = Timestamp.start
+    private static let lease = start + .seconds(60)
+    private static let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: start)
+
+    private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
+
+    private static func address(_ id: String) -> String { "https://\(id).example/logout" }
+
+    /// A client that wants to be told.
+    private static func addClient(_ id: String, _ store: Subject, wantsToBeTold: Bool = true) async throws {
+        var settings = ClientSettings()
+        if wantsToBeTold { settings.logout = ClientSettings.LogoutAddress(Self.address(id), needsSession: id == "c") }
+        let client = ClientRecord(
+            id: id, name: "The \(id)", redirectURIs: ["https://\(id).example/"], postLogoutRedirectURIs: [],
+            secretDigest: Self.bytes(1), createdAt: Self.start, settings: settings)
+        try await store.addClient(client, limit: 10, audit: Self.event)
+        try expect(try await store.client(id) == client, "the address comes back")
+    }
+
+    /// A session `session-<number>` that has signed in to c and d, and is alice's.
+    private static func signIn(
+        _ number: UInt8, _ store: Subject, account: String = "account-alice", device: String? = nil,
+        replacing cookie: [UInt8]? = nil
+    ) async throws {
+        let sample = SampleSignIn(
+            "\(number)", secret: Self.bytes(number), account: account, client: "c", at: Self.start, device: device)
+        try await sample.keep(in: store, replacing: cookie)
+        let (grant, code) = SampleSignIn.grant(
+            "\(number)-d", of: sample.session, secret: Self.bytes(number + 100), client: "d", at: Self.start)
+        try await store.addGrant(grant, code: code, usedAt: Self.start, audit: Self.event)
+    }
+
+    private static func take(
+        _ store: Subject, at moment: Timestamp = Self.start, lease: Timestamp = Self.lease, limit: Int = 9,
+        exceptOf busy: Set<ExactText> = []
+    ) async throws -> [LogoutDelivery] {
+        try await store.takeLogouts(at: moment, lease: lease, limit: limit, exceptOf: busy)
+    }
+
+    /// Client and session of what is to be told, in the order of the clients.
+    private static func told(_ store: Subject) async throws -> [String] {
+        try await Self.take(store).map { "\($0.client) \($0.session)" }
+    }
+
+    private static func check(_ end: @escaping @Sendable (Subject) async throws -> Bool)
+        -> @Sendable (Subject)
+        async throws -> Void
+    {
+        { store in
+            for id in ["c", "d"] { try await Self.addClient(id, store) }
+            try await Self.addClient("silent", store, wantsToBeTold: false)
+            try await enrol(store)
+            try await enrol(store, "bob")
+            try await Self.signIn(1, store, device: "device-phone-alice")
+            try await Self.signIn(2, store, account: "account-bob", device: "device-phone-bob")
+            try expect(try await store.waitingLogouts() == WaitingLogouts(count: 0, oldest: nil), "nobody yet")
+            try expect(try await end(store), "ended")
+            try expect(
+                try await store.waitingLogouts() == WaitingLogouts(count: 2, oldest: Self.start), "in the same step")
+            let taken = try await Self.take(store)
+            try expect(taken.map(\.client) == ["c", "d"], "both clients, and nobody else: \(taken)")
+            try expect(taken.allSatisfy { $0.session == "session-1" }, "the session")
+            try expect(taken.map(\.subject) == ["c-account-alice", "d-account-alice"], "by the name that each knows")
+            try expect(taken.map(\.address) == ["c", "d"].map(Self.address), "where it wants to be told")
+            try expect(taken.allSatisfy { $0.attempt == 1 && $0.createdAt == Self.start }, "the first time")
+        }
+    }
+
+    private static let ends: [ConformanceCheck<Subject>] = [
+        ConformanceCheck(
+            "a sign-out leaves what each client of the session is to be told",
+            check { store in try await store.endSession("session-1", audit: Self.event) }),
+        ConformanceCheck(
+            "so does a session that its person takes back",
+            check { try await $0.endSession("session-1", account: "account-alice", audit: Self.event) }),
+        ConformanceCheck(
+            "so does the end of all sessions of an account",
+            check { try await $0.endSessions(account: "account-alice", audit: Self.event) == 1 }),
+        ConformanceCheck(
+            "so does a lock",
+            check { try await $0.setAccountLocked(true, id: "account-alice", audit: Self.event) }),
+        ConformanceCheck(
+            "so does the end of an account",
+            check { try await $0.deleteAccount(id: "account-alice", audit: Self.event) }),
+        ConformanceCheck(
+            "so does the end of the device that signed in",
+            check { try await $0.deleteDevice(id: "device-phone-alice", audit: Self.event) }),
+        ConformanceCheck(
+            "so does the deregistration of all keys",
+            check { store in
+                let outcome = try await store.deregister(
+                    .all, accountID: "account-alice", askedBy: nil, audit: Self.event, notice: nil)
+                return outcome == .deregistered(credentials: 1)
+            }),
+        ConformanceCheck(
+            "so does another person's sign-in in the browser",
+            check { store in
+                try await SampleSignIn(
+                    "3", secret: Self.bytes(3), account: "account-bob", client: "silent", at: Self.start
+                ).keep(in: store, replacing: Self.bytes(1))
+                return true
+            }),
+    ]
+
+    private static let quiet: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("nobody is told of what never was, of one's own next sign-in, and of a session that runs out")
+        {
+            store in
+            for id in ["c", "d"] { try await Self.addClient(id, store) }
+            try await Self.signIn(1, store)
+            try expect(try await store.endSession("session-9", audit: Self.event) == false, "never was")
+            try await Self.signIn(2, store, replacing: Self.bytes(1))
+            let later = Self.start + .seconds(4000)
+            while try await store.sweepAuthorizations(at: later, idleSince: Self.start, limit: 9) > 0 {}
+            try expect(try await store.session(cookieDigest: Self.bytes(2)) == nil, "ran out")
+            try expect(try await store.waitingLogouts().count == 0, "nobody")
+        },
+        ConformanceCheck("what a client is to be told goes with it, and with its wish to be told") { store in
+            for id in ["c", "d"] { try await Self.addClient(id, store) }
+            try await Self.signIn(1, store)
+            try expect(try await store.endSession("session-1", audit: Self.event), "ended")
+            try expect(try await store.deleteClient("c", audit: Self.event), "deleted")
+            try expect(try await store.waitingLogouts().count == 1, "d's")
+            _ = try await store.changeClient("d") { client in
+                client.settings.logout = nil
+                return []
+            }
+            try expect(try await Self.take(store).isEmpty, "nobody")
+            try expect(try await store.waitingLogouts().count == 0, "and nothing stays")
+        },
+        ConformanceCheck("a client is told where it is registered at the time") { store in
+            for id in ["c", "d"] { try await Self.addClient(id, store) }
+            try await Self.signIn(1, store)
+            try expect(try await store.endSession("session-1", audit: Self.event), "ended")
+            _ = try await store.changeClient("c") { client in
+                client.settings.logout = ClientSettings.LogoutAddress("https://c.example/elsewhere")
+                return []
+            }
+            try expect(
+                try await Self.take(store).map(\.address) == ["https://c.example/elsewhere", Self.address("d")],
+                "the new one")
+        },
+    ]
+
+    private static let turns: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("of 50 that take at once one has a delivery, and has it until its lease is over") { store in
+            for id in ["c", "d"] { try await Self.addClient(id, store) }
+            try await Self.signIn(1, store)
+            try expect(try await store.endSession("session-1", audit: Self.event), "ended")
+            let taken = try await withThrowingTaskGroup(of: [LogoutDelivery].self) { group in
+                for _ in 0..<50 { group.addTask { try await Self.take(store) } }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            try expect(taken.count == 2, "one each, not \(taken.count)")
+            try expect(try await Self.take(store, at: Self.lease - .milliseconds(1)).isEmpty, "leased")
+            let again = try await Self.take(store, at: Self.lease, lease: Self.lease + .seconds(60))
+            try expect(again.map(\.attempt) == [2, 2], "the second time")
+            // Who was too slow changes nothing of the other's turn, but what was told was told.
+            try await store.postponeLogout(taken[0], until: Self.lease)
+            try expect(try await Self.take(store, at: Self.lease).isEmpty, "not due")
+            try await store.removeLogout(taken[0], audit: nil)
+            try expect(try await store.waitingLogouts().count == 1, "told")
+        },
+        ConformanceCheck("a delivery waits as long as it is to, and goes once it is told, with its event") { store in
+            try await Self.addClient("c", store)
+            try await Self.signIn(1, store)
+            try expect(try await store.endSession("session-1", audit: Self.event), "ended")
+            guard let taken = try await Self.take(store).first else { throw ConformanceFailure(description: "none") }
+            try await store.postponeLogout(taken, until: Self.start + .seconds(5))
+            try expect(try await Self.take(store, at: Self.start + .milliseconds(4999)).isEmpty, "waits")
+            let later = try await Self.take(store, at: Self.start + .seconds(5))
+            try expect(later.map(\.attempt) == [2], "due")
+            let undelivered = AuditEvent(AuditEvent.Kind(rawValue: "given up"), at: Self.start, actor: "c")
+            for _ in 0..<2 { try await store.removeLogout(later[0], audit: undelivered) }
+            let trail = try await store.auditEntries(after: 0, limit: 99).map(\.event).filter { $0 == undelivered }
+            try expect(trail.count == 1, "one event")
+            try expect(try await store.waitingLogouts() == WaitingLogouts(count: 0, oldest: nil), "nothing")
+        },
+        ConformanceCheck("each client has a share, and one that is busy waits while the others are told") { store in
+            for id in ["c", "d"] { try await Self.addClient(id, store) }
+            for number: UInt8 in 1...5 {
+                try await Self.signIn(number, store)
+                try expect(try await store.endSession("session-\(number)", audit: Self.event), "ended")
+            }
+            let first = try await Self.take(store, limit: 2)
+            try expect(
+                first.map { "\($0.client) \($0.session)" } == [
+                    "c session-1", "c session-2", "d session-1", "d session-2",
+                ], "two each, the oldest: \(first)")
+            let others = try await Self.take(store, limit: 9, exceptOf: ["c"])
+            try expect(others.map(\.session) == ["session-3", "session-4", "session-5"], "the rest of d's")
+            try expect(others.allSatisfy { $0.client == "d" }, "and nothing of c's")
+        },
+    ]
+}

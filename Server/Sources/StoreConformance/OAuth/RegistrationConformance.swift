@@ -1,0 +1,106 @@
+public import Store
+import _Primitives
+
+/// What every store keeps of clients that register themselves: the duties of ``RegistrationStore``.
+public enum RegistrationConformance {
+    /// What the rules are about.
+    public typealias Subject = any AuditStore & ClientStore & RegistrationStore
+
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<Subject>] = Self.tokens + Self.registrations
+
+    private static let start = Timestamp.start
+    private static let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: start)
+
+    private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
+
+    private static func token(_ number: UInt8, seconds: Int = 60, left: Int = 1) -> InitialTokenRecord {
+        InitialTokenRecord(
+            id: "token-\(number)", digest: Self.bytes(number), createdAt: Self.start + .seconds(Int(number)),
+            expiresAt: Self.start + .seconds(seconds), left: left)
+    }
+
+    private static func add(_ token: InitialTokenRecord, _ store: Subject, at moment: Timestamp = Self.start)
+        async throws
+    {
+        try await store.addInitialToken(token, limit: 2, at: moment, audit: Self.event)
+    }
+
+    private static func client(_ id: String) -> ClientRecord {
+        var client = ClientRecord(
+            id: id, name: "Self", redirectURIs: ["https://self.example/"], postLogoutRedirectURIs: [],
+            secretDigest: nil, createdAt: Self.start, settings: ClientSettings(authenticationMethod: "none"))
+        client.registration = ClientRegistration(tokenDigest: Self.bytes(77), initialToken: "token-1")
+        return client
+    }
+
+    private static func register(
+        _ id: String, _ store: Subject, by number: UInt8 = 1, at moment: Timestamp = Self.start, limit: Int = 99
+    ) async throws -> Bool {
+        do {
+            try await store.register(
+                Self.client(id), by: Self.bytes(number), at: moment, limit: limit, audit: Self.event)
+            return true
+        } catch let error as StoreError where error.code == .notFound {
+            return false
+        }
+    }
+
+    private static let tokens: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a token is found by its digest until it ends, and listed, the oldest first") { store in
+            try await Self.add(Self.token(1), store)
+            try await Self.add(Self.token(2, seconds: 90, left: 3), store)
+            try expect(try await store.initialToken(digest: Self.bytes(1), at: Self.start) == Self.token(1), "whole")
+            try expect(try await store.initialToken(digest: Self.bytes(9), at: Self.start) == nil, "no other")
+            try expect(
+                try await store.initialTokens(at: Self.start) == [Self.token(1), Self.token(2, seconds: 90, left: 3)],
+                "both")
+            let later = Self.start + .seconds(60)
+            try expect(try await store.initialToken(digest: Self.bytes(1), at: later) == nil, "ended")
+            try expect(try await store.initialTokens(at: later).map(\.id) == ["token-2"], "not listed")
+        },
+        ConformanceCheck("there are as many as can be, and those that have ended make room") { store in
+            for number: UInt8 in [1, 2] { try await Self.add(Self.token(number), store) }
+            try await expectError(StoreError(.conflict, "")) { try await Self.add(Self.token(3), store) }
+            try await Self.add(Self.token(3, seconds: 99), store, at: Self.start + .seconds(60))
+            try expect(try await store.auditEntries(after: 0, limit: 9).count == 3, "an event each")
+        },
+        ConformanceCheck("a token that is deleted is worth nothing, once") { store in
+            try await Self.add(Self.token(1), store)
+            try expect(try await store.deleteInitialToken("token-1", audit: Self.event), "deleted")
+            try expect(try await store.deleteInitialToken("token-1", audit: Self.event) == false, "once")
+            try expect(try await Self.register("a", store) == false, "worth nothing")
+            try expect(try await store.auditEntries(after: 0, limit: 9).count == 2, "two events")
+        },
+    ]
+
+    private static let registrations: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a client that registers itself comes back with that") { store in
+            try await Self.add(Self.token(1), store)
+            try expect(try await Self.register("a", store), "registered")
+            try expect(try await store.client("a") == Self.client("a"), "the same client")
+            try expect(try await store.clients().map(\.registration) == [Self.client("a").registration], "in the list")
+            _ = try await store.changeClient("a") { client in
+                client.name = "Another"
+                return []
+            }
+            try expect(try await store.client("a")?.registration == Self.client("a").registration, "whatever changes")
+        },
+        ConformanceCheck("of 50 at once as many register as the token is for") { store in
+            try await Self.add(Self.token(1, left: 7), store)
+            let count = try await winners(50) { try await Self.register("client-\($0)", store) }
+            try expect(count == 7, "seven, not \(count)")
+            try expect(try await store.clients().count == 7, "seven clients")
+            try expect(try await store.initialTokens(at: Self.start).isEmpty, "used up")
+        },
+        ConformanceCheck("what is refused counts nothing") { store in
+            try await Self.add(Self.token(1), store)
+            try expect(try await Self.register("a", store, by: 2) == false, "no such token")
+            try expect(try await Self.register("a", store, at: Self.start + .seconds(60)) == false, "ended")
+            try await expectError(StoreError(.conflict, "")) { _ = try await Self.register("a", store, limit: 0) }
+            try expect(try await store.initialTokens(at: Self.start).map(\.left) == [1], "as it was")
+            try expect(try await store.clients().isEmpty, "nobody")
+            try expect(try await Self.register("a", store), "it is still good")
+        },
+    ]
+}

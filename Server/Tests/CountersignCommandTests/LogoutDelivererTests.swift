@@ -1,0 +1,144 @@
+import CountersignServer
+import Foundation
+import Hummingbird
+import JOSE
+import Logging
+import NIOCore
+import OAuth
+import OAuthProvider
+import SQLiteStore
+import ServiceLifecycle
+import Store
+import Synchronization
+import Testing
+import _Primitives
+
+@testable import CountersignCommand
+
+/// Hands on what is logged.
+private struct HandedLog: LogHandler {
+    let lines: AsyncStream<String>.Continuation
+    var logLevel = Logger.Level.info
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { self.metadata[key] }
+        set { self.metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        self.lines.yield("\(event.message) \(event.metadata?["reason"].map { "\($0)" } ?? "")")
+    }
+}
+
+@Suite(
+    "OpenID Connect Back-Channel Logout 1.0, over real sockets: a service that was down is told when it is up (F129)")
+struct LogoutDelivererTests {
+    /// A store of its own, with a person who is signed in to a service that wants to be told at `address`.
+    private static func signedIn(_ store: OpenStore, _ assembly: ServerAssembly, at address: String) async throws
+        -> String
+    {
+        let now = TimeSource.system.now()
+        let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: now)
+        try await store.database.createAccount(
+            AccountRecord(id: "alice", username: AccountName(stored: "alice"), displayName: nil, createdAt: now),
+            audit: event)
+        var settings = ClientSettings(idTokenAlgorithm: .es256)
+        settings.logout = ClientSettings.LogoutAddress(address)
+        let client = try await assembly.provider.registerClient(
+            name: "Bank", redirectURIs: ["https://bank.example/"], settings: settings
+        ).client.id
+        let subject = assembly.provider.subject(ofAccount: "alice", client: client)
+        let digest = [UInt8](repeating: 1, count: 32)
+        let authentication = AuthenticationRecord(
+            id: "authentication", account: "alice", method: "phone", at: now, acr: "a", amr: [])
+        let session = SessionRecord(
+            id: "session", cookieDigest: digest, authentications: [authentication], usedAt: now,
+            expiresAt: now + .seconds(600))
+        let request = AuthorizationRequestRecord(
+            id: "request", browserDigest: digest, client: client, redirectURI: "https://bank.example/", scope: "openid",
+            state: nil, nonce: nil, codeChallenge: digest, expiresAt: now + .seconds(60))
+        try await store.database.addRequest(request)
+        try await store.database.complete(
+            CompletedAuthorization(
+                request: "request", session: session,
+                grant: GrantRecord(
+                    id: "grant", client: client, subject: subject, authentication: "authentication", session: "session",
+                    scope: "openid", expiresAt: now + .seconds(60)),
+                code: CodeRecord(
+                    digest: digest, redirectURI: "https://bank.example/", nonce: nil, challenge: digest,
+                    expiresAt: now + .seconds(60))), replacing: nil)
+        return subject
+    }
+
+    @Test("nothing is lost between a sign-out and its delivery, though the server and the service stop in between")
+    func downAtFirst() async throws {
+        let folder = "/tmp/countersign-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var limits = Limits()
+        (limits.oauth.logoutInterval, limits.oauth.logoutRetryPause) = (.milliseconds(10), .milliseconds(10))
+        limits.oauth.longestLogoutRetryPause = .milliseconds(50)
+        let quick = limits
+        func open() throws -> OpenStore {
+            try OpenStore(
+                folder: DataFolder(path: folder + "/data"), keyFile: KeyFile(path: folder + "/key"), limits: quick)
+        }
+        func assembly(_ store: OpenStore, _ metrics: ServerMetrics = ServerMetrics()) async throws -> ServerAssembly {
+            var configuration = ServerAssembly.Configuration(
+                issuer: "http://localhost:8080", facets: [], limits: quick)
+            configuration.calls = CheckedCalls(mayCallLoopback: true, limits: quick)
+            configuration.metrics = metrics
+            return try await store.assembly(configuration)
+        }
+        // A port that was free a moment ago, and at which nobody listens now.
+        let port = try await CalledService.run(answer: { _, _ in Response(status: .ok) }) { $0 }
+        let before = try open()
+        let first = try await assembly(before)
+        let subject = try await Self.signedIn(before, first, at: "http://127.0.0.1:\(port)/told")
+        #expect(try await first.provider.endSessions(ofAccount: "alice", by: "root") == 1)
+        await before.database.close()
+
+        let store = try open()
+        let metrics = ServerMetrics()
+        let second = try await assembly(store, metrics)
+        let (lines, writing) = AsyncStream.makeStream(of: String.self)
+        let logger = Logger(label: "test") { _ in HandedLog(lines: writing) }
+        let deliverer = try #require(second.logoutDeliverer(logger: logger))
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(services: [deliverer], logger: Logger(label: "quiet")))
+        async let running: Void = group.run()
+        let failed = await lines.first { $0.hasPrefix("A service could not be told") }
+        #expect(failed != nil)
+        #expect(metrics.registry.text.contains("countersign_logouts_total{result=\"failed\"}"))
+        let (arrivals, arriving) = AsyncStream.makeStream(of: String.self)
+        let form = try await CalledService.run(
+            port: port,
+            answer: { request, body in
+                arriving.yield("\(request.method) \(request.uri) \(String(buffer: body))")
+                return Response(status: .ok)
+            }
+        ) { _ in
+            let form = await arrivals.first { _ in true }
+            // What the service has said is written down before anything ends.
+            let deadline = ContinuousClock.now + .seconds(30)
+            while try await store.database.waitingLogouts().count > 0, ContinuousClock.now < deadline {
+                await Task.yield()
+            }
+            return form
+        }
+        let token = try #require(form?.split(separator: "logout_token=").last.map(String.init))
+        #expect(form?.hasPrefix("POST /told ") == true)
+        let keys = try JWKSet(parsing: JSON.object(second.provider.keySet).serialized)
+        let verified = try UnverifiedJWS(compact: token).verified(by: keys, allowing: [.es256])
+        #expect(verified.header.hasType("logout+jwt"))
+        #expect(try JWTClaims(verified).subject == subject)
+        await group.triggerGracefulShutdown()
+        try await running
+        #expect(try await store.database.waitingLogouts().count == 0)
+        let text = metrics.registry.text
+        #expect(text.contains("countersign_logouts_total{result=\"delivered\"} 1"))
+        #expect(text.contains("# TYPE countersign_logouts_waiting gauge"))
+        #expect(text.contains("# TYPE countersign_logouts_oldest_seconds gauge"))
+        await store.database.close()
+    }
+}

@@ -1,0 +1,253 @@
+import JOSE
+import OAuth
+import OAuthProvider
+import SQLiteStore
+import Store
+import Synchronization
+import Testing
+import _Primitives
+
+@Suite("RFC 7591, section 2: keys of clients at an address of their own (jwks_uri)")
+struct RemoteKeySetTests {
+    private static let address = "https://rp.example/keys"
+
+    /// A client whose keys are at its address, a node that calls, and what it calls.
+    private struct Signing {
+        let f: ProviderFixture
+        let calls = TestCalls()
+        let notes = Noted()
+        let provider: OpenIDProvider
+        let client: RegisteredClient
+
+        init(_ f: ProviderFixture) async throws {
+            self.f = f
+            let notes = self.notes
+            var configuration = OpenIDProvider.Configuration(
+                issuer: ProviderFixture.issuer, note: { notes.append($0) })
+            configuration.calls = self.calls
+            self.provider = try await OpenIDProvider.open(
+                configuration, store: f.store, methods: [f.outcomes], people: f.people, time: f.clock.source)
+            var settings = ClientSettings(idTokenAlgorithm: .es256, authenticationMethod: "private_key_jwt")
+            settings.keySetAddress = RemoteKeySetTests.address
+            self.client = try await f.provider.registerClient(
+                name: "Remote", redirectURIs: [ProviderFixture.address], settings: settings)
+        }
+
+        /// Has the address answer with these keys.
+        func publish(_ keys: [ClientKey], keeping: Duration? = nil) throws {
+            let members = try keys.flatMap { key -> [JSON] in
+                guard case .object(let set) = try JSON(parsing: Array(key.set.utf8)) else { return [] }
+                return try set.array("keys") ?? []
+            }
+            self.calls.answer(200, JSON.object(["keys": .array(members)]).text, keeping: keeping)
+        }
+
+        /// What a token request with a key comes to: 400 where the client is known and its code is not.
+        func status(_ key: ClientKey) async throws -> Int {
+            try await self.answer(key).status
+        }
+
+        func answer(_ key: ClientKey) async throws -> ProviderAnswer {
+            try await self.f.token(
+                "none", assertion: key.assertion(self.client.client.id, self.f), at: self.provider)
+        }
+    }
+
+    /// What the operator was told.
+    private final class Noted: Sendable {
+        private let state = Mutex<[ClientMisfit]>([])
+        var all: [ClientMisfit] { self.state.withLock { $0 } }
+        func append(_ note: ClientMisfit) { self.state.withLock { $0.append(note) } }
+    }
+
+    @Test("they are fetched when they are needed, and kept as long as the answer says, within bounds")
+    func age() async throws {
+        // What the answer says, and how long the keys are kept.
+        for (said, kept) in [(nil, 300), (0, 60), (120, 120), (86_400, 3600)] as [(Int?, Int)] {
+            try await ProviderFixture.run { f in
+                let signing = try await Signing(f)
+                let key = try ClientKey(.es256, named: "one")
+                try signing.publish([key], keeping: said.map { .seconds($0) })
+                #expect(signing.calls.calls.isEmpty, "nobody has asked")
+                for _ in 0..<3 { #expect(try await signing.status(key) == 400) }
+                #expect(
+                    signing.calls.calls == [
+                        OutgoingCall(to: Self.address, longestAnswer: Limits().oauth.keySetBytes)
+                    ])
+                f.clock.advance(.seconds(kept) - .milliseconds(1))
+                #expect(try await signing.status(key) == 400)
+                #expect(signing.calls.calls.count == 1)
+                f.clock.advance(.milliseconds(1))
+                #expect(try await signing.status(key) == 400)
+                #expect(signing.calls.calls.count == 2)
+            }
+        }
+    }
+
+    @Test("a key that is not among them has them fetched again, once a minute at most")
+    func unknownKeys() async throws {
+        try await ProviderFixture.run { f in
+            let signing = try await Signing(f)
+            let (old, new) = (try ClientKey(.es256, named: "old"), try ClientKey(.edDSA, named: "new"))
+            try signing.publish([old])
+            #expect(try await signing.status(old) == 400)
+            try signing.publish([old, new])
+            for _ in 0..<5 { #expect(try await signing.status(new) == 401) }
+            #expect(signing.calls.calls.count == 1, "within the minute")
+            f.clock.advance(.seconds(60))
+            #expect(try await signing.status(new) == 400)
+            #expect(signing.calls.calls.count == 2)
+            // One that is never there has them fetched once a minute, and no more.
+            let invented = try ClientKey(.es256, named: "invented")
+            for _ in 0..<5 { #expect(try await signing.status(invented) == 401) }
+            f.clock.advance(.seconds(60))
+            for _ in 0..<5 { #expect(try await signing.status(invented) == 401) }
+            #expect(signing.calls.calls.count == 3)
+        }
+    }
+
+    @Test("a key that is gone from the address is worth nothing once they are fetched again")
+    func removedKeys() async throws {
+        try await ProviderFixture.run { f in
+            let signing = try await Signing(f)
+            let (old, new) = (try ClientKey(.es256, named: "old"), try ClientKey(.es256, named: "new"))
+            try signing.publish([old])
+            #expect(try await signing.status(old) == 400)
+            try signing.publish([new])
+            f.clock.advance(.seconds(300))
+            #expect(try await signing.status(old) == 401)
+            #expect(try await signing.status(new) == 400)
+        }
+    }
+
+    private static let broken: [@Sendable (TestCalls) -> Void] = [
+        { $0.answer(.failure(OutgoingCallError("there is no connection to it"))) }, { $0.answer(500) },
+        { $0.answer(301) }, { $0.answer(200, "") }, { $0.answer(200, "[]") }, { $0.answer(200, #"{"keys":[]}"#) },
+        { $0.answer(200, #"{"keys":[{"kty":"oct","k":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}]}"#) },
+        { $0.answer(204) },
+    ]
+
+    @Test("an address that does not answer with keys keeps those of before for a day, and no longer")
+    func brokenAnswers() async throws {
+        for `break` in Self.broken {
+            try await ProviderFixture.run { f in
+                let signing = try await Signing(f)
+                let key = try ClientKey(.es256, named: "one")
+                try signing.publish([key])
+                #expect(try await signing.status(key) == 400)
+                `break`(signing.calls)
+                f.clock.advance(.seconds(300))
+                for _ in 0..<3 { #expect(try await signing.status(key) == 400) }
+                #expect(signing.calls.calls.count == 2, "tried once a minute")
+                f.clock.advance(.seconds(24 * 60 * 60) - .milliseconds(1))
+                #expect(try await signing.status(key) == 400)
+                f.clock.advance(.milliseconds(1))
+                #expect(try await signing.status(key) == 401)
+                f.clock.advance(.seconds(60))
+                try signing.publish([key])
+                #expect(try await signing.status(key) == 400)
+            }
+        }
+    }
+
+    @Test("where there never were any the client is refused, the operator is told why, and it is tried once a minute")
+    func neverThere() async throws {
+        try await ProviderFixture.run { f in
+            let signing = try await Signing(f)
+            let key = try ClientKey(.es256, named: "one")
+            signing.calls.answer(404)
+            for _ in 0..<3 {
+                let answer = try await signing.answer(key)
+                #expect(answer.status == 401 && answer.error == "invalid_client")
+                #expect(answer.refusal?.reason?.contains("it answers 404") == true)
+                #expect(try answer.body?.string("error_description")?.contains("404") != true)
+            }
+            #expect(signing.calls.calls.count == 1)
+            #expect(signing.notes.all.map(\.setting) == ["--jwks-uri"])
+            #expect(signing.notes.all.first?.client == signing.client.client.id)
+            #expect(signing.notes.all.first?.advice.contains("it answers 404") == true)
+            try signing.publish([key])
+            f.clock.advance(.seconds(60))
+            #expect(try await signing.status(key) == 400)
+        }
+    }
+
+    @Test("another client's keys at the same address are another's, and an address that changes begins anew")
+    func addresses() async throws {
+        try await ProviderFixture.run { f in
+            let signing = try await Signing(f)
+            let key = try ClientKey(.es256, named: "one")
+            try signing.publish([key])
+            #expect(try await signing.status(key) == 400)
+            var change = ClientChange()
+            change.keySetAddress = "https://rp.example/other"
+            _ = try await f.provider.changeClient(signing.client.client.id, change)
+            let other = try ClientKey(.es256, named: "one")
+            try signing.publish([other])
+            #expect(try await signing.status(key) == 401)
+            #expect(try await signing.status(other) == 400)
+            #expect(signing.calls.calls.map(\.address) == [Self.address, "https://rp.example/other"])
+        }
+    }
+
+    @Test("fifty requests at once fetch once, and all of them are judged by what comes")
+    func atOnce() async throws {
+        try await ProviderFixture.run { f in
+            let signing = try await Signing(f)
+            let key = try ClientKey(.es256, named: "one")
+            try signing.publish([key])
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<50 { group.addTask { try await signing.status(key) } }
+                return try await group.reduce(into: [Int]()) { $0.append($1) }
+            }
+            #expect(statuses == [Int](repeating: 400, count: 50))
+            #expect(signing.calls.calls.count == 1)
+        }
+    }
+
+    @Test("keys that are of no use here do not spoil the others")
+    func otherKeys() async throws {
+        try await ProviderFixture.run { f in
+            let signing = try await Signing(f)
+            let key = try ClientKey(.es256, named: "one")
+            let known = try JSON(parsing: Array(key.set.utf8))
+            guard case .object(let set) = known, let mine = try set.array("keys") else { return }
+            let foreign: [JSON] = [
+                .object(["kty": .string("EC"), "crv": .string("P-521"), "x": .string("AA"), "y": .string("AA")]),
+                .object(["kty": .string("OKP"), "crv": .string("X25519"), "x": .string("AA")]),
+            ]
+            signing.calls.answer(200, JSON.object(["keys": .array(foreign + mine)]).text)
+            #expect(try await signing.status(key) == 400)
+        }
+    }
+
+    @Test("a client has keys or their address, not both, and the address is one that can be called")
+    func settings() async throws {
+        try await ProviderFixture.run { f in
+            let signing = try await Signing(f)
+            let id = signing.client.client.id
+            for wrong in ["http://rp.example/keys", "https://rp.example/#a", "keys", "com.example.app:/keys"] {
+                var change = ClientChange()
+                change.keySetAddress = wrong
+                await #expect(throws: OAuthError(.invalidRequest)) {
+                    _ = try await f.provider.changeClient(id, change)
+                }
+            }
+            let key = try ClientKey(.es256)
+            await #expect(throws: OAuthError(.invalidRequest)) {
+                _ = try await f.provider.changeClient(id, ClientChange(keySet: key.set))
+            }
+            var none = ClientChange()
+            none.keySetAddress = ""
+            let alone = none
+            await #expect(throws: OAuthError(.invalidRequest)) { _ = try await f.provider.changeClient(id, alone) }
+            none.keySet = key.set
+            let given = none
+            let changed = try await f.provider.changeClient(id, given)
+            #expect(changed?.settings.keySetAddress == nil && changed?.settings.keySet != nil)
+            let last = try await f.store.auditEntries(after: 0, limit: 99).last?.event
+            #expect(last?.kind == .clientAuthenticationChanged)
+            #expect(try await f.store.client(id)?.settings.keySetAddress == nil)
+        }
+    }
+}
