@@ -100,13 +100,14 @@ public struct ServerAssembly: Sendable {
         let directory = AccountDirectory(store: store, time: time, random: random, limits: limits)
         let rules = try configuration.rules()
         let phone = PhoneSignIn()
+        let asking = PhoneAsking(directory: directory, random: random)
         let provider = try await OpenIDProvider.open(
             .init(
                 issuer: configuration.issuer, limits: limits, epoch: sealing.epoch,
                 levels: AssuranceLevel.words.map { word in
                     AssuranceWord(word.name, levels: word.needed?.met.map(\.rawValue) ?? [])
                 }, note: { Self.log($0, configuration.logger) }),
-            store: store, methods: [phone],
+            store: store, methods: [phone], backchannel: asking,
             people: People(directory: directory), time: time, random: random)
         var engine = CeremonyConfiguration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,
@@ -131,6 +132,7 @@ public struct ServerAssembly: Sendable {
                 subject: { account, client in provider.subject(ofAccount: account, client: client) },
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }))
         phone.connect(ceremonies.signIns)
+        asking.connect(ceremonies.backchannel)
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider, directory: directory,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
@@ -172,7 +174,10 @@ public struct ServerAssembly: Sendable {
             dispatches: self.ceremonies.dispatches, sessions: self.ceremonies.sessions, provider: self.provider,
             clients: clients, channels: self.channels, limits: limits, trace: self.trace
         ).mount(on: router)
-        AccountRoutes(directory: self.directory, provider: self.provider, authorization: devices).mount(on: router)
+        AccountRoutes(
+            directory: self.directory, provider: self.provider, backchannel: self.ceremonies.backchannel,
+            authorization: devices
+        ).mount(on: router)
         self.mountPages(on: router, answers)
         PublicOperations(metadata: self.provider.discovery).mount(on: router)
         let administrators = self.administrators

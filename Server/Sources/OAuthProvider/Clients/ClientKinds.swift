@@ -39,6 +39,12 @@ extension OpenIDProvider {
             throw OAuthError(
                 .invalidRequest, "A client without a way to authenticate cannot have the grant type \(Self.ownGrant).")
         }
+        guard !settings.grantTypes.containsBytes(of: BackchannelAuthenticationGrant.type) else {
+            throw OAuthError(
+                .invalidRequest,
+                "A client without a way to authenticate cannot have the grant type \(BackchannelAuthenticationGrant.type)."
+            )
+        }
         guard settings.codeBinding == .pkce else {
             throw OAuthError(
                 .invalidRequest,

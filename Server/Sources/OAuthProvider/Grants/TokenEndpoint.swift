@@ -4,7 +4,9 @@ import _Primitives
 
 extension OpenIDProvider {
     /// The ways to tokens that there are.
-    static let tokenGrants: [any TokenGrant] = [AuthorizationCodeGrant(), RefreshTokenGrant(), DeviceCodeGrant()]
+    static let tokenGrants: [any TokenGrant] = [
+        AuthorizationCodeGrant(), RefreshTokenGrant(), DeviceCodeGrant(), BackchannelAuthenticationGrant(),
+    ]
 
     /// The token endpoint (RFC 6749, section 3.2): authenticates the client, and gives what the grant of the request gives.
     ///

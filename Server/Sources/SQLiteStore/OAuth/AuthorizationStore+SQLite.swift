@@ -133,7 +133,8 @@ extension SQLiteDatabase: AuthorizationStore {
         try await self.step { db in
             var count = 0
             for (table, name) in [
-                ("oauth_pushed_request", "digest"), ("oauth_device_code", "digest"), ("oauth_request", "id"),
+                ("oauth_pushed_request", "digest"), ("oauth_device_code", "digest"),
+                ("oauth_backchannel_request", "id"), ("oauth_request", "id"),
                 ("oauth_grant", "id"), ("oauth_session", "id"), ("oauth_authentication", "id"),
                 ("oauth_revoked_token", "id"), ("oauth_shown", "digest"),
             ] {
@@ -172,6 +173,11 @@ extension Database {
         guard try self.removeRequest(request) else {
             throw StoreError(.notFound, "the authorization request is gone")
         }
+        try self.checkHolder(of: session)
+    }
+
+    /// Throws ``StoreError/Code/notFound`` where the device of a session's authentication is gone, or its account is locked.
+    func checkHolder(of session: SessionRecord) throws {
         guard try self.isActiveDevice(session.authentication.device) else {
             throw StoreError(.notFound, "the device is gone")
         }
