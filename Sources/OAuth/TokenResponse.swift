@@ -123,6 +123,8 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var pushedRequestEndpoint: String { Self.pushedRequestEndpoint(of: self.issuer) }
     /// `device_authorization_endpoint` (RFC 8628)
     public var deviceAuthorizationEndpoint: String { self.issuer + "/oauth2/device_authorization" }
+    /// `backchannel_authentication_endpoint` (OpenID Connect CIBA Core 1.0)
+    public var backchannelAuthenticationEndpoint: String { self.issuer + "/oauth2/bc-authorize" }
     /// `end_session_endpoint`
     public var endSessionEndpoint: String { self.issuer + "/oauth2/logout" }
 
@@ -149,6 +151,9 @@ public struct ProviderMetadata: Hashable, Sendable {
             "introspection_endpoint": .string(self.introspectionEndpoint),
             "pushed_authorization_request_endpoint": .string(self.pushedRequestEndpoint),
             "device_authorization_endpoint": .string(self.deviceAuthorizationEndpoint),
+            "backchannel_authentication_endpoint": .string(self.backchannelAuthenticationEndpoint),
+            "backchannel_token_delivery_modes_supported": texts(["poll"]),
+            "backchannel_user_code_parameter_supported": .bool(false),
             "scopes_supported": texts(self.scopes),
             "response_types_supported": texts(["code"]),
             "response_modes_supported": texts(self.responseModes),

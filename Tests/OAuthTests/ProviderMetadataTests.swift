@@ -24,6 +24,7 @@ struct ProviderMetadataTests {
             ("revocation_endpoint", .string("https://id.example/oauth2/revoke")),
             ("introspection_endpoint", .string("https://id.example/oauth2/introspect")),
             ("pushed_authorization_request_endpoint", .string("https://id.example/oauth2/par")),
+            ("backchannel_authentication_endpoint", .string("https://id.example/oauth2/bc-authorize")),
             ("device_authorization_endpoint", .string("https://id.example/oauth2/device_authorization")),
             ("response_types_supported", .array([.string("code")])),
             ("subject_types_supported", .array([.string("pairwise")])),
@@ -48,7 +49,7 @@ struct ProviderMetadataTests {
 
     @Test func everyEndpointIsTheIssuersOwn() throws {
         let members = self.json.members.filter { $0.name.hasSuffix("_endpoint") || $0.name == "jwks_uri" }
-        #expect(members.count == 9)
+        #expect(members.count == 10)
         for member in members {
             guard case .string(let address) = member.value else {
                 Issue.record("\(member.name) is no address")

@@ -24,6 +24,8 @@ public struct CeremonyEngine: Sendable {
     public let authenticationAnswers: AuthenticationAnswers
     /// The sign-in page.
     public let signIns: SignIns
+    /// Sign-ins without a browser.
+    public let backchannel: BackchannelSignIns
     /// Enrolments that operators ask for.
     public let enrolments: Enrolments
     /// Deregistrations that are asked for directly.
@@ -66,6 +68,7 @@ public struct CeremonyEngine: Sendable {
         self.authenticationAnswers = AuthenticationAnswers(
             environment: environment, store: store, hub: hub, checks: checks, endings: endings, invented: invented)
         self.signIns = SignIns(environment: environment, store: store, hub: hub, budgets: budgets, endings: endings)
+        self.backchannel = BackchannelSignIns(environment: environment, store: store, budgets: budgets)
         self.enrolments = Enrolments(environment: environment, store: store, hub: hub)
         self.deregistrations = Deregistrations(
             environment: environment, store: store, subjects: subjects, steps: deregistration)

@@ -4,8 +4,8 @@ public import Store
 public import _Primitives
 
 /// Everything that the provider keeps.
-public typealias OpenIDStore = AuthorizationStore & ClientStore & ConsentStore & DeviceCodeStore & PushedRequestStore
-    & RefreshStore & ReplayStore & SessionStore & SigningKeyStore & TokenStore
+public typealias OpenIDStore = AuthorizationStore & BackchannelStore & ClientStore & ConsentStore & DeviceCodeStore
+    & PushedRequestStore & RefreshStore & ReplayStore & SessionStore & SigningKeyStore & TokenStore
 
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.
@@ -47,6 +47,8 @@ public struct OpenIDProvider: Sendable {
     let configuration: Configuration
     let store: any OpenIDStore
     let methods: [any SignInMethod]
+    /// How people are asked who sit at no browser, where they are.
+    let backchannel: (any BackchannelMethod)?
     let people: any PersonDirectory
     let keys: SigningKeys
     /// Access tokens that need not be verified again.
@@ -74,11 +76,13 @@ public struct OpenIDProvider: Sendable {
     ///
     /// - Parameters:
     ///   - methods: The ways in which people can prove who they are.
+    ///   - backchannel: The way in which people are asked who sit at no browser; `nil` for none.
     ///   - people: Where the names of accounts come from.
     /// - Throws: ``StoreError``.
     public static func open(
         _ configuration: Configuration, store: any OpenIDStore, methods: [any SignInMethod],
-        people: any PersonDirectory, time: TimeSource = .system, random: RandomSource = .system
+        backchannel: (any BackchannelMethod)? = nil, people: any PersonDirectory, time: TimeSource = .system,
+        random: RandomSource = .system
     ) async throws -> OpenIDProvider {
         let offered = ProviderKeys(
             subjectSecret: SecretBytes(random.bytes(32)),
@@ -91,7 +95,8 @@ public struct OpenIDProvider: Sendable {
             "signInsPerMinute", burst: limits.signInBurst, perMinute: limits.signInsPerMinute,
             sources: limits.countedSources)
         let provider = OpenIDProvider(
-            configuration: configuration, store: store, methods: methods, people: people, keys: keys,
+            configuration: configuration, store: store, methods: methods, backchannel: backchannel,
+            people: people, keys: keys,
             signIns: signIns,
             pushedRequests: Self.pushedRequestBudget(limits),
             notes: SourceBudget(oneIn: limits.pauseOfReports, sources: limits.oauth.clients),

@@ -274,6 +274,22 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.endPushedRequest(digest: digest, browserDigest: browserDigest)
     }
 
+    func waitingQuestions(accountID: String, at now: Timestamp, limit: Int) async throws -> [String] {
+        try await self.store.waitingQuestions(accountID: accountID, at: now, limit: limit)
+    }
+
+    func addBackchannelRequest(_ request: BackchannelRequestRecord, keptUntil end: Timestamp) async throws {
+        try await self.store.addBackchannelRequest(request, keptUntil: end)
+    }
+
+    func backchannelAnswer(_ question: PollingQuestion, at moment: Timestamp) async throws -> BackchannelAnswer {
+        try await self.store.backchannelAnswer(question, at: moment)
+    }
+
+    func grant(_ given: BackchannelGrant, at moment: Timestamp, audit: AuditEvent) async throws {
+        try await self.store.grant(given, at: moment, audit: audit)
+    }
+
     func addDeviceCode(_ code: DeviceCodeRecord, keptUntil end: Timestamp) async throws {
         try await self.store.addDeviceCode(code, keptUntil: end)
     }
@@ -294,7 +310,7 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.confirm(confirmed, audit: audit)
     }
 
-    func answer(_ question: DeviceQuestion, at moment: Timestamp) async throws -> DeviceAnswer {
+    func answer(_ question: PollingQuestion, at moment: Timestamp) async throws -> DeviceAnswer {
         try await self.store.answer(question, at: moment)
     }
 

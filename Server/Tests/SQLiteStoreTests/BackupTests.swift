@@ -232,7 +232,8 @@ struct BackupTests {
         try await place.begin()
         await place.store.close()
         let past = [
-            "ceremony", "dispatch_token", "oauth_device_code", "oauth_pushed_request", "oauth_request", "oauth_code",
+            "ceremony", "dispatch_token", "oauth_backchannel_request", "oauth_device_code", "oauth_pushed_request",
+            "oauth_request", "oauth_code",
             "oauth_grant",
             "oauth_session",
             "oauth_session_authentication", "oauth_authentication", "oauth_refresh", "oauth_revoked_token",
@@ -284,8 +285,8 @@ struct BackupTests {
         try raw.close()
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
-            "dispatch_token", "oauth_authentication", "oauth_code", "oauth_consent", "oauth_device_code", "oauth_grant",
-            "oauth_initial_token",
+            "dispatch_token", "oauth_authentication", "oauth_backchannel_request", "oauth_code", "oauth_consent",
+            "oauth_device_code", "oauth_grant", "oauth_initial_token",
             "oauth_pushed_request",
             "oauth_refresh", "oauth_request", "oauth_revoked_token", "oauth_session", "oauth_session_authentication",
             "oauth_session_service", "password_attempt", "password_sign_in",
@@ -784,6 +785,10 @@ private final class BackupPlace: Sendable {
                 PushedRequestRecord(digest: Self.digest(number), client: "bank", parameters: "a=b", expiresAt: end))
         }
         _ = try await self.store.begin(waiting.request, pushed: Self.digest(8))
+        try await self.store.addBackchannelRequest(
+            BackchannelRequestRecord(
+                id: "question", digest: Self.digest(11), client: "bank", scope: "openid", interval: .seconds(5),
+                expiresAt: end), keptUntil: end)
         try await self.store.addDeviceCode(
             DeviceCodeRecord(
                 digest: Self.digest(10), userCode: TypedCode(letters: 8, random: .system), client: "bank",

@@ -63,6 +63,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("people who are asked without a browser", arguments: BackchannelConformance.checks)
+    func keepsTheRuleOfBackchannelRequests(check: ConformanceCheck<BackchannelConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("devices that wait for their person", arguments: DeviceCodeConformance.checks)
     func keepsTheRuleOfDeviceCodes(check: ConformanceCheck<DeviceCodeConformance.Subject>) async throws {
         let store = try TemporaryStore()

@@ -1,4 +1,5 @@
 import Accounts
+import CeremonyEngine
 import HTTPTypes
 import Hummingbird
 import OAuth
@@ -14,10 +15,12 @@ struct AccountRoutes: Sendable {
     let directory: AccountDirectory
     let provider: OpenIDProvider
     let grants: AccountGrants
+    let backchannel: BackchannelSignIns
     let authorization: DeviceAuthorization
 
     func mount(on router: ServerRouter) {
         router.endpoint("/account/v1/notices", [.get: self.notices])
+        router.endpoint("/account/v1/questions", [.get: self.questions])
         router.endpoint("/account/v1/sessions", [.get: self.sessions])
         router.endpoint("/account/v1/sessions/{id}", [.delete: self.endSession])
         router.endpoint("/account/v1/consents", [.get: self.consents])
@@ -37,6 +40,25 @@ struct AccountRoutes: Sendable {
                         "id": .string(notice.id), "kind": .string(notice.kind.name),
                         "at": .string(notice.at.description), "subject": .string(notice.subject),
                     ])
+                }),
+        ])
+    }
+
+    /// What services want the person asked, without a browser. Each comes with a link for the app on this phone: who else
+    /// asks gets another, and this one dies.
+    @Sendable private func questions(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let account = try await self.authorization.account(of: request)
+        let questions = try await self.backchannel.waiting(accountID: account.id)
+        return .json([
+            "username": .string(account.username.text),
+            "questions": .array(
+                questions.map { question in
+                    var object: JSONObject = [
+                        "id": .string(question.id), "service": .string(question.service),
+                        "link": .string(question.link), "expiresAt": .string(question.expiresAt.description),
+                    ]
+                    object["origin"] = question.origin.map(JSON.string)
+                    return .object(object)
                 }),
         ])
     }

@@ -185,6 +185,28 @@ struct PublicOperations {
                         ])
                 ], refusals: .oauth, refusing: [Self.tooMany]),
             PublicOperation(
+                method: .post, path: "/oauth2/bc-authorize", id: "askPerson",
+                summary: "Have a person asked on their phone (OpenID Connect CIBA Core 1.0).", caller: .client,
+                body: (
+                    .form,
+                    [
+                        .optional("scope", "What the client wants, separated by spaces."),
+                        .optional("login_hint", "The person, by user name."),
+                        .optional("id_token_hint", "The person, by an ID token of theirs."),
+                        .optional("binding_message", "What the phone shows."),
+                        .optional("requested_expiry", "Seconds."),
+                    ] + Self.credentials
+                ),
+                answers: [
+                    .init(
+                        status: 200, meaning: "They are asked, if there is such a person.", type: "application/json",
+                        members: [
+                            .required("auth_req_id", "What the client asks by."),
+                            .required("expires_in", .integer, "Seconds."),
+                            .required("interval", .integer, "Seconds from one question to the next."),
+                        ])
+                ], refusals: .oauth, refusing: [Self.tooMany]),
+            PublicOperation(
                 method: .post, path: "/oauth2/token", id: "giveTokens", summary: "Get tokens.", caller: .client,
                 headers: [Self.proof],
                 body: (
@@ -194,7 +216,9 @@ struct PublicOperations {
                         .optional("code", "A code."), .optional("redirect_uri", "Where the code was sent to."),
                         .optional("code_verifier", "What its challenge was made of."),
                         .optional("refresh_token", "A refresh token."),
-                        .optional("device_code", "What a device asks by."), .optional("scope", "What is wanted."),
+                        .optional("device_code", "What a device asks by."),
+                        .optional("auth_req_id", "What a client asks by that has had a person asked."),
+                        .optional("scope", "What is wanted."),
                         .optional("assertion", "What a service account has signed (RFC 7523)."), Self.resource,
                     ] + Self.credentials
                 ),

@@ -118,6 +118,7 @@ public struct ServerAssembly: Sendable {
         let directory = AccountDirectory(store: store, time: time, random: random, limits: limits)
         let rules = try configuration.rules()
         let phone = PhoneSignIn()
+        let asking = PhoneAsking(directory: directory, random: random)
         let passwords = try PasswordAccounts(
             store: store, sealing: sealing, limits: limits, hashing: configuration.hashing,
             breached: configuration.breachedPasswords, time: time, random: random)
@@ -131,7 +132,7 @@ public struct ServerAssembly: Sendable {
         settings.hasRegistration = configuration.hasRegistration
         let provider = try await OpenIDProvider.open(
             settings,
-            store: store, methods: [phone, PasswordSignIn(signIns: PasswordSignIns(passwords))],
+            store: store, methods: [phone, PasswordSignIn(signIns: PasswordSignIns(passwords))], backchannel: asking,
             people: People(directory: directory), time: time, random: random)
         var engine = CeremonyConfiguration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,
@@ -156,6 +157,7 @@ public struct ServerAssembly: Sendable {
                 subject: { account, client in provider.subject(ofAccount: account, client: client) },
                 accountID: { subject, client in try await provider.account(ofSubject: subject, client: client) }))
         phone.connect(ceremonies.signIns)
+        asking.connect(ceremonies.backchannel)
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider,
             grants: AccountGrants(store: store, limits: limits, time: time), directory: directory,
@@ -204,7 +206,8 @@ public struct ServerAssembly: Sendable {
             clients: clients, channels: self.channels, limits: limits, trace: self.trace
         ).mount(on: router)
         AccountRoutes(
-            directory: self.directory, provider: self.provider, grants: self.grants, authorization: devices
+            directory: self.directory, provider: self.provider, grants: self.grants,
+            backchannel: self.ceremonies.backchannel, authorization: devices
         ).mount(on: router)
         self.mountPages(on: router, answers)
         PublicOperations(metadata: self.provider.discovery).mount(on: router)

@@ -20,6 +20,7 @@ struct TokenRoutes: Sendable {
         router.endpoint("/oauth2/token", [.post: self.token])
         router.endpoint("/oauth2/par", [.post: self.push])
         router.endpoint("/oauth2/device_authorization", [.post: self.authorizeDevice])
+        router.endpoint("/oauth2/bc-authorize", [.post: self.askPerson])
         router.endpoint("/oauth2/revoke", [.post: self.revoke])
         router.endpoint("/oauth2/introspect", [.post: self.introspect])
         router.endpoint("/oauth2/userinfo", [.get: self.userinfo, .post: self.userinfo])
@@ -55,6 +56,13 @@ struct TokenRoutes: Sendable {
             return try await self.provider.push(
                 header: Self.authorization(of: request), body: form, source: context.source,
                 proofs: Self.proofs(of: request))
+        }
+    }
+
+    @Sendable private func askPerson(_ request: Request, _ context: ServerContext) async throws -> Response {
+        try await self.answer(context) {
+            let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+            return try await self.provider.askPerson(header: Self.authorization(of: request), body: form)
         }
     }
 

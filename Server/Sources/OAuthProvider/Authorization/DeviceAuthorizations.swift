@@ -102,7 +102,7 @@ public struct DeviceAuthorizations: Sendable {
                 expiresAt: now + limits.deviceCodeLifetime)
             do {
                 try await self.provider.store.addDeviceCode(
-                    code, keptUntil: code.expiresAt + limits.endedDeviceCodeRetention)
+                    code, keptUntil: code.expiresAt + limits.endedPollingRetention)
             } catch let error as StoreError where error.code == .conflict {
                 // One draw in many millions: the next one is another.
                 throw OAuthError(.temporarilyUnavailable, "Ask again.", detail: error.reason)

@@ -79,6 +79,12 @@ extension OpenIDProvider {
         guard settings.tokens.resources.isEmpty else {
             throw OAuthError(.invalidRequest, "A client without a way to authenticate cannot own resources.")
         }
+        guard !settings.grantTypes.containsBytes(of: BackchannelAuthenticationGrant.type) else {
+            throw OAuthError(
+                .invalidRequest,
+                "A client without a way to authenticate cannot have the grant type \(BackchannelAuthenticationGrant.type)."
+            )
+        }
         guard settings.codeBinding == .pkce else {
             throw OAuthError(
                 .invalidRequest,

@@ -18,7 +18,7 @@ struct DeviceCodeGrant: TokenGrant {
         try await provider.requireSigningKey(algorithm)
         let now = provider.time.now()
         let answer = try await provider.store.answer(
-            DeviceQuestion(
+            PollingQuestion(
                 digest: Sealing.digest(ofSecret: secret), client: client.id,
                 tolerance: Limits.Fixed.pollingTolerance, slowdown: Limits.Fixed.pollingInterval,
                 replay: AuditEvent(.codeReplayed, at: now, actor: client.id)), at: now)

@@ -5,8 +5,8 @@ import _Primitives
 extension OpenIDProvider {
     /// The ways to tokens that there are.
     static let tokenGrants: [any TokenGrant] = [
-        AuthorizationCodeGrant(), RefreshTokenGrant(), DeviceCodeGrant(), ClientCredentialsGrant(),
-        ServiceAssertionGrant(),
+        AuthorizationCodeGrant(), RefreshTokenGrant(), DeviceCodeGrant(), BackchannelAuthenticationGrant(),
+        ClientCredentialsGrant(), ServiceAssertionGrant(),
     ]
 
     /// The token endpoint (RFC 6749, section 3.2): authenticates the client, and gives what the grant of the request gives.

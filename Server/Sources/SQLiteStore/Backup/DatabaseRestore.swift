@@ -162,7 +162,7 @@ extension Database {
         // Those that a browser has come with go with what waits for its person.
         voided.authorizationRequests =
             try delete("oauth_pushed_request", "request IS NULL") + delete("oauth_request")
-        _ = try delete("oauth_device_code")
+        for table in ["oauth_device_code", "oauth_backchannel_request"] { _ = try delete(table) }
         voided.codesAndTokens = try delete("oauth_grant")
         voided.sessions = try delete("oauth_session")
         _ = try delete("oauth_authentication")

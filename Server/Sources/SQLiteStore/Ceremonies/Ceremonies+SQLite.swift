@@ -91,6 +91,18 @@ extension SQLiteDatabase: CeremonyStore {
         }
     }
 
+    public func waitingQuestions(accountID: String, at now: Timestamp, limit: Int) async throws -> [String] {
+        try await self.read { db in
+            try String.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT id FROM ceremony WHERE account_id = ? AND reference IS NOT NULL AND client_id IS NOT NULL
+                        AND phase = ? AND expires_at > ? ORDER BY number DESC LIMIT ?
+                        """),
+                arguments: [accountID, CeremonyRecord.Phase.created.rawValue, now.milliseconds, limit])
+        }
+    }
+
     public func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord? {
         try await self.read { [sealing] db in try db.ceremony(key, sealing) }
     }

@@ -138,7 +138,8 @@ extension SQLiteDatabase: AuthorizationStore {
         try await self.step { db in
             var count = 0
             for (table, name) in [
-                ("oauth_pushed_request", "digest"), ("oauth_device_code", "digest"), ("oauth_request", "id"),
+                ("oauth_pushed_request", "digest"), ("oauth_device_code", "digest"),
+                ("oauth_backchannel_request", "id"), ("oauth_request", "id"),
                 ("oauth_grant", "id"), ("oauth_session", "id"), ("oauth_authentication", "id"),
                 ("oauth_revoked_token", "id"), ("oauth_shown", "digest"),
             ] {

@@ -78,8 +78,8 @@ extension SQLiteDatabase: ClientStore {
     public func deleteClient(_ id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
             for table in [
-                "oauth_pushed_request", "oauth_device_code", "oauth_request", "oauth_grant", "oauth_consent",
-                "oauth_subject", "oauth_session_service", "oauth_logout",
+                "oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request",
+                "oauth_grant", "oauth_consent", "oauth_subject", "oauth_session_service", "oauth_logout",
             ] {
                 try db.cachedStatement(sql: "DELETE FROM \(table) WHERE client = ?").execute(arguments: [id])
             }

@@ -121,7 +121,7 @@ extension SQLiteDatabase: DeviceCodeStore {
         }
     }
 
-    public func answer(_ question: DeviceQuestion, at moment: Timestamp) async throws -> DeviceAnswer {
+    public func answer(_ question: PollingQuestion, at moment: Timestamp) async throws -> DeviceAnswer {
         // A client can send what it has invented: readers look it up, and what there is nothing to write of ends there.
         try await self.step(screenedBy: { db -> Screening<Void, DeviceAnswer> in
             try db.askedDeviceCode(question) == nil ? .answered(.unknown) : .step(())
@@ -156,14 +156,14 @@ extension SQLiteDatabase: DeviceCodeStore {
 
 extension Database {
     /// The row of a code, where it is the client's who asks.
-    fileprivate func askedDeviceCode(_ question: DeviceQuestion) throws -> Row? {
+    fileprivate func askedDeviceCode(_ question: PollingQuestion) throws -> Row? {
         try Row.fetchOne(
             self.cachedStatement(
                 sql: "SELECT \(DeviceCodeColumn.selection) FROM oauth_device_code WHERE digest = ? AND client = ?"),
             arguments: [question.digest.blob, question.client])
     }
 
-    fileprivate func noteAsked(_ question: DeviceQuestion, at moment: Timestamp, pause: Duration) throws {
+    fileprivate func noteAsked(_ question: PollingQuestion, at moment: Timestamp, pause: Duration) throws {
         try self.cachedStatement(sql: "UPDATE oauth_device_code SET asked_at = ?, pause = ? WHERE digest = ?")
             .execute(arguments: [moment.milliseconds, pause.milliseconds, question.digest.blob])
     }

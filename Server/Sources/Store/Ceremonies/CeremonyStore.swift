@@ -193,6 +193,10 @@ public protocol CeremonyStore: Sendable {
     /// A ceremony as it is; `nil` where there is none.
     func ceremony(_ key: CeremonyKey) async throws -> CeremonyRecord?
 
+    /// The ceremonies that a client has had an account asked by without a browser, and that no phone has taken up at `now`,
+    /// the newest first, at most `limit`: by their identifiers.
+    func waitingQuestions(accountID: String, at now: Timestamp, limit: Int) async throws -> [String]
+
     /// What the verification of an answer to a ceremony needs, in one read: the ceremony, and for each key what is
     /// stored, in their order.
     func verificationMaterial(ceremonyID: String, keys: [(aaid: String, keyID: [UInt8])]) async throws

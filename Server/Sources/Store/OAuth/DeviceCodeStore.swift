@@ -49,9 +49,9 @@ public struct ConfirmedDevice: Sendable, Equatable {
     }
 }
 
-/// A device's question whether its person has answered.
-public struct DeviceQuestion: Sendable, Equatable {
-    /// SHA-256 of the device's code.
+/// The question of a device, or of a client that has had somebody asked, whether the person has answered.
+public struct PollingQuestion: Sendable, Equatable {
+    /// SHA-256 of what is asked by.
     public let digest: [UInt8]
     /// Who asks.
     public let client: String
@@ -125,5 +125,5 @@ public protocol DeviceCodeStore: Sendable {
     ///
     /// Must be atomic: of any number of calls for one code one gets ``DeviceAnswer/taken(_:)``; the next of the same client
     /// deletes the grant with all that hangs on it. Another client changes nothing.
-    func answer(_ question: DeviceQuestion, at moment: Timestamp) async throws -> DeviceAnswer
+    func answer(_ question: PollingQuestion, at moment: Timestamp) async throws -> DeviceAnswer
 }

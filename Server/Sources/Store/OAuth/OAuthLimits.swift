@@ -72,8 +72,8 @@ extension Limits {
         public var pushedRequestsPerMinute = 6000
         /// How long a person has to sign in a device that has no browser. Past it: `expired_token`.
         public var deviceCodeLifetime: Duration = .seconds(10 * 60)
-        /// How long a device that asks after that is told why.
-        public var endedDeviceCodeRetention: Duration = .seconds(10 * 60)
+        /// How long a device, or a client that has had somebody asked, is told why when it asks after the end.
+        public var endedPollingRetention: Duration = .seconds(10 * 60)
         /// Devices that one client can have wait at once. Past it: 429, and the log names client and setting. A client
         /// without a secret or a key has as many for each source, as anybody can ask in its name.
         public var deviceCodeBurst = 600
@@ -84,6 +84,11 @@ extension Limits {
         public var deviceGuessBurst = 600
         /// Those that they can type each minute after that. Past it: 429, as a page.
         public var deviceGuessesPerMinute = 600
+        /// How long a person has to answer whom a client has asked without a browser, where the client does not say. Past it:
+        /// `expired_token`.
+        public var backchannelRequestLifetime: Duration = .seconds(5 * 60)
+        /// How long a client can have a person asked, at most.
+        public var longestBackchannelRequest: Duration = .seconds(10 * 60)
         /// Redirect addresses of one client, and as many after signing out.
         public var addressesPerClient = 16
         /// Bytes of a client's keys (`jwks`).

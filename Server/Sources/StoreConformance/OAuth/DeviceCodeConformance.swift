@@ -38,8 +38,8 @@ public enum DeviceCodeConformance {
             scope: "openid", state: nil, nonce: nil, codeChallenge: nil, expiresAt: Self.start + .seconds(600))
     }
 
-    private static func question(_ number: UInt8 = 1, client: String = "c") -> DeviceQuestion {
-        DeviceQuestion(
+    private static func question(_ number: UInt8 = 1, client: String = "c") -> PollingQuestion {
+        PollingQuestion(
             digest: Self.bytes(number), client: client, tolerance: .seconds(1), slowdown: .seconds(5),
             replay: Self.event)
     }

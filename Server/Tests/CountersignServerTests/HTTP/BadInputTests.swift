@@ -48,6 +48,8 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/oauth2/logout", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/oauth2/token", allow: "POST", body: .form, isForClients: true),
         .init(path: "/oauth2/par", allow: "POST", body: .form, isForClients: true),
+        .init(path: "/oauth2/bc-authorize", allow: "POST", body: .form, isForClients: true),
+        .init(path: "/account/v1/questions", allow: "GET, HEAD"),
         .init(path: "/oauth2/device_authorization", allow: "POST", body: .form, isForClients: true),
         .init(path: "/device", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/device/confirm", allow: "GET, HEAD, POST", body: .form),

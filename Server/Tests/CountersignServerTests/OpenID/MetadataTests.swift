@@ -55,6 +55,8 @@ struct MetadataTests {
                     "introspection_signing_alg_values_supported",
                     "code_challenge_methods_supported", "acr_values_supported", "dpop_signing_alg_values_supported",
                     "pushed_authorization_request_endpoint", "device_authorization_endpoint",
+                    "backchannel_authentication_endpoint", "backchannel_token_delivery_modes_supported",
+                    "backchannel_user_code_parameter_supported",
                     "claims_supported", "prompt_values_supported", "ui_locales_supported", "claims_parameter_supported",
                     "authorization_response_iss_parameter_supported",
                     "request_parameter_supported", "request_object_signing_alg_values_supported",
@@ -137,21 +139,22 @@ struct MetadataTests {
             }
             let basic: HTTPFields = [.authorization: party.authorization]
             let device = "urn:ietf:params:oauth:grant-type:device_code"
+            let asked = "urn:openid:params:grant-type:ciba"
             #expect(
                 try metadata.strings("grant_types_supported") == [
-                    "authorization_code", "refresh_token", device, "client_credentials",
+                    "authorization_code", "refresh_token", device, asked, "client_credentials",
                     "urn:ietf:params:oauth:grant-type:jwt-bearer",
                 ])
             for grant in [
                 "authorization_code", "password", "client_credentials", "refresh_token", "implicit",
-                device, "urn:ietf:params:oauth:grant-type:jwt-bearer",
+                device, asked, "urn:ietf:params:oauth:grant-type:jwt-bearer",
             ] {
                 let given = try await answer(try await form(grant, ""), basic)
                 let error = try given.string("error")
                 let expected =
                     switch grant {
                     case "authorization_code": String?.none
-                    case "refresh_token", device, "client_credentials",
+                    case "refresh_token", device, asked, "client_credentials",
                         "urn:ietf:params:oauth:grant-type:jwt-bearer":
                         "unauthorized_client"
                     default: "unsupported_grant_type"

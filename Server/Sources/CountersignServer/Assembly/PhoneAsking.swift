@@ -1,0 +1,58 @@
+import Accounts
+import CeremonyEngine
+import OAuthProvider
+import Store
+import Synchronization
+import _Primitives
+
+/// Asking people on their phones who sit at no browser: hands the questions of clients to the ceremonies, so that neither
+/// engine knows the other.
+final class PhoneAsking: BackchannelMethod {
+    let name = ServerMetrics.Way.phone.rawValue
+    private let directory: AccountDirectory
+    private let random: RandomSource
+    private let questions = Mutex<BackchannelSignIns?>(nil)
+
+    init(directory: AccountDirectory, random: RandomSource) {
+        self.directory = directory
+        self.random = random
+    }
+
+    func connect(_ questions: BackchannelSignIns) { self.questions.withLock { $0 = questions } }
+
+    func account(username: String) async throws -> String? {
+        do { return try await self.directory.account(written: username).id } catch is AccountError { return nil }
+    }
+
+    func ask(_ asked: AskedPerson) async throws -> AskingResult {
+        guard let questions = self.questions.withLock({ $0 }) else { return .asked }
+        let question = BackchannelQuestion(
+            reference: asked.request,
+            // Where there is nobody, the question waits for a phone that no one has.
+            accountID: asked.account ?? self.random.identifier(), hint: asked.hint, message: asked.message,
+            end: asked.end)
+        do {
+            try await questions.ask(question, client: DispatchingClient(asked.client))
+            return .asked
+        } catch let error as CeremonyError where error.code == .invalidRequest {
+            return .unfitMessage(error.reason)
+        } catch let error as CeremonyError {
+            guard let shortage = error.shortage else { throw error }
+            return .tooMany(shortage)
+        }
+    }
+
+    func answer(request: String, client: String) async throws -> PersonsAnswer {
+        guard let questions = self.questions.withLock({ $0 }) else { return .over }
+        switch try await questions.state(reference: request, client: client) {
+        case .waiting: return .waiting
+        case .denied: return .denied
+        case .over: return .over
+        case .answered(let outcome):
+            return .authenticated(
+                AuthenticationOutcome(
+                    account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr,
+                    device: outcome.deviceID))
+        }
+    }
+}

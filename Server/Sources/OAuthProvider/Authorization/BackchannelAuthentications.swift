@@ -1,0 +1,146 @@
+import OAuth
+public import Store
+public import _Primitives
+
+/// What a person is to be asked whom a client names.
+public struct AskedPerson: Sendable, Equatable {
+    /// By what the answer is found.
+    public let request: String
+    /// The person, where the client has named one whom it may know.
+    public let account: String?
+    /// What the client has said, letter by letter: budgets are counted by it, whether or not it names anybody.
+    public let hint: String
+    /// What the person is to see (`binding_message`).
+    public let message: String?
+    /// Who asks.
+    public let client: AuthenticatedClient
+    /// Until when it can be answered.
+    public let end: Timestamp
+}
+
+/// How having somebody asked went.
+public enum AskingResult: Sendable, Equatable {
+    /// They are asked; or nobody is, where nobody was named, and nothing tells which.
+    case asked
+    /// The message cannot be shown. Nobody is asked.
+    case unfitMessage(String)
+    /// The client has had too many people asked, or this one too often.
+    case tooMany(Shortage)
+}
+
+/// What a person has said.
+public enum PersonsAnswer: Sendable, Equatable {
+    case waiting
+    case denied
+    /// There is nothing to answer any more.
+    case over
+    case authenticated(AuthenticationOutcome)
+}
+
+/// A way in which people are asked who sit at no browser: by a phone of theirs (OpenID Connect CIBA Core 1.0, section 2).
+public protocol BackchannelMethod: Sendable {
+    /// What it is called in records and metrics: a word that never changes.
+    var name: String { get }
+
+    /// The account of that user name.
+    func account(username: String) async throws -> String?
+
+    /// Has a person asked. Must take as long, and write as much, where there is none.
+    func ask(_ asked: AskedPerson) async throws -> AskingResult
+
+    /// What the person has said. The same answer is given again: the caller sees to it that one grant comes of it.
+    func answer(request: String, client: String) async throws -> PersonsAnswer
+}
+
+extension AuditEvent.Kind {
+    /// A client was given what a person agreed to whom it had asked without a browser; the detail is the client.
+    static let backchannelGranted = Self(rawValue: "backchannel-granted")
+}
+
+extension OpenIDProvider {
+    /// The backchannel authentication endpoint (OpenID Connect CIBA Core 1.0, section 7): a client names a person, who is
+    /// asked on their phone, and then asks for the answer.
+    ///
+    /// Whether there is such a person is told by nothing: one whom nobody is waits, and never answers.
+    ///
+    /// Cost: two queries, two store steps, four hashes; with `id_token_hint` one verification.
+    public func askPerson(header: String?, body: String) async throws -> ProviderAnswer {
+        try await self.answerClient(header: header, body: body) { client, form in
+            guard let method = self.backchannel else {
+                throw OAuthError(.unauthorizedClient, "Nobody is asked without a browser here.")
+            }
+            guard !client.settings.isPublic else {
+                throw OAuthError(.invalidClient, "The client did not authenticate.", detail: "it has no way to")
+            }
+            guard client.settings.grantTypes.containsBytes(of: BackchannelAuthenticationGrant.type) else {
+                throw OAuthError(
+                    .unauthorizedClient, "The client may not use this grant type.",
+                    detail: "the operator can give it --grant-type")
+            }
+            guard form["request"] == nil else { throw OAuthError(.invalidRequest, "Do not use request.") }
+            let scope = try AuthorizationParameters.scope(form["scope"], settings: client.settings)
+            let lifetime = try self.backchannelLifetime(form["requested_expiry"])
+            let (account, hint) = try await self.hinted(form, client: client, method)
+            let now = self.time.now()
+            let secret = self.random.token(byteCount: 32)
+            let request = BackchannelRequestRecord(
+                id: self.random.identifier(), digest: Sealing.digest(ofSecret: secret), client: client.id,
+                scope: scope.description, interval: Limits.Fixed.pollingInterval, expiresAt: now + lifetime)
+            let result = try await method.ask(
+                AskedPerson(
+                    request: request.id, account: account, hint: hint, message: form["binding_message"],
+                    client: AuthenticatedClient(
+                        id: client.id, name: client.name, origin: try Self.origin(of: client),
+                        mayDeregister: client.settings.mayDeregister),
+                    end: request.expiresAt))
+            switch result {
+            case .asked: break
+            case .unfitMessage(let reason):
+                throw OAuthError(.invalidBindingMessage, "The binding_message cannot be shown.", detail: reason)
+            case .tooMany(let shortage): return ProviderAnswer(shortage)
+            }
+            try await self.store.addBackchannelRequest(
+                request, keptUntil: request.expiresAt + self.limits.oauth.endedPollingRetention)
+            return ProviderAnswer(
+                status: 200,
+                body: [
+                    "auth_req_id": .string(secret), "expires_in": .integer(lifetime.components.seconds),
+                    "interval": .integer(Limits.Fixed.pollingInterval.components.seconds),
+                ])
+        }
+    }
+
+    /// How long a request is to live: what the client wishes, within bounds.
+    private func backchannelLifetime(_ text: String?) throws -> Duration {
+        let limits = self.limits.oauth
+        guard let text else { return limits.backchannelRequestLifetime }
+        guard (1...Limits.Fixed.maximumAgeDigits).contains(text.utf8.count),
+            text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let seconds = Int64(text),
+            seconds > 0
+        else { throw OAuthError(.invalidRequest, "The requested_expiry is not a number of seconds.") }
+        return min(.seconds(seconds), limits.longestBackchannelRequest)
+    }
+
+    /// Whom a client means, by the one hint that a request has (section 7.1), and what it said. A hint that names nobody whom
+    /// the client may know is as good as any.
+    private func hinted(_ form: Parameters, client: ClientRecord, _ method: any BackchannelMethod) async throws -> (
+        account: String?, hint: String
+    ) {
+        let hints = ["login_hint", "id_token_hint", "login_hint_token"].compactMap { name in
+            form[name].map { (name, $0) }
+        }
+        guard hints.count == 1, let (name, value) = hints.first else {
+            throw OAuthError(.invalidRequest, "A request has one of login_hint, id_token_hint and login_hint_token.")
+        }
+        switch name {
+        case "login_hint": return (try await method.account(username: value), "login \(value)")
+        case "id_token_hint":
+            guard let hint = try await self.hint(value), hint.client.hasSameBytes(as: client.id) else {
+                throw OAuthError(.invalidRequest, "The id_token_hint is another client's.")
+            }
+            let account = try await self.account(ofSubject: hint.subject, client: client.id)
+            return (account, "subject \(hint.subject)")
+        default: throw OAuthError(.invalidRequest, "No form of login_hint_token is taken here.")
+        }
+    }
+}

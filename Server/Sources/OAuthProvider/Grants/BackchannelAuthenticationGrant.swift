@@ -1,0 +1,85 @@
+import OAuth
+import Store
+import _Primitives
+
+/// Tokens for a client whose person has answered on their phone (OpenID Connect CIBA Core 1.0, section 10.1).
+///
+/// The client asks until there is an answer, and has one success.
+struct BackchannelAuthenticationGrant: TokenGrant {
+    static let type = "urn:openid:params:grant-type:ciba"
+
+    /// Cost: one store step, and what it costs to look for the answer; at the success two store steps and a query more, and
+    /// what ``AuthorizationCodeGrant`` costs beside its own step.
+    func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
+        let client = request.client
+        let secret = try request.parameters.required("auth_req_id")
+        guard let method = provider.backchannel else { throw Self.refusal("nobody is asked without a browser here") }
+        let algorithm = client.settings.idTokenAlgorithm
+        try await provider.requireSigningKey(algorithm)
+        let now = provider.time.now()
+        let answer = try await provider.store.backchannelAnswer(
+            PollingQuestion(
+                digest: Sealing.digest(ofSecret: secret), client: client.id,
+                tolerance: Limits.Fixed.pollingTolerance, slowdown: Limits.Fixed.pollingInterval,
+                replay: AuditEvent(.codeReplayed, at: now, actor: client.id)), at: now)
+        switch answer {
+        case .open(let asked):
+            let standing = try await Self.grant(asked, of: client, by: method, from: provider, at: now)
+            let key = request.proof?.thumbprint
+            var response = try provider.tokens(
+                for: standing, nonce: nil, acr: nil, algorithm: algorithm, boundTo: key, at: now)
+            if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
+                response.refreshToken = try await AuthorizationCodeGrant.firstRefreshToken(
+                    of: standing.grant, for: request, from: provider, at: now)
+            }
+            return response
+        case .tooSoon: throw OAuthError(.slowDown, "Wait five seconds longer from one question to the next.")
+        case .expired: throw Self.expired
+        case .replayed: throw Self.refusal("used before: the grant is revoked")
+        case .unknown: throw Self.refusal("unknown, another client's, or revoked")
+        }
+    }
+
+    /// The grant that comes of what the person has said. Throws `OAuthError` where that is not yes.
+    private static func grant(
+        _ asked: BackchannelRequestRecord, of client: ClientRecord, by method: any BackchannelMethod,
+        from provider: OpenIDProvider, at now: Timestamp
+    ) async throws -> StandingGrant {
+        let denied = OAuthError(.accessDenied, "The person did not sign in.")
+        let outcome: AuthenticationOutcome
+        switch try await method.answer(request: asked.id, client: client.id) {
+        case .waiting: throw OAuthError(.authorizationPending, "The person has not answered yet.")
+        case .denied: throw denied
+        case .over: throw Self.expired
+        case .authenticated(let found): outcome = found
+        }
+        guard try await provider.people.person(account: outcome.account) != nil,
+            let address = client.redirectURIs.first
+        else { throw denied }
+        let session = provider.session(
+            of: provider.authentication(of: outcome, by: method.name), cookie: SessionSecret(random: provider.random),
+            at: now)
+        let scope = try Scope(asked.scope)
+        let grant = GrantRecord(
+            id: provider.random.identifier(), client: client.id,
+            subject: provider.subject(ofAccount: outcome.account, client: client.id),
+            authentication: session.authentication.id, session: session.id,
+            isLasting: scope.contains(Scope.offlineAccess), scope: asked.scope,
+            expiresAt: now + provider.limits.accessTokenLifetime)
+        do {
+            try await provider.store.grant(
+                BackchannelGrant(request: asked.id, session: session, grant: grant, redirectURI: address), at: now,
+                audit: AuditEvent(.backchannelGranted, at: now, accountID: outcome.account, detail: client.id))
+        } catch let error as StoreError where error.code == .notFound {
+            throw Self.refusal("answered meanwhile; or the person's phone is gone, or the account was locked")
+        }
+        return StandingGrant(grant: grant, authentication: session.authentication)
+    }
+
+    private static let expired = OAuthError(.expiredToken, "The request has ended. Begin again.")
+
+    /// One sentence for all: whoever has a name of a request that is not theirs learns nothing about it.
+    private static func refusal(_ detail: String) -> OAuthError {
+        OAuthError(.invalidGrant, "The auth_req_id is not valid.", detail: detail)
+    }
+}

@@ -1,0 +1,103 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension Migration {
+    /// What clients want people asked, without a browser.
+    static let backchannelRequests = Migration(name: "backchannel requests") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE oauth_backchannel_request (
+                    id TEXT PRIMARY KEY, digest BLOB NOT NULL UNIQUE, client TEXT NOT NULL, scope TEXT NOT NULL,
+                    pause INTEGER NOT NULL, ends_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, asked_at INTEGER,
+                    grant_id TEXT REFERENCES oauth_grant (id) ON DELETE CASCADE
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX oauth_backchannel_request_end ON oauth_backchannel_request (expires_at);
+                CREATE INDEX oauth_backchannel_request_client ON oauth_backchannel_request (client);
+                CREATE INDEX oauth_backchannel_request_grant ON oauth_backchannel_request (grant_id)
+                    WHERE grant_id IS NOT NULL;
+                """)
+    }
+}
+
+private enum BackchannelColumn: Int, TableColumn {
+    static let table = "oauth_backchannel_request"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, digest, client, scope, pause, endsAt, expiresAt, askedAt, grantID
+}
+
+extension SQLiteDatabase: BackchannelStore {
+    public func addBackchannelRequest(_ request: BackchannelRequestRecord, keptUntil end: Timestamp) async throws {
+        try await self.step { db in
+            try db.insert(
+                [
+                    BackchannelColumn.id: request.id, .digest: request.digest.blob, .client: request.client,
+                    .scope: request.scope, .pause: request.interval.milliseconds,
+                    .endsAt: request.expiresAt.milliseconds, .expiresAt: end.milliseconds,
+                ], by: BackchannelColumn.insertion)
+        }
+    }
+
+    public func backchannelAnswer(_ question: PollingQuestion, at moment: Timestamp) async throws -> BackchannelAnswer {
+        // A client can send what it has invented: readers look it up, and what there is nothing to write of ends there.
+        try await self.step(screenedBy: { db -> Screening<Void, BackchannelAnswer> in
+            try db.askedBackchannelRequest(question) == nil ? .answered(.unknown) : .step(())
+        }) { [sealing] db, _ in
+            guard let row = try db.askedBackchannelRequest(question) else { return .unknown }
+            let id = try row.text(BackchannelColumn.id)
+            if let grant = try row.optionalText(BackchannelColumn.grantID) {
+                var replay = question.replay
+                replay.accountID = try db.standingGrant(grant, at: moment, sealing)?.authentication.account
+                // With the grant its request is gone, too: whoever goes on adds nothing to the trail.
+                try db.deleteGrant(grant)
+                try db.appendAudit(replay, sealing)
+                return .replayed
+            }
+            let end = try row.moment(BackchannelColumn.endsAt)
+            guard moment < end else { return .expired }
+            let pause = Duration.milliseconds(try row.integer(BackchannelColumn.pause, as: Int64.self))
+            let last = try row.optionalMoment(BackchannelColumn.askedAt)
+            let isTooSoon = last.map { moment < $0 + pause - question.tolerance } ?? false
+            let next = isTooSoon ? pause + question.slowdown : pause
+            try db.cachedStatement(sql: "UPDATE oauth_backchannel_request SET asked_at = ?, pause = ? WHERE id = ?")
+                .execute(arguments: [moment.milliseconds, next.milliseconds, id])
+            guard !isTooSoon else { return .tooSoon }
+            return .open(
+                BackchannelRequestRecord(
+                    id: id, digest: question.digest, client: question.client,
+                    scope: try row.text(BackchannelColumn.scope), interval: pause, expiresAt: end))
+        }
+    }
+
+    public func grant(_ given: BackchannelGrant, at moment: Timestamp, audit: AuditEvent) async throws {
+        try await self.step { [sealing] db in
+            let isOpen = try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT EXISTS (
+                            SELECT 1 FROM oauth_backchannel_request WHERE id = ? AND grant_id IS NULL AND ends_at > ?)
+                        """), arguments: [given.request, moment.milliseconds])
+            guard isOpen == true else { throw StoreError(.notFound, "the request is gone, or was answered") }
+            try db.checkMaySignIn(given.session)
+            try db.begin(given.session, until: given.grant.expiresAt, sealing)
+            try db.insert(given.grant, redirectURI: given.redirectURI)
+            try db.cachedStatement(sql: "UPDATE oauth_backchannel_request SET grant_id = ? WHERE id = ?")
+                .execute(arguments: [given.grant.id, given.request])
+            try db.appendAudit(audit, sealing)
+        }
+    }
+}
+
+extension Database {
+    /// The row of a request, where it is the client's who asks.
+    fileprivate func askedBackchannelRequest(_ question: PollingQuestion) throws -> Row? {
+        try Row.fetchOne(
+            self.cachedStatement(
+                sql:
+                    "SELECT \(BackchannelColumn.selection) FROM oauth_backchannel_request WHERE digest = ? AND client = ?"
+            ),
+            arguments: [question.digest.blob, question.client])
+    }
+}
