@@ -171,7 +171,9 @@ extension GivenConsent {
     var json: JSONObject {
         [
             "id": .string(self.id), "clientId": .string(self.client), "name": .string(self.clientName),
-            "items": .array(self.items.map { .string($0.rawValue) }), "grantedAt": .string(self.grantedAt.description),
+            "items": .array(self.items.map { .string($0.rawValue) }),
+            "scopes": .array(self.scopes.map(JSON.string)), "resources": .array(self.resources.map(JSON.string)),
+            "grantedAt": .string(self.grantedAt.description),
         ]
     }
 }

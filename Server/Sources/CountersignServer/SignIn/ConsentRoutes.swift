@@ -41,7 +41,8 @@ struct ConsentRoutes: Sendable {
                 ConsentPage(
                     requestID: address.request, client: asked.client, clientName: asked.clientName,
                     returnOrigin: asked.clientOrigin, username: asked.username,
-                    items: asked.items.map(\.pageItem), confirmation: self.cookies.formToken(session))))
+                    items: asked.items.map(\.pageItem), scopes: asked.scopes, resources: asked.resources,
+                    confirmation: self.cookies.formToken(session))))
     }
 
     @Sendable private func decide(_ request: Request, _ context: ServerContext) async throws -> Response {

@@ -91,7 +91,8 @@ extension OpenIDProvider {
         // To an app that any other program on the person's device could pass for nothing goes unasked (RFC 8252, section
         // 8.6).
         let isAsked = client.settings.isPublic && reply.redirectURI.kind != .https
-        let terms = ConsentTerms(of: client, scope: checked.scope, checked.wishes)
+        let terms = ConsentTerms(
+            of: client, scope: checked.scope, resources: checked.resources.map(\.text), checked.wishes)
         // The session that is enough, the one in which the person is asked alone, and what stands against a code.
         var (fitting, asking): (SessionRecord?, SessionRecord?)
         var consent: ConsentRecord?

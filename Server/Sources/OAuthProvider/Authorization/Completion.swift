@@ -92,7 +92,8 @@ extension OpenIDProvider {
         {
             return .consent(client: client.id, session: nil, method: method)
         }
-        let terms = ConsentTerms(of: client, scope: try Scope(request.scope), wishes)
+        let terms = ConsentTerms(
+            of: client, scope: try Scope(request.scope), resources: request.resources, wishes)
         var consent: ConsentRecord?
         if let terms { consent = try await self.remembered(terms, account: outcome.account) }
         let isAsking = terms != nil && consent == nil

@@ -46,6 +46,10 @@ public struct GivenConsent: Sendable, Equatable {
     public let clientName: String
     /// What it gets.
     public let items: [ConsentItem]
+    /// The scopes of the client's own, by the names that they have there.
+    public let scopes: [String]
+    /// Where its tokens are good for (RFC 8707), beside this server.
+    public let resources: [String]
     /// When it was given last.
     public let grantedAt: Timestamp
 }
@@ -74,6 +78,7 @@ public struct Consents: Sendable {
                 GivenConsent(
                     id: consent.id, client: client.id, clientName: client.name,
                     items: try ConsentItem.items(scope: Scope(consent.scope), claims: consent.claims),
+                    scopes: try Scope(consent.scope).ofClients, resources: consent.resources,
                     grantedAt: consent.grantedAt))
         }
         return given
@@ -99,29 +104,32 @@ struct ConsentTerms {
     let scope: Scope
     /// What it names of the person, as JSON.
     let claims: String?
+    /// Where its tokens are to be good for.
+    let resources: [String]
     /// Whether the person is asked also where the same was agreed to before.
     let isAlwaysAsked: Bool
 
     /// `nil` where nobody is asked: the client is the operator's own, and does not want it otherwise.
-    init?(of client: ClientRecord, scope: Scope, _ wishes: AuthorizationWishes) {
+    init?(of client: ClientRecord, scope: Scope, resources: [String], _ wishes: AuthorizationWishes) {
         self.isAlwaysAsked = wishes.prompts.contains(.consent)
         guard client.settings.party == .third || self.isAlwaysAsked else { return nil }
         self.client = client.id
         self.scope = scope
         self.claims = wishes.personClaims
+        self.resources = resources
     }
 
-    /// Recognises the same terms: the scopes in any order, and the claims in any spelling.
+    /// Recognises the same terms: scopes and resources in any order, and the claims in any spelling.
     var content: [UInt8] {
-        let scopes = self.scope.names.map(ExactText.init).sorted().map { JSON.string($0.text) }
-        let parts = JSON.array([.array(scopes), .string(self.claims ?? "")])
+        func sorted(_ texts: [String]) -> JSON { .array(texts.map(ExactText.init).sorted().map { .string($0.text) }) }
+        let parts = JSON.array([sorted(self.scope.names), .string(self.claims ?? ""), sorted(self.resources)])
         return Array(SHA256.hash(data: parts.serialized))
     }
 
     func record(id: String, account: String, at now: Timestamp) -> ConsentRecord {
         ConsentRecord(
             id: id, account: account, client: self.client, content: self.content, scope: self.scope.description,
-            claims: self.claims, grantedAt: now)
+            claims: self.claims, resources: self.resources, grantedAt: now)
     }
 }
 
@@ -137,6 +145,15 @@ public struct ConsentQuestion: Sendable, Equatable {
     public let username: String
     /// What the client gets.
     public let items: [ConsentItem]
+    /// The scopes of the client's own, by the names that they have there.
+    public let scopes: [String]
+    /// Where its tokens would be good for (RFC 8707), beside this server.
+    public let resources: [String]
+}
+
+extension Scope {
+    /// The names that OpenID Connect does not give: a client's own.
+    fileprivate var ofClients: [String] { self.names.filter { !OpenIDProvider.scopes.containsBytes(of: $0) } }
 }
 
 extension OpenIDProvider {
@@ -165,7 +182,10 @@ extension OpenIDProvider {
         // Where the operator has made the client one of their own meanwhile, the person is asked all the same.
         var asked = client
         asked.settings.party = .third
-        guard let terms = ConsentTerms(of: asked, scope: try Scope(request.scope), wishes) else { return nil }
+        guard
+            let terms = ConsentTerms(
+                of: asked, scope: try Scope(request.scope), resources: request.resources, wishes)
+        else { return nil }
         return (request, session, client, terms, wishes)
     }
 
@@ -182,7 +202,8 @@ extension OpenIDProvider {
         return ConsentQuestion(
             client: client.id, clientName: client.name,
             clientOrigin: try self.reply(to: request).redirectURI.origin, username: person.username,
-            items: try ConsentItem.items(scope: terms.scope, claims: terms.claims))
+            items: try ConsentItem.items(scope: terms.scope, claims: terms.claims), scopes: terms.scope.ofClients,
+            resources: terms.resources)
     }
 
     /// Ends a request with its person's word: the client gets its code, and the consent is remembered, or it is told
@@ -214,7 +235,7 @@ extension OpenIDProvider {
         let issue = self.issue(
             session, client: client.id, redirectURI: request.redirectURI, scope: terms.scope, nonce: request.nonce,
             challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint, wishes: wishes, consent: nil,
-            at: now)
+            resources: request.resources, at: now)
         do {
             try await self.store.consent(
                 ConsentedAuthorization(

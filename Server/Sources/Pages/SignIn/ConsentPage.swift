@@ -30,14 +30,20 @@ public struct ConsentPage: Sendable {
     public var username: String
     /// What the service gets.
     public var items: [Item]
+    /// What only the service and those whom it asks know the meaning of: the names of its own scopes.
+    public var scopes: [String]
+    /// Where it would act for the person, by identifiers.
+    public var resources: [String]
     /// What the form carries as a sign that it stood on this page.
     public var confirmation: String
 
     /// A question.
     public init(
         requestID: String, client: String, clientName: String, returnOrigin: String, username: String, items: [Item],
-        confirmation: String
+        scopes: [String] = [], resources: [String] = [], confirmation: String
     ) {
+        self.scopes = scopes
+        self.resources = resources
         self.requestID = requestID
         self.client = client
         self.clientName = clientName
@@ -65,7 +71,9 @@ extension PageRenderer {
     public func html(_ page: ConsentPage) -> RenderedPage {
         let view = ConsentView(
             emblem: PageAssets.keyEmblem, requestID: page.requestID, client: page.client, clientName: page.clientName,
-            origin: page.returnOrigin, username: page.username, items: page.items.map(\.words),
+            origin: page.returnOrigin, username: page.username,
+            items: page.items.map(\.words) + page.scopes.map { "what it calls “\($0)”" }
+                + page.resources.map { "to act for you at \($0)" },
             confirmation: page.confirmation)
         return self.render(
             view, template: "consent", title: "What \(page.clientName) may have", formTargets: [page.returnOrigin])

@@ -10,7 +10,7 @@ extension Migration {
             sql: """
                 CREATE TABLE oauth_consent (
                     id TEXT PRIMARY KEY, account TEXT NOT NULL, client TEXT NOT NULL, content BLOB NOT NULL,
-                    scope TEXT NOT NULL, claims BLOB, granted_at INTEGER NOT NULL, UNIQUE (account, client, content)
+                    scope TEXT NOT NULL, claims BLOB, resources TEXT NOT NULL, granted_at INTEGER NOT NULL, UNIQUE (account, client, content)
                 ) STRICT, WITHOUT ROWID;
                 CREATE INDEX oauth_consent_client ON oauth_consent (client);
                 ALTER TABLE oauth_grant ADD COLUMN consent TEXT REFERENCES oauth_consent (id) ON DELETE CASCADE;
@@ -31,7 +31,7 @@ private enum ConsentColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case id, account, client, content, scope, claims, grantedAt
+    case id, account, client, content, scope, claims, resources, grantedAt
 }
 
 extension SQLiteDatabase: ConsentStore {
@@ -122,6 +122,7 @@ extension Database {
                 [
                     ConsentColumn.id: consent.id, .account: consent.account, .client: consent.client,
                     .content: consent.content.blob, .scope: consent.scope, .claims: claims,
+                    .resources: consent.resources.joined(separator: " "),
                     .grantedAt: consent.grantedAt.milliseconds,
                 ], by: ConsentColumn.insertion)
             try self.cachedStatement(
@@ -164,6 +165,7 @@ extension ConsentRecord {
             content: try row.bytes(ConsentColumn.content), scope: try row.text(ConsentColumn.scope),
             claims: try row.optionalBytes(ConsentColumn.claims).map {
                 try sealing.openText($0, purpose: .consentClaims, row: id)
-            }, grantedAt: try row.moment(ConsentColumn.grantedAt))
+            }, resources: try row.resources(ConsentColumn.resources), grantedAt: try row.moment(ConsentColumn.grantedAt)
+        )
     }
 }

@@ -14,14 +14,17 @@ public struct ConsentRecord: Sendable, Equatable {
     public let scope: String
     /// What of the person was named (`claims`), as JSON; `nil` for nothing. Sealed at rest.
     public let claims: String?
+    /// Where the client's tokens are good for (RFC 8707), beside this server.
+    public let resources: [String]
     /// When it was given last.
     public let grantedAt: Timestamp
 
     /// A record of these values.
     public init(
         id: String, account: String, client: String, content: [UInt8], scope: String, claims: String? = nil,
-        grantedAt: Timestamp
+        resources: [String] = [], grantedAt: Timestamp
     ) {
+        self.resources = resources
         self.id = id
         self.account = account
         self.client = client

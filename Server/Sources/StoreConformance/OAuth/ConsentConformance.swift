@@ -17,7 +17,9 @@ public enum ConsentConformance {
     {
         ConsentRecord(
             id: id, account: account, client: "c", content: Self.bytes(content), scope: "openid email",
-            claims: content == 1 ? "{\"userinfo\":{\"\u{20AC}\":{}}}" : nil, grantedAt: Self.start + .seconds(seconds))
+            claims: content == 1 ? "{\"userinfo\":{\"\u{20AC}\":{}}}" : nil,
+            resources: content == 1 ? ["https://api.example/a", "urn:b"] : [], grantedAt: Self.start + .seconds(seconds)
+        )
     }
 
     /// A session, and a request that waits in it for its person's word.
