@@ -58,14 +58,7 @@ extension SQLiteDatabase: AuthorizationStore {
         try await self.step { [sealing] db in
             let (session, grant) = (completed.session, completed.grant)
             try db.end(request: completed.request, by: session)
-            if let cookieDigest {
-                // Another person's session ends; one's own goes on under another name, and nobody is to be told.
-                _ = try db.endSessions(
-                    where: "cookie_digest = ? AND account <> ?", [cookieDigest.blob, session.account],
-                    at: session.usedAt)
-                try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE cookie_digest = ?")
-                    .execute(arguments: [cookieDigest.blob])
-            }
+            if let cookieDigest { try db.replace("cookie_digest = ?", cookieDigest.blob, by: session) }
             try db.begin(session, until: grant.expiresAt, sealing)
             try db.insert(grant, redirectURI: completed.code.redirectURI, sealing)
             try db.insert(completed.code, grant: grant.id)
@@ -189,6 +182,14 @@ extension Database {
         guard try self.maySignIn(session.account, since: session.authentication.at) else {
             throw StoreError(.notFound, "the account is gone, locked, or was locked meanwhile")
         }
+    }
+
+    /// Ends the session that a condition on `oauth_session` chooses, because a browser's new one takes its place. Another
+    /// person's session ends; one's own goes on under another name, and nobody is to be told.
+    func replace(_ condition: String, _ value: any DatabaseValueConvertible, by session: SessionRecord) throws {
+        _ = try self.endSessions(
+            where: "\(condition) AND account <> ?", [value, session.account], at: session.usedAt)
+        try self.cachedStatement(sql: "DELETE FROM oauth_session WHERE \(condition)").execute(arguments: [value])
     }
 
     /// Keeps a new session with its authentications, which stay until `end` at least.

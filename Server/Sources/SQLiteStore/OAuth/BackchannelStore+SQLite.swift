@@ -82,7 +82,7 @@ extension SQLiteDatabase: BackchannelStore {
             guard isOpen == true else { throw StoreError(.notFound, "the request is gone, or was answered") }
             try db.checkMaySignIn(given.session)
             try db.begin(given.session, until: given.grant.expiresAt, sealing)
-            try db.insert(given.grant, redirectURI: given.redirectURI)
+            try db.insert(given.grant, redirectURI: given.redirectURI, sealing)
             try db.cachedStatement(sql: "UPDATE oauth_backchannel_request SET grant_id = ? WHERE id = ?")
                 .execute(arguments: [given.grant.id, given.request])
             try db.appendAudit(audit, sealing)

@@ -83,8 +83,8 @@ extension SQLiteDatabase: ConsentStore {
                     throw StoreError(.notFound, "the session has ended")
                 }
             } else {
-                try db.cachedStatement(sql: "DELETE FROM oauth_session WHERE cookie_digest = ? OR id = ?")
-                    .execute(arguments: [cookieDigest?.blob, try waiting.optionalText("session")])
+                if let cookieDigest { try db.replace("cookie_digest = ?", cookieDigest.blob, by: session) }
+                if let former = try waiting.optionalText("session") { try db.replace("id = ?", former, by: session) }
                 try db.insert(session)
             }
             try db.cachedStatement(sql: "UPDATE oauth_request SET session = ? WHERE id = ?")

@@ -91,15 +91,15 @@ extension Database {
 
     /// A grant that stands at `moment`, whatever its own end, with its authentication.
     func standingGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing) throws -> StandingGrant? {
-        guard let grant = try self.heldGrant(id, at: moment) else { return nil }
+        guard let grant = try self.heldGrant(id, at: moment, sealing) else { return nil }
         guard let authentication = try self.authentication(grant.authentication, sealing) else {
             throw StoreError(.corrupt, "a grant without its authentication")
         }
         return StandingGrant(grant: grant, authentication: authentication)
     }
 
-    /// A grant that stands at `moment`, whatever its own end.
-    func heldGrant(_ id: String, at moment: Timestamp) throws -> GrantRecord? {
+    /// A grant that stands at `moment`, whatever its own end. Without `sealing` what its client has named stays closed.
+    func heldGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing? = nil) throws -> GrantRecord? {
         let row = try Row.fetchOne(
             self.cachedStatement(
                 sql: "SELECT \(GrantColumn.selection) FROM oauth_grant WHERE id = ?1 AND \(Self.isHeldBySession)"),
@@ -110,8 +110,8 @@ extension Database {
             subject: try row.text(GrantColumn.subject), authentication: try row.text(GrantColumn.authentication),
             session: try row.optionalText(GrantColumn.session), isLasting: try row.flag(GrantColumn.isLasting),
             scope: try row.text(GrantColumn.scope), resources: try row.resources(GrantColumn.resources),
-            claims: try row.optionalBytes(GrantColumn.claims).map {
-                try sealing.openText($0, purpose: .grantClaims, row: id)
+            claims: try row.optionalBytes(GrantColumn.claims).flatMap {
+                try sealing?.openText($0, purpose: .grantClaims, row: id)
             },
             consent: try row.optionalText(GrantColumn.consent),
             keyThumbprint: try row.optionalText(GrantColumn.keyThumbprint),

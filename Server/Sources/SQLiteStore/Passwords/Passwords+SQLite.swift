@@ -88,7 +88,7 @@ extension SQLiteDatabase {
             try db.replacePassword(password, sealing)
             try db.forgetAttempts(.password(account: password.accountID))
             try db.forgetAttempts(.secondFactor(account: password.accountID))
-            if endsSessions { try db.deleteAuthentications(of: .account(password.accountID)) }
+            if endsSessions { try db.deleteAuthentications(of: .account(password.accountID), at: audit.at) }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -98,7 +98,7 @@ extension SQLiteDatabase {
         try await self.step { [sealing] db in
             try db.cachedStatement(sql: "DELETE FROM password WHERE account_id = ?").execute(arguments: [accountID])
             guard db.changesCount == 1 else { return false }
-            try db.deleteAuthentications(of: .account(accountID))
+            try db.deleteAuthentications(of: .account(accountID), at: audit.at)
             try db.appendAudit(audit, sealing)
             return true
         }
