@@ -13,6 +13,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import urllib.parse
 import urllib.request
@@ -38,7 +39,13 @@ REDIRECT = "http://127.0.0.1:9/callback"
 
 
 def explore(url, world, *options, examples=30, headers=()):
-    """Runs schemathesis over a document: whether it found nothing, and what it said."""
+    """Runs schemathesis over a document: whether it found nothing, and what it said. What it would remember for the next
+    run goes with its folder."""
+    with tempfile.TemporaryDirectory(prefix="countersign-documents-") as folder:
+        return explore_in(folder, url, world, *options, examples=examples, headers=headers)
+
+
+def explore_in(folder, url, world, *options, examples, headers):
     done = subprocess.run(
         [
             *(pathlib.Path(sys.executable).with_name("schemathesis"), "--config-file", HERE / "schemathesis.toml"),
@@ -49,7 +56,7 @@ def explore(url, world, *options, examples=30, headers=()):
             *(word for header in headers for word in ("--header", header)),
         ],
         env={**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(HERE), "DOCUMENTS_WORLD": json.dumps(world)},
-        cwd=HERE,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=300,
