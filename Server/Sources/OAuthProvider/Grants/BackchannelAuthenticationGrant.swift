@@ -15,6 +15,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         let secret = try request.parameters.required("auth_req_id")
         guard let method = provider.backchannel else { throw Self.refusal("nobody is asked without a browser here") }
         let algorithm = client.settings.idTokenAlgorithm
+        let asked = try await provider.askedAudience(by: request.parameters, of: client)
         try await provider.requireSigningKey(algorithm)
         let now = provider.time.now()
         let answer = try await provider.store.backchannelAnswer(
@@ -23,11 +24,13 @@ struct BackchannelAuthenticationGrant: TokenGrant {
                 tolerance: Limits.Fixed.pollingTolerance, slowdown: Limits.Fixed.pollingInterval,
                 replay: AuditEvent(.codeReplayed, at: now, actor: client.id)), at: now)
         switch answer {
-        case .open(let asked):
-            let standing = try await Self.grant(asked, of: client, by: method, from: provider, at: now)
+        case .open(let open):
+            let standing = try await Self.grant(open, of: client, by: method, from: provider, at: now)
             let key = request.proof?.thumbprint
+            let audience = try await provider.audience(asked, of: standing.grant, for: client)
             var response = try provider.tokens(
-                for: standing, nonce: nil, acr: nil, algorithm: algorithm, boundTo: key, at: now)
+                for: standing, audience: audience, nonce: nil, named: [:], acr: nil, algorithm: algorithm, boundTo: key,
+                at: now)
             if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
                 response.refreshToken = try await AuthorizationCodeGrant.firstRefreshToken(
                     of: standing.grant, for: request, from: provider, at: now)
