@@ -62,6 +62,23 @@ struct ClientKindsTests {
         }
     }
 
+    @Test(
+        "a third party's client has no way to tokens on which people are not asked what it may have",
+        arguments: ["urn:ietf:params:oauth:grant-type:device_code", "urn:openid:params:grant-type:ciba"])
+    func unasked(type: String) async throws {
+        try await ProviderFixture.run { f in
+            var settings = ClientSettings(idTokenAlgorithm: .es256, grantTypes: ["authorization_code", type])
+            let own = try await f.register(settings)
+            settings.party = .third
+            #expect(try await self.refusal(f, settings)?.contains("third party") == true)
+            await #expect(throws: OAuthError(.invalidRequest)) {
+                try await f.provider.changeClient(own.client.id, ClientChange(party: .third))
+            }
+            settings.grantTypes = ["authorization_code"]
+            #expect(try await self.refusal(f, settings) == nil)
+        }
+    }
+
     @Test("a client that may renew and no more gets no code's tokens, and the other way round")
     func eachGrantByItself() async throws {
         try await ProviderFixture.run { f in

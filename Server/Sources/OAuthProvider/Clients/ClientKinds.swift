@@ -6,6 +6,8 @@ import _Primitives
 extension OpenIDProvider {
     /// The way to tokens that leads a browser back to the client (RFC 6749, section 4.1).
     private static let codeGrant = "authorization_code"
+    /// Ways to a person's tokens on which there is no page that asks what the client may have.
+    private static let withoutQuestion = [DeviceCodeGrant.type, BackchannelAuthenticationGrant.type]
 
     /// Holds what kind of client it is to be against what there is, and against itself. Throws `OAuthError`
     /// `invalid_request` with a sentence for the administrator.
@@ -54,6 +56,12 @@ extension OpenIDProvider {
         }
         if settings.grantTypes.containsBytes(of: Self.codeGrant), client.redirectURIs.isEmpty {
             throw OAuthError(.invalidRequest, "A redirect address is needed.")
+        }
+        if settings.party == .third, Self.withoutQuestion.contains(where: settings.grantTypes.containsBytes) {
+            throw OAuthError(
+                .invalidRequest,
+                "People are asked what a third party's client may have, on a page: it cannot have one of the grant types \(Self.withoutQuestion.joined(separator: ", "))."
+            )
         }
         try self.checkTokens(of: settings)
         let ways = self.methods.map(\.name)

@@ -202,11 +202,14 @@ public struct ClientRegistrations: Sendable {
     /// A client as its metadata have it, not kept yet. Throws `OAuthError`.
     private func client(_ body: JSONObject, by actor: String, given: [String] = []) async throws -> RegisteredClient {
         let asked = try ClientMetadata(body, given: given)
+        // Nobody here vouches for it: people are asked what it may have.
+        var settings = asked.settings
+        settings.party = .third
         do {
             return try await self.provider.newClient(
                 name: asked.name, redirectURIs: asked.redirectURIs,
                 postLogoutRedirectURIs: asked.postLogoutRedirectURIs, clientURI: asked.clientURI,
-                settings: asked.settings, by: actor)
+                settings: settings, by: actor)
         } catch let error as OAuthError where error.code == .invalidRequest {
             throw OAuthError(.invalidClientMetadata, error.message, detail: error.detail)
         }
