@@ -76,8 +76,17 @@ struct ClientRegistrationTests {
             #expect(client.registration != nil && !client.settings.mayDeregister)
             #expect(client.settings.codeBinding == .pkce)
             let registered = RegisteredClient.known(client, secret)
-            let signedIn = try await f.signIn(["client_id": id, "scope": "openid offline_access"])
-            let tokens = try await f.provider.token(header: registered, body: f.form(signedIn.code))
+            // People are asked what it may have: nobody here vouches for it.
+            let session = try await f.signIn().session
+            let asked = try await f.provider.authorize(
+                f.query(["client_id": id, "scope": "openid offline_access"]), browser: f.browser, session: session,
+                source: "a", address: nil)
+            guard case .consent(let request, id) = asked else { throw OAuthError(.serverError, detail: "\(asked)") }
+            let decided = try await f.provider.decide(
+                request: request, browser: f.browser, session: session, isGranted: true, address: nil)
+            guard case .client(let led) = decided else { throw OAuthError(.serverError, detail: "\(decided)") }
+            let code = try #require(try ProviderFixture.fields(of: led)["code"])
+            let tokens = try await f.provider.token(header: registered, body: f.form(code))
             #expect(tokens.status == 200 && tokens.body?["refresh_token"] != nil)
             let event = try await f.store.auditEntries(after: 0, limit: 99).map(\.event)
                 .last { $0.kind.rawValue == "client-added" }
