@@ -58,7 +58,7 @@ struct TokenRoutes: Sendable {
     }
 
     @Sendable private func authorizeDevice(_ request: Request, _ context: ServerContext) async throws -> Response {
-        try await self.answer(context) {
+        try await Self.answer(context) {
             let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
             return try await self.devices.authorize(
                 header: Self.authorization(of: request), body: form, source: context.source)
