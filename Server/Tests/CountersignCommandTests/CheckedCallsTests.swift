@@ -33,10 +33,10 @@ enum CalledService {
             }
         }
         let (running, start) = AsyncStream.makeStream(of: Int.self)
-        var builder = HTTPServerBuilder.http1()
-        if let identity { builder = try .tls(builder, tlsConfiguration: identity.configuration) }
+        let tls = identity?.configuration
         let application = Application(
-            router: router, server: builder, configuration: .init(address: .hostname("127.0.0.1", port: port)),
+            router: router, server: try tls.map { try .tls(.http1(), tlsConfiguration: $0) } ?? .http1(),
+            configuration: .init(address: .hostname("127.0.0.1", port: port)),
             onServerRunning: { channel in if let port = channel.localAddress?.port { start.yield(port) } })
         let service = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [application], logger: application.logger))
