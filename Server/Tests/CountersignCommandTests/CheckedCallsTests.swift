@@ -25,16 +25,18 @@ enum CalledService {
         _ body: @escaping @Sendable (_ port: Int) async throws -> Value
     ) async throws -> Value {
         let router = Router()
-        for method in [HTTPRequest.Method.get, .post] {
-            router.on("**", method: method) { request, _ in
+        for (path, method) in [("/", HTTPRequest.Method.get), ("/", .post), ("**", .get), ("**", .post)]
+            as [(String, HTTPRequest.Method)]
+        {
+            router.on(RouterPath(path), method: method) { request, _ in
                 try await answer(request, try await request.body.collect(upTo: 65_536))
             }
         }
         let (running, start) = AsyncStream.makeStream(of: Int.self)
-        var builder = HTTPServerBuilder.http1()
-        if let identity { builder = try .tls(builder, tlsConfiguration: identity.configuration) }
+        let tls = identity?.configuration
         let application = Application(
-            router: router, server: builder, configuration: .init(address: .hostname("127.0.0.1", port: port)),
+            router: router, server: try tls.map { try .tls(.http1(), tlsConfiguration: $0) } ?? .http1(),
+            configuration: .init(address: .hostname("127.0.0.1", port: port)),
             onServerRunning: { channel in if let port = channel.localAddress?.port { start.yield(port) } })
         let service = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [application], logger: application.logger))
@@ -113,28 +115,29 @@ struct CheckedCallsTests {
     func times() async throws {
         var limits = Limits()
         limits.oauth.outgoingCallTime = .milliseconds(200)
-        let gate = Gate()
+        let (held, holding) = AsyncStream.makeStream(of: Void.self)
         let short = limits
         try await CalledService.run(answer: { _, _ in
-            await gate.pass()
+            // Until the test is over with it.
+            for await _ in held {}
             return Response(status: .ok)
         }) { port in
             let calls = CheckedCalls(mayCallLoopback: true, limits: short)
             let slow = await Self.reason { try await calls.send(Self.get("http://127.0.0.1:\(port)/")) }
             #expect(slow.hasPrefix("it does not answer ("))
-            await gate.open()
+            holding.finish()
         }
         let closed = CheckedCalls(mayCallLoopback: true, limits: short)
         let none = await Self.reason { try await closed.send(Self.get("http://127.0.0.1:1/")) }
         #expect(none == "there is no connection to it" || none.hasPrefix("it does not answer ("))
-        let held = DispatchSemaphore(value: 0)
+        let looking = DispatchSemaphore(value: 0)
         let names = CheckedCalls(limits: short) { _ in
-            held.wait()
+            looking.wait()
             return ["192.0.2.1"]
         }
         let late = await Self.reason { try await names.send(Self.get("https://slow.example/")) }
         #expect(late == "its host slow.example is not found in time")
-        held.signal()
+        looking.signal()
     }
 
     private static let privateAddresses = [

@@ -215,8 +215,6 @@ struct BackchannelLogoutTests {
     func shares() async throws {
         try await ProviderFixture.run { f in
             try await Self.change(f)
-            var limits = Limits()
-            limits.activityRows = 100
             let shop = try await f.provider.registerClient(
                 name: "Shop", redirectURIs: [ProviderFixture.address],
                 settings: ClientSettings(idTokenAlgorithm: .es256))

@@ -55,7 +55,7 @@ struct AccessAdministrationTests {
             #expect(try grants[0].requiredString("service") == "Demo Bank")
             #expect(grants[0]["scopes"] == .array([.string("openid"), .string("offline_access")]))
             #expect(try grants[0].string("usedAt") == nil)
-            #expect(try grants[0].requiredString("since") == server.clock.now.description)
+            #expect(try grants[0].requiredString("since") == server.clock.now().description)
             let sessions = try await self.list("sessions", client)
             #expect(sessions.count == 3)
             #expect(try sessions[0].requiredString("browser") == "Chrome on Linux")
