@@ -77,7 +77,7 @@ struct CheckedCallsTests {
             return Response(
                 status: .accepted, headers: [.cacheControl: "private, Max-Age=90"],
                 body: ResponseBody(byteBuffer: ByteBuffer(string: "yes")))
-        }) { port in
+        }) { port async throws in
             let calls = CheckedCalls(mayCallLoopback: true)
             let base = "http://127.0.0.1:\(port)/a?b=c"
             let expected = OutgoingAnswer(status: 202, body: Array("yes".utf8), mayBeKept: .seconds(90))
@@ -102,7 +102,7 @@ struct CheckedCallsTests {
                 return Response(status: .ok, body: ResponseBody(byteBuffer: ByteBuffer(repeating: 0x61, count: 101)))
             }
             return Response(status: .found, headers: [.location: "/elsewhere"])
-        }) { port in
+        }) { port async throws in
             let calls = CheckedCalls(mayCallLoopback: true)
             #expect(try await calls.send(Self.get("http://127.0.0.1:\(port)/")).status == 302)
             #expect(count.withLock { $0 } == 1)
@@ -121,7 +121,7 @@ struct CheckedCallsTests {
             // Until the test is over with it.
             for await _ in held {}
             return Response(status: .ok)
-        }) { port in
+        }) { port async throws in
             let calls = CheckedCalls(mayCallLoopback: true, limits: short)
             let slow = await Self.reason { try await calls.send(Self.get("http://127.0.0.1:\(port)/")) }
             #expect(slow.hasPrefix("it does not answer ("))
@@ -208,7 +208,7 @@ struct CheckedCallsTests {
                     Response(
                         status: request.head.authority?.hasPrefix("rp.example") == true ? .ok : .misdirectedRequest)
                 }
-            ) { port in
+            ) { port async throws in
                 let count = Mutex(0)
                 let calls = CheckedCalls(allowed: blocks, tls: trusting) { _ in
                     // A name that stands for another address a moment later.
@@ -239,7 +239,7 @@ struct CheckedCallsTests {
         try await CalledService.run(answer: { _, _ in
             await gate.pass()
             return Response(status: .ok)
-        }) { port in
+        }) { port async throws in
             let calls = CheckedCalls(mayCallLoopback: true, limits: few)
             try await withThrowingTaskGroup(of: Int.self) { group in
                 var arrivals = gate.arrivals.makeAsyncIterator()
