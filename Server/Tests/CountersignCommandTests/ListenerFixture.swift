@@ -7,6 +7,10 @@ import ServiceLifecycle
 import Store
 import _Primitives
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 @testable import CountersignCommand
 
 /// A connection without any HTTP library that would mend what it sends. It waits on threads of its own.
