@@ -42,6 +42,18 @@ struct ClientRegistrationTests {
         return body
     }
 
+    /// The code of a client whose people are asked what it may have, as nobody here vouches for it.
+    private static func code(_ f: ProviderFixture, _ changes: [String: String?]) async throws -> String {
+        let session = try await f.signIn().session
+        let asked = try await f.provider.authorize(
+            f.query(changes), browser: f.browser, session: session, source: "a", address: nil)
+        guard case .consent(let request, _) = asked else { throw OAuthError(.serverError, detail: "\(asked)") }
+        let decided = try await f.provider.decide(
+            request: request, browser: f.browser, session: session, isGranted: true, address: nil)
+        guard case .client(let led) = decided else { throw OAuthError(.serverError, detail: "\(decided)") }
+        return try #require(try ProviderFixture.fields(of: led)["code"])
+    }
+
     private static func texts(_ texts: String...) -> JSON { .array(texts.map(JSON.string)) }
 
     @Test("what registers signs its people in, with what it was told, and is a third party's")
@@ -76,16 +88,7 @@ struct ClientRegistrationTests {
             #expect(client.registration != nil && !client.settings.mayDeregister)
             #expect(client.settings.codeBinding == .pkce)
             let registered = RegisteredClient.known(client, secret)
-            // People are asked what it may have: nobody here vouches for it.
-            let session = try await f.signIn().session
-            let asked = try await f.provider.authorize(
-                f.query(["client_id": id, "scope": "openid offline_access"]), browser: f.browser, session: session,
-                source: "a", address: nil)
-            guard case .consent(let request, id) = asked else { throw OAuthError(.serverError, detail: "\(asked)") }
-            let decided = try await f.provider.decide(
-                request: request, browser: f.browser, session: session, isGranted: true, address: nil)
-            guard case .client(let led) = decided else { throw OAuthError(.serverError, detail: "\(decided)") }
-            let code = try #require(try ProviderFixture.fields(of: led)["code"])
+            let code = try await Self.code(f, ["client_id": id, "scope": "openid offline_access"])
             let tokens = try await f.provider.token(header: registered, body: f.form(code))
             #expect(tokens.status == 200 && tokens.body?["refresh_token"] != nil)
             let event = try await f.store.auditEntries(after: 0, limit: 99).map(\.event)
@@ -248,7 +251,7 @@ struct ClientRegistrationTests {
             let client = try #require(try await f.provider.client(id))
             #expect(client.name == "Other" && client.clientURI == "https://bank.example/")
             let secret = try body.requiredString("client_secret")
-            let code = try await f.signIn(["client_id": id]).code
+            let code = try await Self.code(f, ["client_id": id])
             let tokens = try await f.provider.token(
                 header: RegisteredClient.known(client, secret), body: f.form(code))
             #expect(tokens.status == 200, "its secret stays")

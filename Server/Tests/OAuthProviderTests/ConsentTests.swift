@@ -174,7 +174,7 @@ struct ConsentTests {
             }
             f.authenticate(request)
             guard
-                case .consent(shop.client.id, let secret?, "recorded") = try await f.provider.complete(
+                case .consent(shop.client.id, let secret?, "phone") = try await f.provider.complete(
                     request: request, browser: f.browser, session: nil)
             else {
                 Issue.record("not asked")

@@ -135,7 +135,7 @@ struct DeviceAuthorizationTests {
         try await DeviceFixture.run { d in
             let device = try await d.device()
             #expect(try await d.poll(device).error == "authorization_pending")
-            guard case .confirmed("Shop", "recorded") = try await d.confirm(device) else {
+            guard case .confirmed("Shop", "phone") = try await d.confirm(device) else {
                 Issue.record("not confirmed")
                 return
             }

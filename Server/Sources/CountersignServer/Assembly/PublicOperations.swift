@@ -505,6 +505,24 @@ struct PublicOperations {
                     ])
             ], refusing: [(403, "The account is locked.")]),
         PublicOperation(
+            method: .get, path: "/account/v1/questions", id: "questions",
+            summary: "What services want the person asked without a browser (CIBA).", caller: .token,
+            answers: [
+                .init(
+                    status: 200, meaning: "Questions.", type: "application/json",
+                    members: [
+                        .required("username", "Whose."),
+                        .required(
+                            "questions",
+                            .objects([
+                                .required("id", "The question."), .required("service", "Who asks."),
+                                .required("link", "What the app on this phone opens."),
+                                .required("expiresAt", "When it ends, RFC 3339."),
+                                .optional("origin", "Where the service is."),
+                            ]), "What waits."),
+                    ])
+            ], refusing: [(403, "The account is locked.")]),
+        PublicOperation(
             method: .get, path: "/account/v1/sessions", id: "sessions", summary: "Where the person is signed in.",
             caller: .token,
             answers: [

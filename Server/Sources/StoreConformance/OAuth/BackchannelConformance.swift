@@ -4,7 +4,8 @@ import _Primitives
 /// What every store keeps of people who are asked without a browser: the duties of ``BackchannelStore``.
 public enum BackchannelConformance {
     /// What the rules are about.
-    public typealias Subject = any AuthorizationStore & BackchannelStore & ClientStore & RefreshStore & SessionStore
+    public typealias Subject = any AccountStore & AuthorizationStore & BackchannelStore & ClientStore & RefreshStore
+        & SessionStore
 
     private static let start = Timestamp(seconds: 1_800_000_000)
     private static let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: start)
@@ -19,6 +20,7 @@ public enum BackchannelConformance {
     }
 
     private static func add(_ request: BackchannelRequestRecord = request(), to store: Subject) async throws {
+        try await Self.sample.addAccount(to: store)
         try await store.addBackchannelRequest(request, keptUntil: request.expiresAt + .seconds(60))
     }
 
@@ -67,6 +69,7 @@ public enum BackchannelConformance {
                     group.addTask {
                         let sample = SampleSignIn(
                             "x\(index)", secret: Self.bytes(UInt8(100 + index)), client: "c", at: Self.start)
+                        try await sample.addAccount(to: store)
                         do { try await store.grant(Self.given(sample), at: Self.start, audit: Self.event) } catch let
                             error as StoreError where error.code == .notFound
                         { return false }

@@ -4,8 +4,8 @@ import _Primitives
 /// What every store keeps of what people have agreed to: the duties of ``ConsentStore``.
 public enum ConsentConformance {
     /// What the rules are about.
-    public typealias Subject = any AuditStore & AuthorizationStore & ClientStore & ConsentStore & RefreshStore
-        & SessionStore
+    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & ConsentStore
+        & RefreshStore & SessionStore
 
     private static let start = Timestamp(seconds: 1_800_000_000)
     private static let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: start)
@@ -25,6 +25,7 @@ public enum ConsentConformance {
     /// A session, and a request that waits in it for its person's word.
     private static func waiting(_ store: Subject, _ name: String, cookie: UInt8) async throws -> SampleSignIn {
         let sample = SampleSignIn(name, secret: Self.bytes(cookie), account: "a", client: "c", at: Self.start)
+        try await sample.addAccount(to: store)
         try await store.addRequest(sample.request)
         try await store.authenticate(
             AuthenticatedRequest(request: sample.request.id, session: sample.session, isStepUp: false), replacing: nil)

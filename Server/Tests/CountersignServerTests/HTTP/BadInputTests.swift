@@ -27,6 +27,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         self.path.replacing("/status/unknown/", with: "/status/{session}/")
             .replacing("/sessions/unknown", with: "/sessions/{id}")
             .replacing("/consents/unknown", with: "/consents/{id}")
+            .replacing("/grants/unknown", with: "/grants/{id}")
     }
 
     static let all: [MountedAddress] = [
