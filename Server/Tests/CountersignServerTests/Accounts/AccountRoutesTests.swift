@@ -148,7 +148,7 @@ struct AccountRoutesTests {
         let page = try await browser.get(
             party.authorizeAddress().replacing("scope=openid%20profile", with: "scope=openid%20offline_access"))
         let location = try #require(page.headers[.location])
-        let request = try #require(location.split(separator: "=").last)
+        let request = try #require(page.redirectParameters["request"])
         _ = try await phone.authenticate(try server.typedPayload(try await browser.get(location)))
         let completed = try await browser.get("/sign-in/complete?request=\(request)")
         let code = try #require(completed.redirectParameters["code"])

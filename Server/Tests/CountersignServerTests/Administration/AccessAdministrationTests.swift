@@ -22,7 +22,7 @@ struct AccessAdministrationTests {
         let page = try await browser.get(
             party.authorizeAddress().replacing("scope=openid%20profile", with: "scope=openid%20offline_access"))
         let location = try #require(page.headers[.location])
-        let request = try #require(location.split(separator: "=").last)
+        let request = try #require(page.redirectParameters["request"])
         _ = try await phone.authenticate(try server.typedPayload(try await browser.get(location)))
         let completed = try await browser.get("/sign-in/complete?request=\(request)")
         _ = try await party.exchange(try #require(completed.redirectParameters["code"]), client)
