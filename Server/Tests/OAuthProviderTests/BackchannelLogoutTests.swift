@@ -28,7 +28,7 @@ final class TestCalls: OutgoingCalls {
     }
 }
 
-@Suite("OpenID Connect Back-Channel Logout 1.0: clients are told that a session has ended (F129)")
+@Suite("OpenID Connect Back-Channel Logout 1.0, sections 2.4 to 2.6: clients are told that a session has ended (F129)")
 struct BackchannelLogoutTests {
     private static let address = "https://bank.example/backchannel"
 

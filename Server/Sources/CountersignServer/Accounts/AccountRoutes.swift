@@ -142,7 +142,7 @@ extension GrantListing {
     var json: JSONObject {
         var object: JSONObject = [
             "id": .string(self.id), "client": .string(self.client), "service": .string(self.clientName),
-            "scopes": .array(self.scope.split(separator: " ").map { .string(String($0)) }),
+            "scopes": .array(self.scope.splitBytes(at: " ").map { .string(String($0)) }),
             "since": .string(self.since.description), "expiresAt": .string(self.expiresAt.description),
         ]
         object["usedAt"] = self.usedAt.map { .string($0.description) }

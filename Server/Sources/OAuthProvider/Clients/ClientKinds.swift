@@ -5,9 +5,7 @@ import _Primitives
 
 extension OpenIDProvider {
     /// The way to tokens that leads a browser back to the client (RFC 6749, section 4.1).
-    private static let codeGrant = "authorization_code"
-    /// Ways to a person's tokens on which there is no page that asks what the client may have.
-    private static let withoutQuestion = [DeviceCodeGrant.type, BackchannelAuthenticationGrant.type]
+    static let codeGrant = "authorization_code"
 
     /// Holds what kind of client it is to be against what there is, and against itself. Throws `OAuthError`
     /// `invalid_request` with a sentence for the administrator.
@@ -57,10 +55,11 @@ extension OpenIDProvider {
         if settings.grantTypes.containsBytes(of: Self.codeGrant), client.redirectURIs.isEmpty {
             throw OAuthError(.invalidRequest, "A redirect address is needed.")
         }
-        if settings.party == .third, Self.withoutQuestion.contains(where: settings.grantTypes.containsBytes) {
+        let unasked = Self.tokenGrants.filter { type(of: $0).asksNobody }.map { type(of: $0).type }
+        if settings.party == .third, unasked.contains(where: settings.grantTypes.containsBytes) {
             throw OAuthError(
                 .invalidRequest,
-                "People are asked what a third party's client may have, on a page: it cannot have one of the grant types \(Self.withoutQuestion.joined(separator: ", "))."
+                "People are asked what a third party's client may have, on a page: it cannot have one of the grant types \(unasked.joined(separator: ", "))."
             )
         }
         try self.checkTokens(of: settings)
@@ -80,18 +79,13 @@ extension OpenIDProvider {
 
     /// What a client that proves nothing can never have.
     private static func checkPublic(_ settings: ClientSettings) throws {
-        if let own = OwnGrant.types.first(where: settings.grantTypes.containsBytes) {
+        let proving = Self.tokenGrants.filter { type(of: $0).isForClientsThatProve }.map { type(of: $0).type }
+        if let own = proving.first(where: settings.grantTypes.containsBytes) {
             throw OAuthError(
                 .invalidRequest, "A client without a way to authenticate cannot have the grant type \(own).")
         }
         guard settings.tokens.resources.isEmpty else {
             throw OAuthError(.invalidRequest, "A client without a way to authenticate cannot own resources.")
-        }
-        guard !settings.grantTypes.containsBytes(of: BackchannelAuthenticationGrant.type) else {
-            throw OAuthError(
-                .invalidRequest,
-                "A client without a way to authenticate cannot have the grant type \(BackchannelAuthenticationGrant.type)."
-            )
         }
         guard settings.codeBinding == .pkce else {
             throw OAuthError(

@@ -7,7 +7,7 @@ import _Primitives
 /// section 2). What is not known here is ignored.
 struct ClientMetadata {
     /// The ways to tokens that a client can have by itself. The others are for an operator to give.
-    static let grantTypes = [AuthorizationCodeGrant.type, RefreshTokenGrant.type]
+    static let grantTypes = [OpenIDProvider.codeGrant, RefreshTokenGrant.type]
 
     let name: String
     let redirectURIs: [String]
@@ -42,8 +42,8 @@ struct ClientMetadata {
         guard types.count == 1, types[0].hasSameBytes(as: "code") else {
             throw OAuthError(.invalidClientMetadata, "The only response type is code.")
         }
-        let grants = try json.strings("grant_types") ?? [AuthorizationCodeGrant.type]
-        guard grants.containsBytes(of: AuthorizationCodeGrant.type), grants.allSatisfy(allowed.containsBytes)
+        let grants = try json.strings("grant_types") ?? [OpenIDProvider.codeGrant]
+        guard grants.containsBytes(of: OpenIDProvider.codeGrant), grants.allSatisfy(allowed.containsBytes)
         else {
             throw OAuthError(
                 .invalidClientMetadata,

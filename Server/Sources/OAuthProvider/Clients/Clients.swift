@@ -11,17 +11,6 @@ public struct RegisteredClient: Sendable {
     public let secret: String?
 }
 
-/// A client that has proved who it is.
-public struct AuthenticatedClient: Sendable, Equatable {
-    public let id: String
-    /// What people are shown: its name.
-    public let name: String
-    /// Scheme, host and port of its first redirect address: what people are shown.
-    public let origin: String
-    /// Whether it may have people's keys deleted.
-    public let mayDeregister: Bool
-}
-
 /// A registered service, as a page names it to people who cannot go on where they are.
 public struct KnownService: Sendable, Equatable {
     /// What it is called.

@@ -7,6 +7,8 @@ import _Primitives
 /// The client asks until there is an answer, and has one success.
 struct BackchannelAuthenticationGrant: TokenGrant {
     static let type = "urn:openid:params:grant-type:ciba"
+    static let isForClientsThatProve = true
+    static let asksNobody = true
 
     /// Cost: one store step, and what it costs to look for the answer; at the success two store steps and a query more, and
     /// what ``AuthorizationCodeGrant`` costs beside its own step.

@@ -8,6 +8,7 @@ import _Primitives
 /// authorization code does.
 struct DeviceCodeGrant: TokenGrant {
     static let type = "urn:ietf:params:oauth:grant-type:device_code"
+    static let asksNobody = true
 
     /// Cost: one store step; at the success what ``AuthorizationCodeGrant`` costs beside its own step.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {

@@ -6,6 +6,7 @@ import _Primitives
 /// service has what it needs for the next one.
 struct ClientCredentialsGrant: TokenGrant {
     static let type = OwnGrant.clientCredentials
+    static let isForClientsThatProve = true
 
     /// Cost: as ``OpenIDProvider/ownToken(for:by:)``.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
@@ -17,6 +18,7 @@ struct ClientCredentialsGrant: TokenGrant {
 /// ``ServiceAssertion`` has taken it.
 struct ServiceAssertionGrant: TokenGrant {
     static let type = OwnGrant.serviceAssertion
+    static let isForClientsThatProve = true
 
     /// Cost: as ``OpenIDProvider/ownToken(for:by:)``.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {

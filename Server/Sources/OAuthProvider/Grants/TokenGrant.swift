@@ -18,7 +18,16 @@ struct TokenRequest: Sendable {
 protocol TokenGrant: Sendable {
     /// The value of `grant_type`.
     static var type: String { get }
+    /// Whether it leads to a person's tokens without a page that asks what the client may have.
+    static var asksNobody: Bool { get }
+    /// Whether it is for clients alone that prove who they are.
+    static var isForClientsThatProve: Bool { get }
 
     /// Gives the tokens. Throws `OAuthError`, for the client to be told.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse
+}
+
+extension TokenGrant {
+    static var asksNobody: Bool { false }
+    static var isForClientsThatProve: Bool { false }
 }

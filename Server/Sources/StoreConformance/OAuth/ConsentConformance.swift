@@ -39,6 +39,11 @@ public enum ConsentConformance {
             usedAt: Self.start, audit: Self.event)
     }
 
+    /// How many of the rules' own events there are.
+    private static func events(_ store: Subject) async throws -> Int {
+        try await store.auditEntries(after: 0, limit: 99).count { $0.event.kind == Self.event.kind }
+    }
+
     private static func grant(_ store: Subject, _ name: String) async throws -> GrantRecord? {
         try await store.grant("grant-\(name)", token: nil, at: Self.start)?.grant
     }
@@ -96,7 +101,7 @@ public enum ConsentConformance {
             try await expectError(StoreError(.notFound, "")) {
                 try await Self.agree(store, sample, Self.consent("two"))
             }
-            try expect(try await store.auditEntries(after: 0, limit: 9).count == 1, "one event")
+            try expect(try await Self.events(store) == 1, "one event")
         },
         ConformanceCheck("the same that is agreed to again is one consent, with another moment") { store in
             let first = try await Self.waiting(store, "one", cookie: 10)
@@ -124,7 +129,7 @@ public enum ConsentConformance {
             try expect(try await store.endConsent("consent-1", account: "a", audit: Self.event), "ended")
             try expect(
                 try await store.endConsent("consent-1", account: "a", audit: Self.event) == false, "ended once")
-            try expect(try await store.auditEntries(after: 0, limit: 9).count == 4, "with one event")
+            try expect(try await Self.events(store) == 4, "with one event")
             let ended = (try await Self.grant(store, "one"), try await Self.grant(store, "two"))
             try expect(ended == (nil, nil), "what stood on it has ended")
             try expect(try await Self.grant(store, "three") != nil, "the other stands")
