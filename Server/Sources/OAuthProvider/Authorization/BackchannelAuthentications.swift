@@ -1,6 +1,6 @@
 import OAuth
-public import Store
-public import _Primitives
+import Store
+import _Primitives
 
 extension AuditEvent.Kind {
     /// A client was given what a person agreed to whom it had asked without a browser; the detail is the client.

@@ -6,6 +6,8 @@ import _Primitives
 extension OpenIDProvider {
     /// The way to tokens that leads a browser back to the client (RFC 6749, section 4.1).
     static let codeGrant = "authorization_code"
+    /// The way to tokens for whoever has had some (RFC 6749, section 6).
+    static let refreshGrant = "refresh_token"
 
     /// Holds what kind of client it is to be against what there is, and against itself. Throws `OAuthError`
     /// `invalid_request` with a sentence for the administrator.

@@ -7,7 +7,7 @@ import _Primitives
 /// section 2). What is not known here is ignored.
 struct ClientMetadata {
     /// The ways to tokens that a client can have by itself. The others are for an operator to give.
-    static let grantTypes = [OpenIDProvider.codeGrant, RefreshTokenGrant.type]
+    static let grantTypes = [OpenIDProvider.codeGrant, OpenIDProvider.refreshGrant]
 
     let name: String
     let redirectURIs: [String]

@@ -9,7 +9,7 @@ import _Primitives
 /// made without a challenge takes no verifier, and one that was made with a challenge takes nothing else (RFC 9700, section
 /// 2.1.1).
 struct AuthorizationCodeGrant: TokenGrant {
-    static let type = "authorization_code"
+    static let type = OpenIDProvider.codeGrant
 
     /// Cost: one store step, one query where a resource is asked for or was granted, one where the client has named claims for
     /// its ID token, an ES256 signature and one of the client's algorithm, three hashes; with a refresh token one

@@ -8,7 +8,7 @@ import _Primitives
 /// nobody a sign-in. A client that proves nothing (`none`) has a minute for that. A token that is past both ends all that
 /// the grant has given, as somebody has what was another's (decision 28).
 struct RefreshTokenGrant: TokenGrant {
-    static let type = "refresh_token"
+    static let type = OpenIDProvider.refreshGrant
 
     /// Cost: one store step, one query where a resource is asked for or was granted, one ES256 signature, two HMACs, three hashes.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
