@@ -4,13 +4,19 @@ import _Primitives
 
 /// `make bench`: starts an optimised server on a database of its own, loads it, and prints a table of what it measured.
 ///
-/// Arguments: SERVER-PROGRAM [KEYS [CONNECTIONS [SECONDS [TOKENS]]]]
+/// Arguments: SERVER-PROGRAM [--peer SCRIPT] [KEYS [CONNECTIONS [SECONDS [TOKENS]]]]
 @main
 struct LoadGenerator {
     static func main() throws {
-        let arguments = CommandLine.arguments
+        var arguments = CommandLine.arguments
+        var peerScript: String?
+        if let option = arguments.firstIndex(of: "--peer"), option + 1 < arguments.count {
+            peerScript = arguments[option + 1]
+            arguments.removeSubrange(option...(option + 1))
+        }
         guard arguments.count >= 2 else {
-            throw LoadError("usage: LoadGenerator SERVER-PROGRAM [KEYS [CONNECTIONS [SECONDS [TOKENS]]]]")
+            throw LoadError(
+                "usage: LoadGenerator SERVER-PROGRAM [--peer SCRIPT] [KEYS [CONNECTIONS [SECONDS [TOKENS]]]]")
         }
         func number(_ index: Int, _ otherwise: Int) -> Int {
             arguments.count > index ? Int(arguments[index]) ?? otherwise : otherwise
@@ -60,18 +66,7 @@ struct LoadGenerator {
         let redeemed = try run.redeem(relyingParty, subject: latency.subject, count: tokens)
         report.add("redeem, \(tokens) tokens, \(connections) connections", Report.rate(redeemed), "≥ 5,000/s")
         report.note("A redemption: " + redeemed.whereTimeGoes)
-        let renewing = try RelyingParty(server: run.server, grantTypes: ["authorization_code", "refresh_token"])
-        let rates = try run.tokenRates(renewing, session: latency.session, codes: 10_000, tokens: 20_000)
-        report.add(
-            "code and ID token, with a first refresh token, \(connections) connections", Report.rate(rates.exchanged),
-            "≥ 4,000/s")
-        report.note("An exchange: " + rates.exchanged.whereTimeGoes)
-        report.add("refresh with rotation, \(connections) connections", Report.rate(rates.renewed), "≥ 8,000/s")
-        report.note("A refresh: " + rates.renewed.whereTimeGoes)
-        report.add(
-            "introspection of different tokens, \(connections) connections", Report.rate(rates.introspected),
-            "≥ 12,000/s")
-        report.note("An introspection: " + rates.introspected.whereTimeGoes)
+        try Self.measureTokens(run, session: latency.session, peer: peerScript, folder: folder, &report)
         var confirming = latency.device
         let worst = try run.worst(relyingParty, &confirming, subject: latency.subject)
         report.add(
@@ -97,5 +92,45 @@ struct LoadGenerator {
         guard worst.allSatisfy({ $0.milliseconds <= 5 }) else { throw LoadError("a request costs more than 5 ms") }
         guard growth <= 32 else { throw LoadError("a waiting page costs more than 32 KB") }
         guard stored == counted else { throw LoadError("the database does not hold every acknowledged counter") }
+    }
+
+    /// The endpoints of programs, and the same of a provider of another maker where there is one.
+    private static func measureTokens(
+        _ run: Run, session: [String], peer script: String?, folder: String, _ report: inout Report
+    ) throws {
+        let verifier = RandomSource.system.token()
+        func rates(_ algorithm: String, codes: Int) throws -> TokenRates {
+            let client = try RelyingParty(
+                server: run.server, grantTypes: ["authorization_code", "refresh_token", "client_credentials"],
+                idTokenAlgorithm: algorithm)
+            return try TokenLoad(provider: run.provider(client, verifier: verifier), connections: run.connections)
+                .rates(
+                    codes: try run.codes(client, verifier: verifier, session: session, count: codes), families: nil,
+                    tokens: 20_000)
+        }
+        let ours = try rates("ES256", codes: 10_000)
+        let rsa = try rates("RS256", codes: 2000)
+        var theirs: TokenRates?
+        var name = ""
+        if let script {
+            let peer = try Peer(script: script, folder: folder + "/peer", codes: 1000, families: run.connections)
+            defer { peer.stop() }
+            theirs = try peer.rates(connections: run.connections, tokens: 2000)
+            name = peer.name
+        }
+        func add(_ what: String, _ measured: KeyPath<TokenRates, Measurement>, _ goal: String) {
+            let own = ours[keyPath: measured]
+            let beside = theirs.map { theirs in
+                let other = theirs[keyPath: measured].perSecond
+                return String(format: "; %.0f times %@ with %.0f/s", own.perSecond / other, name, other)
+            }
+            report.add("\(what), \(run.connections) connections", Report.rate(own) + (beside ?? ""), goal)
+            report.note("\(what): " + own.whereTimeGoes)
+        }
+        add("code and ID token, with a first refresh token", \.exchanged, "≥ 4,000/s")
+        report.add("the same with an ID token of RS256", Report.rate(rsa.exchanged), "")
+        add("refresh with rotation", \.renewed, "≥ 8,000/s")
+        add("introspection of different tokens", \.introspected, "≥ 12,000/s")
+        add("client credentials", \.credited, "≥ 12,000/s")
     }
 }

@@ -22,6 +22,19 @@ struct Measurement: Sendable {
     }
 }
 
+/// Has something done, which says how often it was, and takes the time of a server's process beside that of this one.
+func measured(_ process: Int32, _ body: () throws -> Int) rethrows -> Measurement {
+    let clock = ContinuousClock()
+    let (server, generator) = (processorSeconds(of: process), processorSeconds(of: getpid()))
+    let start = clock.now
+    let count = try body()
+    let elapsed = seconds(of: start.duration(to: clock.now))
+    return Measurement(
+        count: count, seconds: elapsed,
+        serverMicroseconds: (processorSeconds(of: process) - server) / Double(max(1, count)) * 1e6,
+        generatorMicroseconds: (processorSeconds(of: getpid()) - generator) / Double(max(1, count)) * 1e6)
+}
+
 /// Times of whole sign-ins.
 struct Latency {
     let sortedMilliseconds: [Double]
@@ -56,17 +69,7 @@ struct Run: Sendable {
         return devices.withLock { $0 }
     }
 
-    func measure(_ body: () throws -> Int) rethrows -> Measurement {
-        let clock = ContinuousClock()
-        let (server, generator) = (processorSeconds(of: self.process), processorSeconds(of: getpid()))
-        let start = clock.now
-        let count = try body()
-        let elapsed = seconds(of: start.duration(to: clock.now))
-        return Measurement(
-            count: count, seconds: elapsed,
-            serverMicroseconds: (processorSeconds(of: self.process) - server) / Double(max(1, count)) * 1e6,
-            generatorMicroseconds: (processorSeconds(of: getpid()) - generator) / Double(max(1, count)) * 1e6)
-    }
+    func measure(_ body: () throws -> Int) rethrows -> Measurement { try measured(self.process, body) }
 
     /// Each thread draws its keys in turn, so that no key has two answers under way.
     func authenticate(_ devices: [SoftwareDevice], for span: Duration) throws -> (

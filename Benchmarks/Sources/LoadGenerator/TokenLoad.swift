@@ -1,6 +1,18 @@
 import ServerClients
 import _Primitives
 
+/// How a client asks a provider for tokens: ours, or another maker's beside it.
+struct TokenProvider: Sendable {
+    let port: UInt16
+    let process: Int32
+    let exchange: @Sendable (String) -> Request
+    let refresh: @Sendable (String) -> Request
+    let introspection: @Sendable (String) -> Request
+    let clientCredentials: Request
+
+    func connect() throws -> HTTPConnection { try HTTPConnection(port: self.port) }
+}
+
 /// What the endpoints of programs give in a second.
 struct TokenRates {
     /// Codes for tokens, an ID token among them. The codes are made before.
@@ -9,69 +21,103 @@ struct TokenRates {
     let renewed: Measurement
     /// Access tokens that are looked at, each another one.
     let introspected: Measurement
+    /// Access tokens that a client asks for in its own name.
+    let credited: Measurement
 }
 
-extension Run {
+/// Loads the endpoints of programs, one after the other.
+struct TokenLoad {
+    let provider: TokenProvider
+    let connections: Int
+
     /// - Parameters:
-    ///   - client: One that may renew its tokens.
-    ///   - session: The cookies of a browser that is signed in.
-    ///   - codes: Codes that are exchanged. Making them takes time, and a code lives for a minute.
-    ///   - tokens: Access tokens that are introspected.
-    func tokenRates(_ client: RelyingParty, session: [String], codes: Int, tokens: Int) throws -> TokenRates {
-        let verifier = RandomSource.system.token()
-        let made = Shared<[String]>([])
-        try onThreads(self.connections) { index in
-            var connection = try self.server.connect()
-            for _ in stride(from: index, to: codes, by: self.connections) {
-                let asked = client.authorization(
-                    verifier: verifier, scope: "openid+offline_access", session: session)
-                let answer = try connection.exchange(asked)
-                guard let code = client.code(in: answer) else { throw LoadError("authorize: \(answer.status)") }
-                made.withLock { $0.append(code) }
-            }
-        }
-        let all = made.withLock { $0 }
-        let families = Shared<[String]>([])
-        let exchanged = try self.measure {
-            try onThreads(self.connections) { index in
-                var connection = try self.server.connect()
-                for number in stride(from: index, to: all.count, by: self.connections) {
-                    let answer = try connection.exchange(client.exchange(code: all[number], verifier: verifier))
-                    let refresh = try client.renewable(in: answer).refresh
-                    families.withLock { $0.append(refresh) }
+    ///   - codes: Codes that are exchanged. Making them takes time, and ours live for a minute.
+    ///   - families: A refresh token for each connection; `nil` where the codes give them.
+    ///   - tokens: How often tokens are renewed, looked at, and asked for by a client.
+    func rates(codes: [String], families: [String]?, tokens: Int) throws -> TokenRates {
+        let (exchanged, given) = try self.exchange(codes)
+        let (renewed, access) = try self.renew(families ?? given, tokens)
+        return TokenRates(
+            exchanged: exchanged, renewed: renewed,
+            introspected: try self.each(access.count) { index, connection in
+                let answer = try connection.exchange(self.provider.introspection(access[index]))
+                guard answer.status == 200, answer.body.firstRange(of: Array("client_id".utf8)) != nil else {
+                    throw LoadError("introspect: \(String(decoding: answer.body, as: UTF8.self))")
                 }
-            }
-            return all.count
+            },
+            credited: try self.each(tokens) { _, connection in
+                let answer = try connection.exchange(self.provider.clientCredentials)
+                guard answer.status == 200 else { throw LoadError("client_credentials: \(answer.status)") }
+            })
+    }
+
+    private func exchange(_ codes: [String]) throws -> (Measurement, families: [String]) {
+        let families = Shared<[String]>([])
+        let measured = try self.each(codes.count) { number, connection in
+            let answer = try connection.exchange(self.provider.exchange(codes[number]))
+            let refresh = try RelyingParty.renewable(in: answer).refresh
+            families.withLock { $0.append(refresh) }
         }
-        let heads = families.withLock { $0 }
+        return (measured, families.withLock { $0 })
+    }
+
+    private func renew(_ heads: [String], _ count: Int) throws -> (Measurement, access: [String]) {
         let access = Shared<[String]>([])
-        let renewed = try self.measure {
+        let measured = try measured(self.provider.process) {
             try onThreads(self.connections) { index in
-                var connection = try self.server.connect()
+                var connection = try self.provider.connect()
                 var (head, own): (String, [String]) = (heads[index], [])
-                for _ in stride(from: index, to: tokens, by: self.connections) {
-                    let given = try client.renewable(in: try connection.exchange(client.refresh(head)))
+                for _ in stride(from: index, to: count, by: self.connections) {
+                    let given = try RelyingParty.renewable(
+                        in: try connection.exchange(self.provider.refresh(head)))
                     head = given.refresh
                     own.append(given.access)
                 }
                 let mine = own
                 access.withLock { $0 += mine }
             }
-            return tokens
+            return count
         }
-        let different = access.withLock { $0 }
-        let introspected = try self.measure {
+        return (measured, access.withLock { $0 })
+    }
+
+    /// Does something that often, on all connections at once.
+    private func each(_ count: Int, _ body: @escaping @Sendable (Int, inout HTTPConnection) throws -> Void) throws
+        -> Measurement
+    {
+        try measured(self.provider.process) {
             try onThreads(self.connections) { index in
-                var connection = try self.server.connect()
-                for number in stride(from: index, to: different.count, by: self.connections) {
-                    let answer = try connection.exchange(client.introspection(different[number]))
-                    guard answer.status == 200, answer.body.starts(with: Array("{\"iss".utf8)) else {
-                        throw LoadError("introspect: \(String(decoding: answer.body, as: UTF8.self))")
-                    }
-                }
+                var connection = try self.provider.connect()
+                for number in stride(from: index, to: count, by: self.connections) { try body(number, &connection) }
             }
-            return different.count
+            return count
         }
-        return TokenRates(exchanged: exchanged, renewed: renewed, introspected: introspected)
+    }
+}
+
+extension Run {
+    /// Our own server, as this client asks it.
+    func provider(_ client: RelyingParty, verifier: String) -> TokenProvider {
+        TokenProvider(
+            port: self.server.port, process: self.process,
+            exchange: { client.exchange(code: $0, verifier: verifier) }, refresh: { client.refresh($0) },
+            introspection: client.introspection, clientCredentials: client.clientCredentials)
+    }
+
+    /// Codes of a browser that is signed in.
+    ///
+    /// - Parameter session: The browser's cookies.
+    func codes(_ client: RelyingParty, verifier: String, session: [String], count: Int) throws -> [String] {
+        let made = Shared<[String]>([])
+        try onThreads(self.connections) { index in
+            var connection = try self.server.connect()
+            for _ in stride(from: index, to: count, by: self.connections) {
+                let asked = client.authorization(verifier: verifier, scope: "openid+offline_access", session: session)
+                let answer = try connection.exchange(asked)
+                guard let code = client.code(in: answer) else { throw LoadError("authorize: \(answer.status)") }
+                made.withLock { $0.append(code) }
+            }
+        }
+        return made.withLock { $0 }
     }
 }

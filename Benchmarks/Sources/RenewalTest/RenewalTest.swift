@@ -102,7 +102,7 @@ struct Household: Sendable {
         let tokens = try self.proofs.exchange(on: &connection, key: key) {
             client.exchange(code: code, verifier: verifier, headers: $0)
         }
-        return try client.renewable(in: tokens).refresh
+        return try RelyingParty.renewable(in: tokens).refresh
     }
 
     /// What a renewal gives; `nil` where it is refused.
@@ -110,7 +110,7 @@ struct Household: Sendable {
         _ token: String, of client: RelyingParty, key: ProofKey? = nil, on connection: inout HTTPConnection
     ) throws -> String? {
         let answer = try self.proofs.exchange(on: &connection, key: key) { client.refresh(token, headers: $0) }
-        guard answer.status != 200 else { return try client.renewable(in: answer).refresh }
+        guard answer.status != 200 else { return try RelyingParty.renewable(in: answer).refresh }
         guard answer.status == 400 || answer.status == 401 else { throw LoadError("refresh: \(answer.status)") }
         return nil
     }

@@ -60,7 +60,7 @@ struct RenewingClient {
                 print("refused: \(answer.status) \(String(decoding: answer.body, as: UTF8.self)), \(state.left) left")
                 exit(Self.signedOut)
             }
-            let next = try state.client.renewable(in: answer).refresh
+            let next = try RelyingParty.renewable(in: answer).refresh
             if dies { kill(getpid(), SIGKILL) }
             state.token = next
             state.left -= 1

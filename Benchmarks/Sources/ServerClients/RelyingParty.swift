@@ -12,10 +12,15 @@ package struct RelyingParty: Sendable, Codable {
     ///   - grantTypes: The ways to tokens that it may go.
     ///   - isPublic: Whether it is an app, which proves nothing. Its answers go to an https address of its site, so that a
     ///     browser that is signed in gives it a code unasked.
-    package init(server: Server, grantTypes: [String] = ["authorization_code"], isPublic: Bool = false) throws {
+    ///   - idTokenAlgorithm: What its ID tokens are signed with.
+    package init(
+        server: Server, grantTypes: [String] = ["authorization_code"], isPublic: Bool = false,
+        idTokenAlgorithm: String = "ES256"
+    ) throws {
         self.redirectURI = isPublic ? "https://app.example/signed-in" : "http://127.0.0.1:8099/signed-in"
         (self.clientID, self.basic) = try server.addClient(
-            redirectURI: self.redirectURI, grantTypes: grantTypes, isPublic: isPublic)
+            redirectURI: self.redirectURI, grantTypes: grantTypes, isPublic: isPublic,
+            idTokenAlgorithm: idTokenAlgorithm)
     }
 
     /// A sign-in whose page is open.
@@ -107,6 +112,9 @@ package struct RelyingParty: Sendable, Codable {
         self.post("/oauth2/token", "grant_type=refresh_token&refresh_token=\(token)", headers)
     }
 
+    /// A token in the client's own name.
+    package var clientCredentials: Request { self.post("/oauth2/token", "grant_type=client_credentials") }
+
     package func introspection(_ token: String) -> Request { self.post("/oauth2/introspect", "token=\(token)") }
 
     private func post(_ path: String, _ form: String, _ headers: [String] = []) -> Request {
@@ -116,7 +124,7 @@ package struct RelyingParty: Sendable, Codable {
     }
 
     /// The access token, and the refresh token that came with it.
-    package func renewable(in answer: HTTPConnection.Response) throws -> (access: String, refresh: String) {
+    package static func renewable(in answer: HTTPConnection.Response) throws -> (access: String, refresh: String) {
         guard answer.status == 200, case .object(let tokens) = try JSON(parsing: answer.body) else {
             throw LoadError("token: \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
         }

@@ -5,7 +5,7 @@ import _Primitives
 package struct Server: Sendable {
     package static let uafType = "application/fido+uaf;charset=UTF-8"
 
-    private let port: UInt16
+    package let port: UInt16
     private let socketPath: String
 
     package init(_ process: ServerProcess) {
@@ -66,7 +66,7 @@ package struct Server: Sendable {
     }
 
     /// Makes a relying party. Returns its id, and its credentials for HTTP Basic where it is no app.
-    package func addClient(redirectURI: String, grantTypes: [String], isPublic: Bool) throws
+    package func addClient(redirectURI: String, grantTypes: [String], isPublic: Bool, idTokenAlgorithm: String) throws
         -> (id: String, basic: String?)
     {
         var connection = try self.connectOperator()
@@ -74,7 +74,7 @@ package struct Server: Sendable {
             "/clients",
             [
                 "name": .string("Load generator"), "redirectUris": .array([.string(redirectURI)]),
-                "idTokenSignedResponseAlg": .string("ES256"),
+                "idTokenSignedResponseAlg": .string(idTokenAlgorithm),
                 "grantTypes": .array(grantTypes.map(JSON.string)),
                 "tokenEndpointAuthMethod": .string(isPublic ? "none" : "client_secret_basic"),
             ], on: &connection)
