@@ -116,8 +116,18 @@ struct CheckedCallsTests {
         var limits = Limits()
         limits.oauth.outgoingCallTime = .milliseconds(200)
         let (held, holding) = AsyncStream.makeStream(of: Void.self)
+        let (heldBody, holdingBody) = AsyncStream.makeStream(of: Void.self)
         let short = limits
-        try await CalledService.run(answer: { _, _ in
+        try await CalledService.run(answer: { request, _ in
+            if request.uri.path == "/body" {
+                return Response(
+                    status: .ok,
+                    body: ResponseBody { writer in
+                        try await writer.write(ByteBuffer(string: "{"))
+                        for await _ in heldBody {}
+                        try await writer.finish(nil)
+                    })
+            }
             // Until the test is over with it.
             for await _ in held {}
             return Response(status: .ok)
@@ -125,7 +135,11 @@ struct CheckedCallsTests {
             let calls = CheckedCalls(mayCallLoopback: true, limits: short)
             let slow = await Self.reason { try await calls.send(Self.get("http://127.0.0.1:\(port)/")) }
             #expect(slow.hasPrefix("it does not answer ("))
+            // The head of an answer is none.
+            let body = await Self.reason { try await calls.send(Self.get("http://127.0.0.1:\(port)/body")) }
+            #expect(body.hasPrefix("it does not answer"))
             holding.finish()
+            holdingBody.finish()
         }
         let closed = CheckedCalls(mayCallLoopback: true, limits: short)
         let none = await Self.reason { try await closed.send(Self.get("http://127.0.0.1:1/")) }

@@ -213,6 +213,36 @@ struct ClientRegistrationTests {
 
     // MARK: Management
 
+    @Test("what an operator has made of a client that registered itself, the client does not unmake")
+    func managementWithinTheProfile() async throws {
+        try await ProviderFixture.run { f in
+            let registering = Registering(f)
+            let answer = try await registering.register()
+            let body = try #require(answer.body)
+            let id = try body.requiredString("client_id")
+            let header = "Bearer \(try body.requiredString("registration_access_token"))"
+            func replaced(_ changes: [String: JSON?]) async throws -> ProviderAnswer {
+                try await registering.registrations.replace(
+                    id, header: header, body: Self.body(changes.merging(["client_id": .string(id)]) { $1 }))
+            }
+            let key = try ClientKey(.es256, named: "one")
+            let keys = try JSON(parsing: Array(key.set.utf8))
+            _ = try await f.provider.changeClient(
+                id,
+                ClientChange(
+                    authenticationMethod: "private_key_jwt", keySet: key.set,
+                    profile: ClientProfileChange(security: .fapi2)))
+            let lesser = try await replaced([:])
+            #expect(lesser.status == 400 && lesser.error == "invalid_client_metadata")
+            #expect(try await f.provider.client(id)?.settings.authenticationMethod == "private_key_jwt")
+            let fitting = try await replaced([
+                "token_endpoint_auth_method": .string("private_key_jwt"), "jwks": keys, "client_name": .string("Other"),
+            ])
+            #expect(fitting.status == 200, "\(fitting.body ?? [:])")
+            #expect(try await f.provider.client(id)?.name == "Other")
+        }
+    }
+
     @Test("a client reads, replaces and deletes its registration with its own token, and nobody else's")
     func management() async throws {
         try await ProviderFixture.run { f in

@@ -106,6 +106,9 @@ struct ConsentTests {
     func exactly() async throws {
         try await ProviderFixture.run { f in
             let (shop, other) = (try await self.shop(f), try await self.shop(f))
+            _ = try await f.resourceServer(owning: [ResourceTests.accounts])
+            _ = try await f.provider.changeClient(
+                shop.client.id, ClientChange(tokens: TokenSettingsChange(audiences: [ResourceTests.accounts])))
             let session = try await f.signIn().session
             let claims = #"{"userinfo": {"email": null}}"#
             let agreed = ["scope": "openid profile", "claims": claims]
@@ -120,12 +123,64 @@ struct ConsentTests {
                 ["scope": "openid profile", "claims": #"{"userinfo": {"address": null}}"#],
                 ["scope": "openid profile", "claims": #"{"id_token": {"email": null}}"#],
                 ["scope": "openid profile offline_access", "claims": claims],
+                ["scope": "openid profile", "claims": claims, "resource": ResourceTests.accounts],
             ] as [[String: String?]] {
                 #expect(try await f.answer(wanted, session: session, client: shop) == "consent", "\(wanted)")
             }
             #expect(try await f.answer(agreed, session: session, client: other) == "consent")
             let bob = try await f.signIn(account: "account-b").session
             #expect(try await f.answer(agreed, session: bob, client: shop) == "consent")
+        }
+    }
+
+    @Test("a session that was ended while the question was open does not come back by the same authentication")
+    func endedMeanwhile() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await self.shop(f)
+            let begun = try await f.provider.authorize(
+                f.query(client: shop), browser: f.browser, session: nil, source: "a", address: nil)
+            guard case .signIn(let request, _) = begun else { throw OAuthError(.serverError, detail: "\(begun)") }
+            f.authenticate(request)
+            guard
+                case .consent(_, let secret?, _) = try await f.provider.complete(
+                    request: request, browser: f.browser, session: nil)
+            else { throw OAuthError(.serverError, detail: "not asked") }
+            let session = try #require(try await f.provider.sessions(ofAccount: "account-a").first)
+            #expect(try await f.provider.endSession(session.id, ofAccount: "account-a"))
+            for shown in [secret, nil] {
+                switch try await f.provider.complete(request: request, browser: f.browser, session: shown) {
+                case .refused, .page: break
+                case let answer: Issue.record("signed in again: \(answer)")
+                }
+            }
+            #expect(try await f.provider.sessions(ofAccount: "account-a").isEmpty)
+        }
+    }
+
+    @Test("a client that is made a third party's has nothing any more that nobody has agreed to")
+    func madeThirdParty() async throws {
+        try await ProviderFixture.run { f in
+            let own = try await f.provider.registerClient(
+                name: "Own", redirectURIs: [ProviderFixture.address],
+                settings: ClientSettings(idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token"]))
+            let session = try await f.signIn().session
+            func code() async throws -> String {
+                let answer = try await f.provider.authorize(
+                    f.query(["scope": "openid offline_access"], client: own), browser: f.browser, session: session,
+                    source: "a", address: nil)
+                guard case .client(let led) = answer else { throw OAuthError(.serverError, detail: "\(answer)") }
+                return try #require(try ProviderFixture.fields(of: led)["code"])
+            }
+            let refresh = try await self.tokens(f, own, try await code()).requiredString("refresh_token")
+            let waiting = try await code()
+            _ = try await f.provider.changeClient(own.client.id, ClientChange(party: .third))
+            let renewing: Parameters = ["grant_type": "refresh_token", "refresh_token": refresh]
+            for form in [renewing.encoded, f.form(waiting)] {
+                let answer = try await f.provider.token(header: f.basic(own), body: form)
+                #expect(answer.status == 400 && answer.error == "invalid_grant")
+            }
+            _ = try await f.provider.changeClient(own.client.id, ClientChange(party: .first))
+            #expect(try await f.provider.token(header: f.basic(own), body: renewing.encoded).status == 200)
         }
     }
 

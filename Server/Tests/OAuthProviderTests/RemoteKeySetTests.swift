@@ -120,10 +120,31 @@ struct RemoteKeySetTests {
         }
     }
 
+    @Test(
+        "a client that takes all its keys away has none, at once when they are fetched again",
+        arguments: [
+            #"{"keys":[]}"#, #"{"keys":[{"kty":"oct","k":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}]}"#,
+        ])
+    func withdrawnKeys(set: String) async throws {
+        try await ProviderFixture.run { f in
+            let signing = try await Signing(f)
+            let key = try ClientKey(.es256, named: "stolen")
+            try signing.publish([key])
+            #expect(try await signing.status(key) == 400)
+            signing.calls.answer(200, set)
+            f.clock.advance(.seconds(300))
+            #expect(try await signing.status(key) == 401)
+            let new = try ClientKey(.es256, named: "new")
+            try signing.publish([new])
+            f.clock.advance(.seconds(300))
+            #expect(try await signing.status(key) == 401)
+            #expect(try await signing.status(new) == 400)
+        }
+    }
+
     private static let broken: [@Sendable (TestCalls) -> Void] = [
         { $0.answer(.failure(OutgoingCallError("there is no connection to it"))) }, { $0.answer(500) },
-        { $0.answer(301) }, { $0.answer(200, "") }, { $0.answer(200, "[]") }, { $0.answer(200, #"{"keys":[]}"#) },
-        { $0.answer(200, #"{"keys":[{"kty":"oct","k":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}]}"#) },
+        { $0.answer(301) }, { $0.answer(200, "") }, { $0.answer(200, "[]") },
         { $0.answer(204) },
     ]
 

@@ -225,6 +225,20 @@ struct ResourceTests {
         }
     }
 
+    @Test("a scope that the operator has taken from a client is in no token that it renews")
+    func takenScope() async throws {
+        try await ProviderFixture.run { f in
+            let party = try await Party(f, scopes: ["accounts.read", "accounts.write"])
+            let scope = "openid offline_access accounts.read accounts.write"
+            let given = try #require(try await party.exchange(try await party.code([Self.accounts], scope: scope)).body)
+            let refresh = try given.requiredString("refresh_token")
+            _ = try await f.provider.changeClient(
+                party.client.client.id, ClientChange(tokens: TokenSettingsChange(scopes: ["accounts.read"])))
+            let renewed = try #require(try await party.renew(refresh).body)
+            #expect(renewed["scope"] == .string("openid offline_access accounts.read"))
+        }
+    }
+
     // MARK: What is registered
 
     private func refusal(_ f: ProviderFixture, _ tokens: TokenSettings, method: String = "client_secret_basic") async

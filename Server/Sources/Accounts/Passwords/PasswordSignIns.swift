@@ -230,6 +230,7 @@ public struct PasswordSignIns: Sendable {
             previous.stage == .newPassword,
             let present = try await accounts.store.passwordAccount(id: previous.accountID)?.password
         else { return nil }
+        try AccountError.throwShortage(accounts.guesses.spend(place.source, at: accounts.time.now()))
         let hash = try await accounts.newHash(typed: typed)
         if let password = try? Password(typed: typed, limits: accounts.hashing),
             let given = try? PasswordHash(parsing: present.hash, limits: accounts.hashing),
@@ -246,7 +247,9 @@ public struct PasswordSignIns: Sendable {
             newPassword: PasswordRecord(accountID: previous.accountID, hash: hash, setAt: now))
         step.audit.append(AuditEvent(.passwordChanged, at: now, accountID: record.accountID, address: place.address))
         self.finish(&record, &step, at: place, now)
-        return try await self.taken(step)
+        let verdict = try await self.taken(step)
+        if case .right = verdict { accounts.guesses.refund(place.source) }
+        return verdict
     }
 
     /// Where nothing is missing any more, the person is signed in: the trail and their devices are told.

@@ -156,7 +156,20 @@ final class CheckedCalls: OutgoingCalls {
         if !target.isLiteral { configuration.dnsOverride = [target.host: address] }
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         let result: Result<OutgoingAnswer, any Error>
-        do { result = .success(try await Self.send(call, to: target, over: client, within: left)) } catch {
+        do {
+            // The client's own time ends with the head of the answer: a body that never comes would hold the call for ever.
+            let answer = try await withThrowingTaskGroup(of: OutgoingAnswer.self) { group in
+                group.addTask { try await Self.send(call, to: target, over: client, within: left) }
+                group.addTask {
+                    try await Task.sleep(for: left)
+                    throw OutgoingCallError("it does not answer in time")
+                }
+                defer { group.cancelAll() }
+                guard let first = try await group.next() else { throw OutgoingCallError("it does not answer in time") }
+                return first
+            }
+            result = .success(answer)
+        } catch {
             result = .failure(error)
         }
         // A client that is not shut down ends the program.

@@ -83,7 +83,10 @@ extension OpenIDProvider {
             throw OAuthError(.invalidRequest, "A request has one of login_hint, id_token_hint and login_hint_token.")
         }
         switch name {
-        case "login_hint": return (try await method.account(username: value), "login \(value)")
+        case "login_hint":
+            // Counted in its one spelling, as it is looked up.
+            let name = AccountName(value, limits: self.limits)?.text ?? value
+            return (try await method.account(username: value), "login \(name)")
         case "id_token_hint":
             guard let hint = try await self.hint(value), hint.client.hasSameBytes(as: client.id) else {
                 throw OAuthError(.invalidRequest, "The id_token_hint is another client's.")

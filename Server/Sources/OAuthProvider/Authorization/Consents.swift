@@ -231,6 +231,14 @@ extension OpenIDProvider {
             explain(ProviderRefusal(refusal, client: client.id))
             return try await self.store.removeRequest(id) ? .client(reply.answer(error: refusal)) : .page(ended)
         }
+        // What was asked of the sign-in is asked of the session that gives the code: it can have changed meanwhile.
+        guard client.settings.signInMethods.containsBytes(of: session.authentication.method),
+            wishes.levels.areMet(by: session.authentication.acr, in: self.configuration.levels)
+        else {
+            explain(ProviderRefusal(RequestedLevels.unmet, client: client.id))
+            return try await self.store.removeRequest(id)
+                ? .client(reply.answer(error: RequestedLevels.unmet)) : .page(ended)
+        }
         let now = self.time.now()
         let issue = self.issue(
             session, client: client.id, redirectURI: request.redirectURI, scope: terms.scope, nonce: request.nonce,

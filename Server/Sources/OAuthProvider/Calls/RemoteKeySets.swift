@@ -130,8 +130,7 @@ final class RemoteKeySets: Sendable {
         // What is of no use here may be of use to others: sets that are fetched are read more leniently than those that
         // somebody registers, who can be told (RFC 7517, section 5).
         guard let set = try? JWKSet(parsing: answer.body) else { throw OutgoingCallError("it answers no key set") }
-        let keys = set.keys.filter { key in JWSAlgorithm.ofClients.contains(where: key.fits) }
-        guard !keys.isEmpty else { throw OutgoingCallError("its key set has no key to verify with") }
-        return (JWKSet(keys), answer.mayBeKept)
+        // A set without a key is an answer, too: whoever has lost a key takes it away like this.
+        return (JWKSet(set.keys.filter { key in JWSAlgorithm.ofClients.contains(where: key.fits) }), answer.mayBeKept)
     }
 }

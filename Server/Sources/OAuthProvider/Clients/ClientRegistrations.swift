@@ -149,6 +149,16 @@ public struct ClientRegistrations: Sendable {
                 } else if before.secretDigest == nil {
                     current.secretDigest = asked.client.secretDigest
                 }
+                // Judged as it will be, with what the operator has decided about it, also a moment ago.
+                let allowed = ClientMetadata.grantTypes + before.settings.grantTypes
+                guard current.settings.grantTypes.allSatisfy(allowed.containsBytes) else {
+                    throw OAuthError(.invalidClientMetadata, "The grant types have changed meanwhile.")
+                }
+                do { try self.provider.checkKind(of: current) } catch let error as OAuthError
+                    where error.code == .invalidRequest
+                {
+                    throw OAuthError(.invalidClientMetadata, error.message, detail: error.detail)
+                }
                 return current.events(after: before, at: now, by: id)
             }
             guard let changed else { throw Self.noToken }

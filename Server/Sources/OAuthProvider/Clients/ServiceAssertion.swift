@@ -32,7 +32,7 @@ struct ServiceAssertion: ClientCredential {
             throw UnverifiedServiceAssertion.refused("the client has no keys")
         }
         let verified = try self.assertion.verified(
-            by: keys, issuer: provider.issuer, allowing: Set(PrivateKeyJWT.algorithms),
+            by: keys, issuer: provider.issuer, allowing: client.settings.signingAlgorithms,
             within: ValidityWindow(
                 now: provider.time.now(), skew: provider.limits.oauth.clientClockSkew,
                 longest: Limits.Fixed.serviceAssertionLifetime))

@@ -101,6 +101,7 @@ struct AuthorizationCodeGrant: TokenGrant {
         verifier: CodeVerifier?, key: KeyThumbprint?
     ) -> String? {
         guard standing.grant.client.hasSameBytes(as: client.id) else { return "another client's" }
+        guard standing.grant.isAgreed(for: client) else { return "nobody has agreed to it" }
         guard code.redirectURI.hasSameBytes(as: redirectURI) else { return "another redirect address" }
         if let expected = code.keyThumbprint, !(key?.text.hasSameBytes(as: expected) ?? false) {
             return key == nil ? "no proof of its key" : "another key"

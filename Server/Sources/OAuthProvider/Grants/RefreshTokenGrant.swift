@@ -32,6 +32,7 @@ struct RefreshTokenGrant: TokenGrant {
         // Whatever is wrong with the request is found before anything changes.
         let outcome = try await provider.store.refresh(exchange, at: now) { standing in
             guard standing.grant.client.hasSameBytes(as: client.id) else { throw Self.refusal("another client's") }
+            guard standing.grant.isAgreed(for: client) else { throw Self.refusal("nobody has agreed to it") }
             if let expected = standing.grant.keyThumbprint {
                 guard key?.text.hasSameBytes(as: expected) ?? false else {
                     throw Self.refusal(key == nil ? "no proof of its key" : "another key")
@@ -45,8 +46,11 @@ struct RefreshTokenGrant: TokenGrant {
         switch outcome {
         case .renewed(let standing):
             let audience = try await provider.audience(target, of: standing.grant, for: client)
+            // What the operator has taken from the client since is left out.
+            let scope = try (asked ?? Scope(standing.grant.scope))
+                .limited(to: OpenIDProvider.scopes + client.settings.tokens.scopes)
             var response = try provider.accessToken(
-                for: standing, scope: asked ?? Scope(standing.grant.scope), audience: audience, boundTo: key, at: now)
+                for: standing, scope: scope, audience: audience, boundTo: key, at: now)
             response.refreshToken = successor.text
             return response
         case .reused: throw Self.refusal("past: its family has ended")

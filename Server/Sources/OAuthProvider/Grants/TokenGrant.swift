@@ -31,3 +31,9 @@ extension TokenGrant {
     static var asksNobody: Bool { false }
     static var isForClientsThatProve: Bool { false }
 }
+
+extension GrantRecord {
+    /// Whether what a third party's client has was agreed to: a client that the operator has made a third party's has
+    /// grants of before, for which nobody was asked.
+    func isAgreed(for client: ClientRecord) -> Bool { client.settings.party == .first || self.consent != nil }
+}

@@ -168,10 +168,26 @@ extension Database {
     /// Throws ``StoreError/Code/notFound`` where the request is gone, or the device of the authentication is, or its account
     /// is gone, is locked, or was locked since.
     func end(request: String, by session: SessionRecord) throws {
+        try self.checkSessionStands(ofRequest: request)
         guard try self.removeRequest(request) else {
             throw StoreError(.notFound, "the authorization request is gone")
         }
         try self.checkMaySignIn(session)
+    }
+
+    /// Throws ``StoreError/Code/notFound`` where a request has waited in a session that has ended: what the person did for
+    /// that one begins no other.
+    func checkSessionStands(ofRequest id: String) throws {
+        let isLeft = try Bool.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT EXISTS (
+                        SELECT 1 FROM oauth_request WHERE id = ? AND session IS NOT NULL
+                        AND session NOT IN (SELECT oauth_session.id FROM oauth_session))
+                    """), arguments: [id])
+        guard isLeft != true else {
+            throw StoreError(.notFound, "the session that the request waited in has ended")
+        }
     }
 
     /// Throws ``StoreError/Code/notFound`` where the person of a session may not sign in any more.

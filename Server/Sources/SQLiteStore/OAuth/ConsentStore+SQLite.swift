@@ -76,6 +76,7 @@ extension SQLiteDatabase: ConsentStore {
                 db.cachedStatement(sql: "SELECT session FROM oauth_request WHERE id = ?"),
                 arguments: [authenticated.request])
             guard let waiting else { throw StoreError(.notFound, "the authorization request is gone") }
+            try db.checkSessionStands(ofRequest: authenticated.request)
             try db.checkMaySignIn(session)
             try db.insert(session.authentication, until: session.expiresAt, sealing)
             if authenticated.isStepUp {
