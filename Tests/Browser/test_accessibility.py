@@ -1,6 +1,8 @@
 """No page breaks a rule of WCAG 2.2, level A or AA, that axe-core can find: in light and dark, narrow and wide, with
 and without scripts."""
 
+import secrets
+
 import pytest
 import requests
 
@@ -90,7 +92,7 @@ def test_pages_of_a_device_without_a_browser(deployment, phone, examined):
     browser, examine = examined
     issuer = deployment.server.issuer
     client_id, secret = deployment.server.add_client(
-        "Demo Television", "https://tv.example/about",
+        f"Demo Television {secrets.token_hex(2)}", "https://tv.example/about",
         options=["--grant-type", "urn:ietf:params:oauth:grant-type:device_code"],
     )
     codes = requests.post(

@@ -359,7 +359,7 @@ def test_an_app_without_a_secret(deployment, person, tmp_path, monkeypatch):
     assert 'data-testid="qr-code"' in browser.get(again, timeout=20).text
     with pytest.raises(requests.ConnectionError) as nobody_there:
         browser.get(again + "&prompt=none", timeout=20)
-    assert "error=login_required" in nobody_there.value.request.url
+    assert "error=interaction_required" in nobody_there.value.request.url
 
 
 # mod_auth_openidc, the module of Apache

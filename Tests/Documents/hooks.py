@@ -34,6 +34,10 @@ OPTIONAL = {
     "request", "request_uri", "dpop_jkt", "id_token_hint", "max_age", "prompt", "claims", "acr_values", "login_hint",
     "response_mode", "ui_locales", "resource", "authorization_details", "client_assertion", "client_assertion_type",
     "client_secret",
+    # Settings of a client, of which each has a few right values alone.
+    "idTokenSignedResponseAlg", "pkce", "grantTypes", "tokenEndpointAuthMethod", "jwks", "jwksUri", "scopes",
+    "resources", "audiences", "accessTokenFormat", "signInMethods", "profile", "requireSignedRequestObject", "origins",
+    "party", "backchannelLogoutUri", "clientUri", "postLogoutRedirectUris",
 }
 turns = itertools.count()
 
