@@ -28,6 +28,8 @@ KNOWN = {
     "redirectUris": [WORLD.get("redirectUri")],
     "email": "somebody@example.org",
     "number": "123456",
+    "name": "Some service",
+    "idTokenSignedResponseAlg": "ES256",
 }
 # What is wrong unless it fits much else: half of those requests are without it.
 OPTIONAL = {
