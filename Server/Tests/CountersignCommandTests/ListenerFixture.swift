@@ -7,11 +7,11 @@ import ServiceLifecycle
 import Store
 import _Primitives
 
+@testable import CountersignCommand
+
 #if canImport(Glibc)
     import Glibc
 #endif
-
-@testable import CountersignCommand
 
 /// A connection without any HTTP library that would mend what it sends. It waits on threads of its own.
 final class RawConnection: Sendable {
