@@ -76,6 +76,8 @@ package struct Server: Sendable {
                 "name": .string("Load generator"), "redirectUris": .array([.string(redirectURI)]),
                 "idTokenSignedResponseAlg": .string(idTokenAlgorithm),
                 "grantTypes": .array(grantTypes.map(JSON.string)),
+                // What it may have for itself.
+                "scopes": .array(grantTypes.contains("client_credentials") ? [.string("accounts.read")] : []),
                 "tokenEndpointAuthMethod": .string(isPublic ? "none" : "client_secret_basic"),
             ], on: &connection)
         let id = try client.requiredString("clientId")
