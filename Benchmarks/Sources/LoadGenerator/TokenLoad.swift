@@ -35,7 +35,7 @@ struct TokenLoad {
     ///   - families: A refresh token for each connection; `nil` where the codes give them.
     ///   - tokens: How often tokens are renewed, looked at, and asked for by a client.
     func rates(codes: [String], families: [String]?, tokens: Int) throws -> TokenRates {
-        let (exchanged, given) = try self.exchange(codes)
+        let (exchanged, given) = try self.exchange(codes, begin: families == nil)
         let (renewed, access) = try self.renew(families ?? given, tokens)
         return TokenRates(
             exchanged: exchanged, renewed: renewed,
@@ -51,10 +51,15 @@ struct TokenLoad {
             })
     }
 
-    private func exchange(_ codes: [String]) throws -> (Measurement, families: [String]) {
+    /// - Parameter begin: Whether each code begins a family.
+    private func exchange(_ codes: [String], begin: Bool) throws -> (Measurement, families: [String]) {
         let families = Shared<[String]>([])
         let measured = try self.each(codes.count) { number, connection in
             let answer = try connection.exchange(self.provider.exchange(codes[number]))
+            guard begin else {
+                guard answer.status == 200 else { throw LoadError("code: \(answer.status)") }
+                return
+            }
             let refresh = try RelyingParty.renewable(in: answer).refresh
             families.withLock { $0.append(refresh) }
         }
