@@ -23,6 +23,8 @@ public struct OpenIDProvider: Sendable {
         public var epoch: String
         /// The words for how sure an authentication can be: every `acr` that the outcomes can have, and those of others.
         public var levels: [AssuranceWord]
+        /// What people can be asked in detail (RFC 9396). Which of it a client may ask is its own setting.
+        public var detailTypes: [DetailType]
         /// Is told what of a client's registration its requests do not fit; of a client once a minute at most, as
         /// anybody can send requests in its name.
         public var note: @Sendable (ClientMisfit) -> Void
@@ -30,12 +32,14 @@ public struct OpenIDProvider: Sendable {
         /// A provider of this issuer.
         public init(
             issuer: String, limits: Limits = Limits(), epoch: String = "", levels: [AssuranceWord] = [],
+            detailTypes: [DetailType] = [],
             note: @escaping @Sendable (ClientMisfit) -> Void = { _ in }
         ) {
             self.issuer = issuer
             self.limits = limits
             self.epoch = epoch
             self.levels = levels
+            self.detailTypes = detailTypes
             self.note = note
         }
     }

@@ -16,12 +16,15 @@ public struct AuthenticationOutcome: Sendable, Equatable {
     public let address: String?
     /// The device that the person authenticated with: what comes of it ends with the device.
     public let device: String?
+    /// The SHA-256 of the text that the person has signed with it, where there was one.
+    public let signedText: [UInt8]?
 
     /// An outcome.
     public init(
         account: String, authenticatedAt: Timestamp, acr: String, amr: [String], browser: String? = nil,
-        address: String? = nil, device: String? = nil
+        address: String? = nil, device: String? = nil, signedText: [UInt8]? = nil
     ) {
+        self.signedText = signedText
         self.account = account
         self.authenticatedAt = authenticatedAt
         self.acr = acr

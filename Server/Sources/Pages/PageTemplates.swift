@@ -37,6 +37,8 @@ enum PageTemplates {
         <div class="intro">
         <h1 id="title">Sign in to <bdi>{{clientName}}</bdi></h1>
         <p class="state" id="state" role="status" data-testid="state" data-state="{{state}}">{{stateText}}</p>
+        {{#agreement}}<p class="small">You agree to this on your phone, which shows the same:</p>
+        <pre class="agreement" data-testid="agreement"><bdi>{{.}}</bdi></pre>{{/agreement}}
         </div>
         {{#codes}}
         <div class="stage waiting" id="stage">

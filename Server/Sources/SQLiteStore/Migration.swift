@@ -15,7 +15,7 @@ struct Migration: Sendable {
         .relyingParties, .deregisteredKeys, .deviceSecrets, .inventedAccounts, .epoch, .assurance,
         .staleCeremonies, .auditAddresses, .clientSecrets, .boundKeys, .issuer, .clientHomes, .pictureDisplays,
         .composedNames, .authentications, .clientKinds, .refreshTokens, .shownOnce, .keyBindings,
-        .pushedRequests, .requestWishes, .deviceCodes, .clientProfiles,
+        .pushedRequests, .requestWishes, .deviceCodes, .clientProfiles, .authorizationDetails,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.

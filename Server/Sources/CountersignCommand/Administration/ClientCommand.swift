@@ -59,6 +59,13 @@ struct ClientCommand: AsyncParsableCommand {
                 valueName: "origin"))
         var origin: [String] = []
 
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "What it may ask people to agree to in detail (RFC 9396), as payment; all of it. Repeatable.",
+                valueName: "type"))
+        var authorizationDetailsType: [String] = []
+
         /// Whether the service shares a secret with the server, as one does that is registered with nothing else.
         var hasSecret: Bool { self.authMethod.map { $0.hasPrefix("client_secret_") } ?? true }
 
@@ -70,6 +77,9 @@ struct ClientCommand: AsyncParsableCommand {
             body["pkce"] = self.pkce.map(JSON.string)
             body["profile"] = self.profile.map(JSON.string)
             body["requireSignedRequestObject"] = self.requireSignedRequestObject.map(JSON.bool)
+            if !self.authorizationDetailsType.isEmpty {
+                body["authorizationDetailsTypes"] = .array(self.authorizationDetailsType.map(JSON.string))
+            }
             if !self.origin.isEmpty { body["origins"] = .array(self.origin.map(JSON.string)) }
         }
 
@@ -288,6 +298,9 @@ struct ClientCommand: AsyncParsableCommand {
         @Flag(name: .long, help: "Know of no keys of the service.")
         var noJwks = false
 
+        @Flag(name: .long, help: "Let it ask people nothing in detail.")
+        var noAuthorizationDetailsType = false
+
         @Flag(name: .long, help: "Let scripts of no page read what the service is answered.")
         var noOrigin = false
 
@@ -301,7 +314,8 @@ struct ClientCommand: AsyncParsableCommand {
                     """
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
                     --id-token-signed-response-alg, --pkce, --grant-type, --auth-method, --jwks, --no-jwks, --profile, \
-                    --[no-]require-signed-request-object, --origin, --no-origin or --[no-]may-deregister.
+                    --[no-]require-signed-request-object, --origin, --no-origin, \
+                    --authorization-details-type, --no-authorization-details-type or --[no-]may-deregister.
                     """)
             }
             guard !self.rotateSecret || self.settings.hasSecret else {
@@ -315,6 +329,9 @@ struct ClientCommand: AsyncParsableCommand {
             }
             guard !self.noJwks || self.settings.jwks == nil else {
                 throw ValidationError("Name a file of keys, or --no-jwks.")
+            }
+            guard !self.noAuthorizationDetailsType || self.settings.authorizationDetailsType.isEmpty else {
+                throw ValidationError("Name types, or --no-authorization-details-type.")
             }
             guard !self.noOrigin || self.settings.origin.isEmpty else {
                 throw ValidationError("Name origins, or --no-origin.")
@@ -336,6 +353,7 @@ struct ClientCommand: AsyncParsableCommand {
             try self.settings.write(to: &body)
             if self.noJwks { body["jwks"] = .object([:]) }
             if self.noOrigin { body["origins"] = .array([]) }
+            if self.noAuthorizationDetailsType { body["authorizationDetailsTypes"] = .array([]) }
             return body
         }
 
@@ -380,6 +398,7 @@ struct ClientCommand: AsyncParsableCommand {
             try client.object("jwks").map { "keys            \(try Self.names(ofKeys: $0))" },
             "profile         \(try client.requiredString("profile"))",
             "signs requests  \(try client.bool("requireSignedRequestObject") == true ? "yes" : "no")",
+            "asks for        \((try client.strings("authorizationDetailsTypes") ?? []).joined(separator: " "))",
             "scripts of      \((try client.strings("origins") ?? []).joined(separator: " "))",
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
             try client.string("formerSecretEndsAt").map { "former secret   taken until \($0)" },

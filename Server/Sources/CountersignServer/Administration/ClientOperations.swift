@@ -24,6 +24,8 @@ struct ClientOperations: Sendable {
         .required("profile", "The rules that all of its requests follow: usual or fapi2."),
         .required("requireSignedRequestObject", .boolean, "Whether it signs its authorization requests (RFC 9101)."),
         .required("origins", .strings, "Where the scripts of an app in the browser come from."),
+        .required(
+            "authorizationDetailsTypes", .strings, "What it may ask people to agree to in detail (RFC 9396)."),
         .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
@@ -56,6 +58,9 @@ struct ClientOperations: Sendable {
             "origins", .strings,
             "For an app in the browser, without a way to authenticate: the origins whose scripts may read what it is answered, as https://app.example. All of them."
         ),
+        .optional(
+            "authorizationDetailsTypes", .strings,
+            "What it may ask people to agree to in detail (RFC 9396): payment. A new service may ask nothing."),
         .optional(
             "mayDeregister", .boolean,
             "Whether it may have the keys of people whom it knows deleted, with which they sign in to every service. A new service may not."
@@ -125,6 +130,7 @@ struct ClientOperations: Sendable {
             "profile": .string(client.settings.profile.security.rawValue),
             "requireSignedRequestObject": .bool(client.settings.profile.requiresSignedRequests),
             "origins": .array(client.settings.profile.origins.map(JSON.string)),
+            "authorizationDetailsTypes": .array(client.settings.profile.detailTypes.map(JSON.string)),
             "mayDeregister": .bool(client.settings.mayDeregister),
             "grantTypes": .array(client.settings.grantTypes.map(JSON.string)),
             "tokenEndpointAuthMethod": .string(client.settings.authenticationMethod),
@@ -164,7 +170,7 @@ struct ClientOperations: Sendable {
                     }
                     return security
                 }, requiresSignedRequests: try body.bool("requireSignedRequestObject"),
-                origins: try body.strings("origins")))
+                origins: try body.strings("origins"), detailTypes: try body.strings("authorizationDetailsTypes")))
     }
 
     @Sendable private func add(_ call: AdminOperation.Call) async throws -> JSONObject {

@@ -62,6 +62,7 @@ struct PublicOperations {
             .optional("max_age", "How many seconds ago the person may have authenticated."),
             .optional("id_token_hint", "An ID token of the person who alone may sign in."),
             .optional("request", "The whole request, signed by the client (RFC 9101)."),
+            .optional("authorization_details", "What the person is asked in detail, as JSON (RFC 9396)."),
             .optional("dpop_jkt", "The thumbprint of the key that the tokens will be bound to."),
         ]
     }
@@ -140,6 +141,7 @@ struct PublicOperations {
                         .optional("code_verifier", "What its challenge was made of."),
                         .optional("refresh_token", "A refresh token."),
                         .optional("device_code", "What a device asks by."), .optional("scope", "What is wanted."),
+                        .optional("authorization_details", "A part of what was granted (RFC 9396)."),
                     ] + Self.credentials
                 ),
                 answers: [

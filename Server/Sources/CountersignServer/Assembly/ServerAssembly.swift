@@ -105,7 +105,8 @@ public struct ServerAssembly: Sendable {
                 issuer: configuration.issuer, limits: limits, epoch: sealing.epoch,
                 levels: AssuranceLevel.words.map { word in
                     AssuranceWord(word.name, levels: word.needed?.met.map(\.rawValue) ?? [])
-                }, note: { Self.log($0, configuration.logger) }),
+                }, detailTypes: DetailType.all(textCharacters: limits.transactionCharacters),
+                note: { Self.log($0, configuration.logger) }),
             store: store, methods: [phone],
             people: People(directory: directory), time: time, random: random)
         var engine = CeremonyConfiguration(
@@ -294,7 +295,8 @@ private final class PhoneSignIn: SignInMethod {
         else { return nil }
         return AuthenticationOutcome(
             account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr,
-            browser: outcome.browser, address: outcome.address, device: outcome.deviceID)
+            browser: outcome.browser, address: outcome.address, device: outcome.deviceID,
+            signedText: outcome.contentHash)
     }
 }
 

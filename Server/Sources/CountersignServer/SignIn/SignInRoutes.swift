@@ -43,7 +43,7 @@ struct SignInRoutes: Sendable {
         let requester = SignInRequester(
             client: pending.client, service: pending.clientName, origin: pending.clientOrigin,
             address: context.clientAddress,
-            browser: BrowserWords.describe(userAgent: request.headers[.userAgent]))
+            browser: BrowserWords.describe(userAgent: request.headers[.userAgent]), agreement: pending.agreement)
         let view = try await self.signIns.begin(
             reference: id, browser: browser.cookieValue, requester: requester, source: context.source)
         // The request has not ended, so a completion was broken off, and can be done again.
@@ -84,7 +84,8 @@ struct SignInRoutes: Sendable {
                 SignInPage(
                     requestID: address.request, clientName: pending.clientName, client: pending.client,
                     state: pageState, codes: codes, returnOrigin: pending.clientOrigin,
-                    reference: context.reference, showsEnrolment: pending.isNewcomer)))
+                    reference: context.reference, showsEnrolment: pending.isNewcomer,
+                    agreement: pending.agreement)))
     }
 
     /// The page's own channel: words for states, nothing else (threat model, Taking the answer from the waiting page).

@@ -85,9 +85,13 @@ extension OpenIDProvider {
             ofRequestBy: client, isSigned: asked.isSigned, isPushed: asked.isPushed, setting: &setting)
         let (checked, expected) = try await self.check(asked.parameters, of: client, setting: &setting)
         guard checked.wishes.levels.canBeMet(in: self.configuration.levels) else { throw RequestedLevels.unmet }
-        // To an app that any other program on the person's device could pass for nothing goes unasked (RFC 8252, section
+        let details = try self.details(asked.parameters, of: client, setting: &setting)
+        guard details == nil || !checked.isSilent else {
+            throw OAuthError(.consentRequired, "The person has to be asked about the authorization_details.")
+        }
+        // What was agreed to once is asked again: no session stands for that. And to an app that any other program on the person's device could pass for nothing goes unasked (RFC 8252, section
         // 8.6).
-        let isAsked = client.settings.isPublic && reply.redirectURI.kind != .https
+        let isAsked = details != nil || client.settings.isPublic && reply.redirectURI.kind != .https
         var fitting: SessionRecord?
         var obstacle: OAuthError? = Self.nobodySignedIn
         if checked.isSilent || !isAsked,

@@ -29,7 +29,9 @@ struct AuthorizationWishes {
     }
 
     /// The parameters that are kept.
-    private static let names = ["prompt", "response_mode", "login_hint", "acr_values", "claims"]
+    private static let names = [
+        "prompt", "response_mode", "login_hint", "acr_values", "claims", "authorization_details",
+    ]
 
     let prompts: Set<Prompt>
     let responseMode: ResponseMode
@@ -37,6 +39,8 @@ struct AuthorizationWishes {
     let loginHint: String?
     /// How surely the person has to be authenticated.
     let levels: RequestedLevels
+    /// What the person is asked in detail (RFC 9396), as JSON.
+    let details: String?
     /// The parameters that were read, encoded; `nil` where there was none.
     let text: String?
 
@@ -54,6 +58,7 @@ struct AuthorizationWishes {
         }
         let claims: ClaimsRequest? = if let text = parameters["claims"] { try ClaimsRequest(text) } else { nil }
         self.levels = try RequestedLevels(acrValues: parameters["acr_values"], claims: claims)
+        self.details = parameters["authorization_details"]
         var kept: Parameters = [:]
         for name in Self.names {
             if let value = parameters[name] { kept.append(name, value) }

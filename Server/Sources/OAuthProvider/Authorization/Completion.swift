@@ -28,6 +28,8 @@ public struct PendingAuthorization: Sendable, Equatable {
     public let loginHint: String?
     /// Whether the client believes that the person has no account yet.
     public let isNewcomer: Bool
+    /// What the person is asked to agree to, beside signing in: it is shown on the page, and the phone shows it and signs it.
+    public let agreement: String?
     /// From then on the request is gone.
     public let expiresAt: Timestamp
 }
@@ -42,7 +44,9 @@ extension OpenIDProvider {
         let wishes = try AuthorizationWishes(of: request)
         return PendingAuthorization(
             client: client.id, clientName: client.name, clientOrigin: try self.reply(to: request).redirectURI.origin,
-            loginHint: wishes.loginHint, isNewcomer: wishes.prompts.contains(.create), expiresAt: request.expiresAt)
+            loginHint: wishes.loginHint, isNewcomer: wishes.prompts.contains(.create),
+            agreement: try wishes.details.map { try self.shownText(of: self.details(kept: $0)) },
+            expiresAt: request.expiresAt)
     }
 
     /// Signs the browser in after its person has authenticated: takes the outcome, begins a session with a new
@@ -87,7 +91,7 @@ extension OpenIDProvider {
             let issue = self.issue(
                 session, client: request.client, redirectURI: request.redirectURI, scope: try Scope(request.scope),
                 nonce: request.nonce, challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint,
-                levels: wishes.levels, at: now)
+                levels: wishes.levels, details: try wishes.details.map { try self.details(kept: $0).text }, at: now)
             return (
                 CompletedAuthorization(request: id, session: session, grant: issue.grant, code: issue.code),
                 issue.secret
@@ -125,6 +129,13 @@ extension OpenIDProvider {
             !expected.hasSameBytes(as: self.subject(ofAccount: outcome.account, client: request.client))
         {
             return Self.anotherPerson
+        }
+        if let kept = wishes.details {
+            // Whoever proved who they are in another way has not seen what is asked, or has not signed it.
+            let text = try self.shownText(of: self.details(kept: kept))
+            guard let signed = outcome.signedText, constantTimeEqual(signed, Sealing.digest(ofSecret: text)) else {
+                return OAuthError(.accessDenied, "The person did not agree to the authorization_details.")
+            }
         }
         return wishes.levels.areMet(by: outcome.acr, in: self.configuration.levels) ? nil : RequestedLevels.unmet
     }

@@ -54,6 +54,7 @@ extension OpenIDProvider {
             let parameters = try self.pushedParameters(form, of: client, proof: proof, setting: &setting)
             _ = try self.reply(to: parameters, of: client, setting: &setting)
             _ = try await self.check(parameters, of: client, setting: &setting)
+            _ = try self.details(parameters, of: client, setting: &setting)
             let now = self.time.now()
             // Anybody can push in the name of a client that proves nothing: nobody is to use its budget up for all.
             let spender = client.settings.isPublic ? source : client.id

@@ -134,7 +134,9 @@ extension ClientSettings {
         if self.profile != old.profile {
             let words = [self.profile.security.rawValue] + (self.profile.requiresSignedRequests ? ["signed"] : [])
             events.append(
-                event(.clientProfileChanged, ([client] + words + self.profile.origins).joined(separator: " ")))
+                event(
+                    .clientProfileChanged,
+                    ([client] + words + self.profile.origins + self.profile.detailTypes).joined(separator: " ")))
         }
         if self.mayDeregister != old.mayDeregister {
             events.append(event(self.mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, client))

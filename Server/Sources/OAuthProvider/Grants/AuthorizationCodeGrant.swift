@@ -32,8 +32,10 @@ struct AuthorizationCodeGrant: TokenGrant {
         let (code, standing) = try Self.checked(
             taking, client: client, redirectURI: redirectURI, verifier: verifier, key: key,
             lifetime: provider.limits.authorizationCodeLifetime, at: now)
+        let details = try provider.details(request.parameters, within: standing.grant.details)
         var response = try provider.tokens(
-            for: standing, nonce: code.nonce, acr: code.acr, algorithm: algorithm, boundTo: key, at: now)
+            for: standing, nonce: code.nonce, acr: code.acr, algorithm: algorithm, boundTo: key, details: details,
+            at: now)
         if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
             response.refreshToken = try await Self.firstRefreshToken(
                 of: standing.grant, for: request, from: provider, at: now)

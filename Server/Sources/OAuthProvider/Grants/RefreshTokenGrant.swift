@@ -39,11 +39,13 @@ struct RefreshTokenGrant: TokenGrant {
             if let asked, try !asked.isPart(of: Scope(standing.grant.scope)) {
                 throw OAuthError(.invalidScope, "The scope is wider than what was granted.")
             }
+            _ = try provider.details(request.parameters, within: standing.grant.details)
         }
         switch outcome {
         case .renewed(let standing):
             var response = try provider.accessToken(
-                for: standing, scope: asked ?? Scope(standing.grant.scope), boundTo: key, at: now)
+                for: standing, scope: asked ?? Scope(standing.grant.scope), boundTo: key,
+                details: provider.details(request.parameters, within: standing.grant.details), at: now)
             response.refreshToken = successor.text
             return response
         case .reused: throw Self.refusal("past: its family has ended")

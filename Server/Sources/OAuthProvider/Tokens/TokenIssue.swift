@@ -86,7 +86,8 @@ extension OpenIDProvider {
     /// Cost: one HMAC, one hash.
     func issue(
         _ session: SessionRecord, client: String, redirectURI: String, scope: Scope, nonce: String?,
-        challenge: [UInt8]?, keyThumbprint: String?, levels: RequestedLevels, at now: Timestamp
+        challenge: [UInt8]?, keyThumbprint: String?, levels: RequestedLevels, details: String? = nil,
+        at now: Timestamp
     ) -> (grant: GrantRecord, code: CodeRecord, secret: String) {
         let secret = self.random.token(byteCount: 32)
         let code = CodeRecord(
@@ -98,7 +99,7 @@ extension OpenIDProvider {
             id: self.random.identifier(), client: client,
             subject: self.subject(ofAccount: session.account, client: client),
             authentication: session.authentication.id, session: session.id,
-            isLasting: scope.contains(Scope.offlineAccess), scope: scope.description,
+            isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, details: details,
             expiresAt: code.expiresAt + self.limits.accessTokenLifetime)
         return (grant, code, secret)
     }
@@ -116,10 +117,11 @@ extension OpenIDProvider {
     /// Cost: one ES256 signature, one of `algorithm`, one hash, one HMAC.
     func tokens(
         for standing: StandingGrant, nonce: String?, acr: String?, algorithm: JWSAlgorithm, boundTo key: KeyThumbprint?,
-        at now: Timestamp
+        details: AuthorizationDetails? = nil, at now: Timestamp
     ) throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
-        let access = try self.accessToken(for: standing, scope: Scope(grant.scope), boundTo: key, at: now)
+        let access = try self.accessToken(
+            for: standing, scope: Scope(grant.scope), boundTo: key, details: details, at: now)
         let expires = JSON.integer((now + access.expiresIn).seconds)
         var claims: JSONObject = [
             "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client),
@@ -131,9 +133,11 @@ extension OpenIDProvider {
         claims["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }
         claims["nonce"] = nonce.map(JSON.string)
         let idToken = try self.keys.sign(claims, type: TokenType.idToken, algorithm: algorithm, at: now)
-        return TokenResponse(
+        var response = TokenResponse(
             accessToken: access.accessToken, expiresIn: access.expiresIn, scope: access.scope, idToken: idToken,
             tokenType: access.tokenType)
+        response.authorizationDetails = details
+        return response
     }
 
     /// An access token of a grant by itself (RFC 9068, section 2.2). It never outlives the grant.
@@ -141,11 +145,13 @@ extension OpenIDProvider {
     /// - Parameters:
     ///   - scope: The grant's, or a part of it.
     ///   - key: The key that it is bound to; `nil` where whoever has it may use it.
+    ///   - details: What it is good for in detail: the grant's, or a part of them.
     ///
     /// Cost: one ES256 signature.
-    func accessToken(for standing: StandingGrant, scope: Scope, boundTo key: KeyThumbprint?, at now: Timestamp) throws
-        -> TokenResponse
-    {
+    func accessToken(
+        for standing: StandingGrant, scope: Scope, boundTo key: KeyThumbprint?, details: AuthorizationDetails? = nil,
+        at now: Timestamp
+    ) throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
         let lifetime = min(self.limits.accessTokenLifetime, grant.expiresAt - now)
         var claims: JSONObject = [
@@ -156,10 +162,13 @@ extension OpenIDProvider {
             "acr": .string(authentication.acr),
         ]
         claims["cnf"] = key.map { .object($0.confirmation) }
+        claims["authorization_details"] = details?.json
         let token = try self.keys.sign(claims, type: TokenType.accessToken, algorithm: .es256, at: now)
-        return TokenResponse(
+        var response = TokenResponse(
             accessToken: token, expiresIn: lifetime, scope: scope, idToken: nil,
             tokenType: key == nil ? .bearer : .dpop)
+        response.authorizationDetails = details
+        return response
     }
 
     /// Sees to it that an ID token can be signed. A key that is not known here may be one that another node has just made for
@@ -353,6 +362,7 @@ extension OpenIDProvider {
             responseModes: ResponseMode.allCases.map(\.rawValue),
             promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue))
         metadata.requestObjectAlgorithms = PrivateKeyJWT.algorithms.map(\.rawValue)
+        metadata.authorizationDetailTypes = self.configuration.detailTypes.map(\.type.name)
         return metadata.json
     }
 

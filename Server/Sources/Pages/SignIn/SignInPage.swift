@@ -58,12 +58,16 @@ public struct SignInPage: Sendable {
     public var returnOrigin: String?
     /// Whether the page says how one gets an account.
     public var showsEnrolment: Bool
+    /// What the person is to agree to, as the phone shows it too.
+    public var agreement: String?
 
     /// A sign-in page.
     public init(
         requestID: String, clientName: String, client: String? = nil, state: State, codes: Codes? = nil,
-        returnOrigin: String? = nil, home: String? = nil, reference: String? = nil, showsEnrolment: Bool = false
+        returnOrigin: String? = nil, home: String? = nil, reference: String? = nil, showsEnrolment: Bool = false,
+        agreement: String? = nil
     ) {
+        self.agreement = agreement
         self.showsEnrolment = showsEnrolment
         self.client = client
         self.home = home
@@ -106,6 +110,7 @@ extension PageRenderer {
         let canLeave: Bool
         /// What the deployment is called, where the page says how one gets an account.
         let enrolment: String?
+        let agreement: String?
     }
 
     /// Renders the page. Throws ``QRCodeError`` where what the QR code holds is empty or too long.
@@ -133,7 +138,8 @@ extension PageRenderer {
             continueLink: page.state == .approved ? "/sign-in/complete" + query : nil,
             retryLink: endedWithoutSuccess ? "/sign-in" + query : nil,
             showsConfirmed: isOpen, canLeave: isOpen || endedWithoutSuccess,
-            enrolment: page.showsEnrolment && isOpen ? self.serviceName : nil)
+            enrolment: page.showsEnrolment && isOpen ? self.serviceName : nil,
+            agreement: isOpen ? page.agreement : nil)
         return self.render(
             view, template: "sign-in", title: "Sign in to \(page.clientName)",
             formTargets: page.returnOrigin.map { [$0] } ?? [])

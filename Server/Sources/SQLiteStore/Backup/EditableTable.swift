@@ -32,7 +32,7 @@ struct EditableTable: Sendable {
             ("grant_types", [.clientGrantsChanged]), ("authentication_method", [.clientAuthenticationChanged]),
             ("key_set", [.clientAuthenticationChanged]),
             ("security_profile", [.clientProfileChanged]), ("requires_signed_requests", [.clientProfileChanged]),
-            ("origins", [.clientProfileChanged]),
+            ("origins", [.clientProfileChanged]), ("detail_types", [.clientProfileChanged]),
             ("secret_digest", Self.endsSecret), ("former_secret_digest", Self.endsSecret),
             ("former_secret_until", Self.endsSecret),
         ], passedOver: [],

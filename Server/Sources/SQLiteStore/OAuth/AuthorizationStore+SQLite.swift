@@ -60,7 +60,7 @@ extension SQLiteDatabase: AuthorizationStore {
                     .execute(arguments: [cookieDigest.blob])
             }
             try db.begin(session, until: grant.expiresAt, sealing)
-            try db.insert(grant, redirectURI: completed.code.redirectURI)
+            try db.insert(grant, redirectURI: completed.code.redirectURI, sealing)
             try db.insert(completed.code, grant: grant.id)
         }
     }
@@ -73,7 +73,7 @@ extension SQLiteDatabase: AuthorizationStore {
             guard try db.stepUp(session, from: cookieDigest) else {
                 throw StoreError(.notFound, "the session has ended")
             }
-            try db.insert(grant, redirectURI: completed.code.redirectURI)
+            try db.insert(grant, redirectURI: completed.code.redirectURI, sealing)
             try db.insert(completed.code, grant: grant.id)
         }
     }
@@ -86,7 +86,7 @@ extension SQLiteDatabase: AuthorizationStore {
                 .execute(arguments: [moment.milliseconds, grant.session])
             guard db.changesCount > 0 else { throw StoreError(.notFound, "the session has ended") }
             try db.keepAuthentication(grant.authentication, until: grant.expiresAt)
-            try db.insert(grant, redirectURI: code.redirectURI)
+            try db.insert(grant, redirectURI: code.redirectURI, sealing)
             try db.insert(code, grant: grant.id)
             try db.appendAudit(audit, sealing)
         }

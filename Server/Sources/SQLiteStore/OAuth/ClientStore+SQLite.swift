@@ -25,6 +25,7 @@ extension SQLiteDatabase: ClientStore {
                     .securityProfile: client.settings.profile.security.rawValue,
                     .requiresSignedRequests: client.settings.profile.requiresSignedRequests,
                     .origins: Self.text(client.settings.profile.origins),
+                    .detailTypes: Self.text(client.settings.profile.detailTypes),
                 ], by: ClientColumn.insertion)
             try db.appendAudit(audit, sealing)
         }
@@ -125,7 +126,8 @@ extension SQLiteDatabase: ClientStore {
                 profile: ClientProfile(
                     security: security,
                     requiresSignedRequests: try row.integer(ClientColumn.requiresSignedRequests, as: Int.self) != 0,
-                    origins: try Self.texts(row.text(ClientColumn.origins)))),
+                    origins: try Self.texts(row.text(ClientColumn.origins)),
+                    detailTypes: try Self.texts(row.text(ClientColumn.detailTypes)))),
             formerSecret: try row.optionalBytes(ClientColumn.formerSecretDigest).map { digest in
                 guard let endsAt = try row.optionalMoment(ClientColumn.formerSecretUntil) else {
                     throw StoreError(.corrupt, "a client's former secret")
@@ -154,5 +156,5 @@ private enum ClientColumn: Int, TableColumn {
 
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
         codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
-        securityProfile, requiresSignedRequests, origins
+        securityProfile, requiresSignedRequests, origins, detailTypes
 }

@@ -114,7 +114,7 @@ extension SQLiteDatabase: DeviceCodeStore {
                 .execute(arguments: [digest])
             try db.end(request: confirmed.request, by: confirmed.session)
             try db.begin(confirmed.session, until: confirmed.grant.expiresAt, sealing)
-            try db.insert(confirmed.grant, redirectURI: confirmed.redirectURI)
+            try db.insert(confirmed.grant, redirectURI: confirmed.redirectURI, sealing)
             try db.cachedStatement(sql: "UPDATE oauth_device_code SET grant_id = ? WHERE digest = ?")
                 .execute(arguments: [confirmed.grant.id, digest])
             try db.appendAudit(audit, sealing)

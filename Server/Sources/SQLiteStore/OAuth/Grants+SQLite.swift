@@ -19,7 +19,7 @@ private enum GrantColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case id, client, subject, authentication, session, scope, expiresAt, isLasting, keyThumbprint
+    case id, client, subject, authentication, session, scope, expiresAt, isLasting, keyThumbprint, details
 }
 
 private enum CodeColumn: Int, TableColumn {
@@ -39,13 +39,14 @@ extension Database {
 
     /// Keeps a grant within the present step, with the subject that its client knows its account by and, where it has a
     /// session, the service that the session has signed in to.
-    func insert(_ grant: GrantRecord, redirectURI: String) throws {
+    func insert(_ grant: GrantRecord, redirectURI: String, _ sealing: Sealing) throws {
         try self.insert(
             [
                 GrantColumn.id: grant.id, .client: grant.client, .subject: grant.subject,
                 .authentication: grant.authentication, .session: grant.session, .scope: grant.scope,
                 .expiresAt: grant.expiresAt.milliseconds, .isLasting: grant.isLasting,
                 .keyThumbprint: grant.keyThumbprint,
+                .details: try sealing.sealed(details: grant.details, of: grant.id),
             ], by: GrantColumn.insertion)
         try self.cachedStatement(
             sql: """
@@ -80,6 +81,7 @@ extension Database {
             subject: try row.text(GrantColumn.subject), authentication: try row.text(GrantColumn.authentication),
             session: try row.optionalText(GrantColumn.session), isLasting: try row.flag(GrantColumn.isLasting),
             scope: try row.text(GrantColumn.scope), keyThumbprint: try row.optionalText(GrantColumn.keyThumbprint),
+            details: try sealing.details(row.optionalBytes(GrantColumn.details), of: id),
             expiresAt: try row.moment(GrantColumn.expiresAt))
         guard let authentication = try self.authentication(grant.authentication, sealing) else {
             throw StoreError(.corrupt, "a grant without its authentication")

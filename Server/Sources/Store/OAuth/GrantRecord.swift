@@ -19,14 +19,18 @@ public struct GrantRecord: Sendable, Equatable {
     /// The key that its refresh tokens are bound to, by its thumbprint (RFC 9449, section 5); `nil` where they are bound
     /// to the client alone.
     public let keyThumbprint: String?
+    /// What the person has agreed to in detail (`authorization_details`, RFC 9396), as JSON; `nil` for nothing. Sealed at
+    /// rest.
+    public let details: String?
     /// The end of every token that the grant can give.
     public let expiresAt: Timestamp
 
     /// A record of these values.
     public init(
         id: String, client: String, subject: String, authentication: String, session: String?, isLasting: Bool = false,
-        scope: String, keyThumbprint: String? = nil, expiresAt: Timestamp
+        scope: String, keyThumbprint: String? = nil, details: String? = nil, expiresAt: Timestamp
     ) {
+        self.details = details
         self.id = id
         self.client = client
         self.subject = subject
