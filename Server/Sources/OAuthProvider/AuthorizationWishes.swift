@@ -29,7 +29,9 @@ struct AuthorizationWishes {
     }
 
     /// The parameters that are kept.
-    private static let names = ["prompt", "response_mode", "login_hint", "acr_values", "claims"]
+    private static let names = [
+        "prompt", "response_mode", "login_hint", "acr_values", "claims", "authorization_details",
+    ]
 
     let prompts: Set<Prompt>
     let responseMode: ResponseMode
@@ -41,6 +43,8 @@ struct AuthorizationWishes {
     let personClaims: String?
     /// Whose sign-in alone is to be answered, by the subject that the client knows.
     let expectedSubject: String?
+    /// What the person is asked in detail (RFC 9396), as JSON.
+    let details: String?
     /// The parameters that were read, encoded; `nil` where there was none.
     let text: String?
 
@@ -60,6 +64,7 @@ struct AuthorizationWishes {
         self.levels = try RequestedLevels(acrValues: parameters["acr_values"], claims: claims)
         self.personClaims = claims.flatMap { $0.isAboutPerson ? $0.text : nil }
         self.expectedSubject = try claims?.expectedSubject()
+        self.details = parameters["authorization_details"]
         var kept: Parameters = [:]
         for name in Self.names {
             if let value = parameters[name] { kept.append(name, value) }

@@ -27,6 +27,8 @@ public struct OpenIDProvider: Sendable {
         public var hasRegistration = false
         /// How the addresses of clients' keys are called; `nil` where none is.
         public var calls: (any OutgoingCalls)?
+        /// What people can be asked in detail (RFC 9396). Which of it a client may ask is its own setting.
+        public var detailTypes: [DetailType] = []
         /// Is told what of a client's registration its requests do not fit; of a client once a minute at most, as
         /// anybody can send requests in its name.
         public var note: @Sendable (ClientMisfit) -> Void

@@ -16,12 +16,15 @@ public struct AuthenticationOutcome: Sendable, Equatable {
     public let address: String?
     /// The device that the person authenticated with: what comes of it ends with the device.
     public let device: String?
+    /// The SHA-256 of the text that the person has signed with it, where there was one.
+    public let signedText: [UInt8]?
 
     /// An outcome.
     public init(
         account: String, authenticatedAt: Timestamp, acr: String, amr: [String], browser: String? = nil,
-        address: String? = nil, device: String? = nil
+        address: String? = nil, device: String? = nil, signedText: [UInt8]? = nil
     ) {
+        self.signedText = signedText
         self.account = account
         self.authenticatedAt = authenticatedAt
         self.acr = acr
@@ -40,6 +43,9 @@ public protocol SignInMethod: Sendable {
     /// What it is called in records and metrics: a word that never changes.
     var name: String { get }
 
+    /// Whether the person can be shown a text in it, and signs that (``AuthenticationOutcome/signedText``).
+    var signsTexts: Bool { get }
+
     /// Takes the outcome that was recorded for an authorization request, if the same browser started it and the person
     /// authenticated by this method.
     ///
@@ -48,4 +54,9 @@ public protocol SignInMethod: Sendable {
     ///
     /// - Parameter client: The service that is signed in to, for the audit trail.
     func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome?
+}
+
+extension SignInMethod {
+    /// Most ways show a person nothing but what they are asked for.
+    public var signsTexts: Bool { false }
 }

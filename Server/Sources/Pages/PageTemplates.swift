@@ -38,6 +38,8 @@ enum PageTemplates {
         <div class="intro">
         <h1 id="title">Sign in to <bdi>{{clientName}}</bdi></h1>
         <p class="state" id="state" role="status" data-testid="state" data-state="{{state}}">{{stateText}}</p>
+        {{#agreement}}<p class="small">You agree to this on your phone, which shows the same:</p>
+        <pre class="agreement" data-testid="agreement"><bdi>{{.}}</bdi></pre>{{/agreement}}
         </div>
         {{#codes}}
         <div class="stage waiting" id="stage">
@@ -210,6 +212,8 @@ enum PageTemplates {
         {{#items}}<li>{{.}}</li>
         {{/items}}</ul>
         </div>
+        {{#agreement}}<p class="small">And it would get this, which you have signed on your phone:</p>
+        <pre class="agreement" data-testid="agreement"><bdi>{{.}}</bdi></pre>{{/agreement}}
         <form class="actions" method="post" action="/sign-in/consent">
         <input type="hidden" name="request" value="{{requestID}}">
         <input type="hidden" name="client" value="{{client}}">
@@ -217,7 +221,7 @@ enum PageTemplates {
         <button type="submit" name="decision" value="allow" data-testid="allow">Allow</button>
         <button type="submit" name="decision" value="deny" class="quiet" data-testid="deny">Do not allow</button>
         </form>
-        <p class="small">You are asked this once. You can take it back later: in your authenticator app, or by asking the \
+        <p class="small">{{^agreement}}You are asked this once. {{/agreement}}You can take it back later: in your authenticator app, or by asking the \
         people who run this server.</p>
         </section>
         {{/main}}{{/frame}}

@@ -112,6 +112,8 @@ extension Limits {
         /// How long a browser can come with a request that such a client has pushed, at most: less than 600 seconds (section
         /// 5.3.2.2).
         public static let fapiPushedRequestLifetime: Duration = .seconds(599)
+        /// Bytes of `authorization_details`. What was granted goes into access tokens.
+        public static let authorizationDetailsBytes = 2048
         /// How long browsers may keep what they were told of a request that a page's script wants to make.
         public static let preflightLifetime: Duration = .seconds(10 * 60)
         /// How long an initial access token lasts where the operator does not say.

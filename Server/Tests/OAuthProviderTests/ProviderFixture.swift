@@ -18,9 +18,13 @@ final class MovedClock: Sendable {
 /// Outcomes that a test has recorded.
 final class RecordedOutcomes: SignInMethod {
     let name: String
+    let signsTexts: Bool
     private let outcomes = Mutex<[String: (BrowserSecret, AuthenticationOutcome)]>([:])
 
-    init(name: String = "phone") { self.name = name }
+    init(name: String = "phone", signsTexts: Bool = true) {
+        self.name = name
+        self.signsTexts = signsTexts
+    }
 
     func record(_ outcome: AuthenticationOutcome, request: String, browser: BrowserSecret) {
         self.outcomes.withLock { $0[request] = (browser, outcome) }

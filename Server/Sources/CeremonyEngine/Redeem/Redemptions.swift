@@ -158,7 +158,7 @@ public struct Redemptions: CeremonyPart {
             return AuthenticationRequest(
                 header: OperationHeader(
                     operation: .authentication, appID: self.configuration.appID, serverData: serverData),
-                challenge: challenge, policy: policy)
+                challenge: challenge, transaction: redeemed.ceremony.transaction, policy: policy)
         }
         return try rules.requests.authenticationRequest(
             challenge: challenge, policy: policy,

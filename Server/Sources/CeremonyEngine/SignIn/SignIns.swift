@@ -16,9 +16,14 @@ public struct SignInRequester: Sendable, Equatable {
     public var address: String?
     /// The browser and its system, in words.
     public var browser: String?
+    /// What the person is to agree to, beside signing in: the phone shows it, and its key signs it.
+    public var agreement: String?
 
     /// Describes a browser.
-    public init(client: String, service: String, origin: String?, address: String?, browser: String?) {
+    public init(
+        client: String, service: String, origin: String?, address: String?, browser: String?, agreement: String? = nil
+    ) {
+        self.agreement = agreement
         self.client = client
         self.service = service
         self.origin = origin
@@ -119,6 +124,8 @@ public struct SignInOutcome: Sendable, Equatable {
     public let address: String?
     /// The device that answered.
     public let deviceID: String?
+    /// The SHA-256 of what the phone showed beside and signed, where there was something.
+    public let contentHash: [UInt8]?
 }
 
 /// The sign-in page: its codes, its states, and what becomes of it in the browser that began.
@@ -159,7 +166,9 @@ public struct SignIns: CeremonyPart {
             expiresAt: now + self.limits.ceremonyLifetime,
             detail: CeremonyDetail(
                 service: requester.service, origin: requester.origin, address: requester.address,
-                browser: requester.browser, browserID: Base64URL.encode(identifier), client: requester.client))
+                browser: requester.browser, browserID: Base64URL.encode(identifier),
+                contentType: requester.agreement.map { _ in Transaction.ContentType.textPlain.rawValue },
+                content: requester.agreement.map { Array($0.utf8) }, client: requester.client))
         do {
             try await self.store.createCeremony(
                 ceremony, tokens: codes.records(Self.signInChannels, sealing: self.sealing),
@@ -306,7 +315,8 @@ public struct SignIns: CeremonyPart {
             self.hub.wake(record.id)
             return SignInOutcome(
                 accountID: accountID, authTime: record.changedAt, amr: record.methods, acr: record.assurance,
-                browser: record.detail.browser, address: record.detail.address, deviceID: record.deviceID)
+                browser: record.detail.browser, address: record.detail.address, deviceID: record.deviceID,
+                contentHash: record.contentHash)
         } catch is RefusedEvent {
             return nil
         }

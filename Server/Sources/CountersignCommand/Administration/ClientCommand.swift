@@ -126,6 +126,16 @@ struct ClientCommand: AsyncParsableCommand {
             help: "Whether it needs to be told the session (sid), which it always is.")
         var backchannelLogoutSessionRequired: Bool?
 
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "What it may ask people to agree to in detail (RFC 9396), as payment; all of it. Repeatable.",
+                valueName: "type"))
+        var authorizationDetailsType: [String] = []
+
+        @Flag(name: .long, help: "Let it ask people nothing in detail.")
+        var noAuthorizationDetailsType = false
+
         /// Whether the service shares a secret with the server, as one does that is registered with nothing else.
         var hasSecret: Bool { self.authMethod.map { $0.hasPrefix("client_secret_") } ?? true }
 
@@ -153,6 +163,7 @@ struct ClientCommand: AsyncParsableCommand {
             [
                 ("scopes", self.scope, self.noScope), ("resources", self.resource, self.noResource),
                 ("audiences", self.audience, self.noAudience),
+                ("authorizationDetailsTypes", self.authorizationDetailsType, self.noAuthorizationDetailsType),
             ]
         }
 
@@ -401,7 +412,7 @@ struct ClientCommand: AsyncParsableCommand {
                     --id-token-signed-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, --profile, \
                     --[no-]require-signed-request-object, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, \
                     --access-token-format, --party, --jwks-uri, --backchannel-logout-uri, \
-                    --[no-]backchannel-logout-session-required or --[no-]may-deregister.
+                    --[no-]backchannel-logout-session-required, --[no-]authorization-details-type or --[no-]may-deregister.
                     """)
             }
             guard !self.rotateSecret || self.settings.hasSecret else {
@@ -485,6 +496,7 @@ struct ClientCommand: AsyncParsableCommand {
             try client.object("jwks").map { "keys            \(try Self.names(ofKeys: $0))" },
             "profile         \(try client.requiredString("profile"))",
             "signs requests  \(try client.bool("requireSignedRequestObject") == true ? "yes" : "no")",
+            "asks for        \((try client.strings("authorizationDetailsTypes") ?? []).joined(separator: " "))",
             "scripts of      \((try client.strings("origins") ?? []).joined(separator: " "))",
             "whose           \(try client.requiredString("party"))",
             try client.string("registeredBy").map { "registered by   itself, with token \($0)" },

@@ -25,6 +25,8 @@ struct ClientOperations: Sendable {
         .required("profile", "The rules that all of its requests follow: usual or fapi2."),
         .required("requireSignedRequestObject", .boolean, "Whether it signs its authorization requests (RFC 9101)."),
         .required("origins", .strings, "Where the scripts of an app in the browser come from."),
+        .required(
+            "authorizationDetailsTypes", .strings, "What it may ask people to agree to in detail (RFC 9396)."),
         .required("mayDeregister", .boolean, "Whether it may have the keys of people whom it knows deleted."),
         .required("scopes", .strings, "The scopes of its own, beside those of OpenID Connect."),
         .required("resources", .strings, "The resources that it owns (RFC 8707)."),
@@ -99,6 +101,9 @@ struct ClientOperations: Sendable {
         .optional(
             "backchannelLogoutSessionRequired", .boolean, "Whether it needs the session's sid, which it always gets."),
         .optional(
+            "authorizationDetailsTypes", .strings,
+            "What it may ask people to agree to in detail (RFC 9396): payment. A new service may ask nothing."),
+        .optional(
             "mayDeregister", .boolean,
             "Whether it may have the keys of people whom it knows deleted, with which they sign in to every service. A new service may not."
         ),
@@ -170,6 +175,7 @@ struct ClientOperations: Sendable {
             "profile": .string(client.settings.profile.security.rawValue),
             "requireSignedRequestObject": .bool(client.settings.profile.requiresSignedRequests),
             "origins": .array(client.settings.profile.origins.map(JSON.string)),
+            "authorizationDetailsTypes": .array(client.settings.profile.detailTypes.map(JSON.string)),
             "mayDeregister": .bool(client.settings.mayDeregister),
             "party": .string(client.settings.party.rawValue),
             "grantTypes": .array(client.settings.grantTypes.map(JSON.string)),
@@ -230,7 +236,7 @@ struct ClientOperations: Sendable {
                     }
                     return security
                 }, requiresSignedRequests: try body.bool("requireSignedRequestObject"),
-                origins: try body.strings("origins")),
+                origins: try body.strings("origins"), detailTypes: try body.strings("authorizationDetailsTypes")),
             party: try body.string("party").map { name in
                 guard let party = ClientSettings.Party(rawValue: name) else {
                     throw Problem(

@@ -116,6 +116,7 @@ struct PublicOperations {
             .optional("max_age", "How many seconds ago the person may have authenticated."),
             .optional("id_token_hint", "An ID token of the person who alone may sign in."),
             .optional("request", "The whole request, signed by the client (RFC 9101)."),
+            .optional("authorization_details", "What the person is asked in detail, as JSON (RFC 9396)."),
             .optional("dpop_jkt", "The thumbprint of the key that the tokens will be bound to."),
             Self.resource,
         ]
@@ -219,6 +220,7 @@ struct PublicOperations {
                         .optional("device_code", "What a device asks by."),
                         .optional("auth_req_id", "What a client asks by that has had a person asked."),
                         .optional("scope", "What is wanted."),
+                        .optional("authorization_details", "A part of what was granted (RFC 9396)."),
                         .optional("assertion", "What a service account has signed (RFC 7523)."), Self.resource,
                     ] + Self.credentials
                 ),

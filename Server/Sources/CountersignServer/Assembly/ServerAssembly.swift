@@ -129,6 +129,7 @@ public struct ServerAssembly: Sendable {
                 AssuranceWord(word.name, levels: word.needed?.met.map(\.rawValue) ?? [])
             }, note: { Self.log($0, configuration.logger) })
         settings.calls = configuration.calls
+        settings.detailTypes = DetailType.all(textCharacters: limits.transactionCharacters)
         settings.hasRegistration = configuration.hasRegistration
         let provider = try await OpenIDProvider.open(
             settings,
@@ -323,6 +324,7 @@ public struct ServerAssembly: Sendable {
 /// Signing in with a phone: hands the outcomes of ceremonies to the provider, so that neither engine knows the other.
 private final class PhoneSignIn: SignInMethod {
     let name = ServerMetrics.Way.phone.rawValue
+    let signsTexts = true
     private let signIns = Mutex<SignIns?>(nil)
 
     func connect(_ signIns: SignIns) { self.signIns.withLock { $0 = signIns } }
@@ -334,7 +336,8 @@ private final class PhoneSignIn: SignInMethod {
         else { return nil }
         return AuthenticationOutcome(
             account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr,
-            browser: outcome.browser, address: outcome.address, device: outcome.deviceID)
+            browser: outcome.browser, address: outcome.address, device: outcome.deviceID,
+            signedText: outcome.contentHash)
     }
 }
 

@@ -36,13 +36,13 @@ struct ConsentRoutes: Sendable {
             return .seeOther(address.path("/sign-in"))
         }
         context.notes.note(client: asked.client)
-        return .page(
-            self.answers.pages.html(
-                ConsentPage(
-                    requestID: address.request, client: asked.client, clientName: asked.clientName,
-                    returnOrigin: asked.clientOrigin, username: asked.username,
-                    items: asked.items.map(\.pageItem), scopes: asked.scopes, resources: asked.resources,
-                    confirmation: self.cookies.formToken(session))))
+        var page = ConsentPage(
+            requestID: address.request, client: asked.client, clientName: asked.clientName,
+            returnOrigin: asked.clientOrigin, username: asked.username,
+            items: asked.items.map(\.pageItem), scopes: asked.scopes, resources: asked.resources,
+            confirmation: self.cookies.formToken(session))
+        page.agreement = asked.agreement
+        return .page(self.answers.pages.html(page))
     }
 
     @Sendable private func decide(_ request: Request, _ context: ServerContext) async throws -> Response {

@@ -44,7 +44,7 @@ struct SignInRoutes: Sendable {
         let requester = SignInRequester(
             client: pending.client, service: pending.clientName, origin: pending.clientOrigin,
             address: context.clientAddress,
-            browser: BrowserWords.describe(userAgent: request.headers[.userAgent]))
+            browser: BrowserWords.describe(userAgent: request.headers[.userAgent]), agreement: pending.agreement)
         let view = try await self.signIns.begin(
             reference: id, browser: browser.cookieValue, requester: requester, source: context.source)
         // The request has not ended, so a completion was broken off, and can be done again.
@@ -97,6 +97,7 @@ struct SignInRoutes: Sendable {
             state: pageState, codes: codes, returnOrigin: pending.clientOrigin,
             reference: context.reference, showsEnrolment: pending.isNewcomer)
         page.hasOtherWays = pending.methods.count > 1
+        page.agreement = pending.agreement
         return .page(try self.answers.pages.html(page))
     }
 

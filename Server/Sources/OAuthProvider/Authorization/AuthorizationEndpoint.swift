@@ -88,9 +88,13 @@ extension OpenIDProvider {
             ofRequestBy: client, isSigned: asked.isSigned, isPushed: asked.isPushed, setting: &setting)
         let (checked, expected) = try await self.check(asked.parameters, of: client, setting: &setting)
         guard checked.wishes.levels.canBeMet(in: self.configuration.levels) else { throw RequestedLevels.unmet }
-        // To an app that any other program on the person's device could pass for nothing goes unasked (RFC 8252, section
-        // 8.6).
-        let isAsked = client.settings.isPublic && reply.redirectURI.kind != .https
+        let hasDetails = checked.wishes.details != nil
+        guard !hasDetails || !checked.isSilent else {
+            throw OAuthError(.consentRequired, "The person has to be asked about the authorization_details.")
+        }
+        // No session stands for details: they are asked each time. And to an app that any other program on the person's
+        // device could pass for nothing goes unasked (RFC 8252, section 8.6).
+        let isAsked = hasDetails || client.settings.isPublic && reply.redirectURI.kind != .https
         let terms = ConsentTerms(
             of: client, scope: checked.scope, resources: checked.resources.map(\.text), checked.wishes)
         // The session that is enough, the one in which the person is asked alone, and what stands against a code.
@@ -158,6 +162,7 @@ extension OpenIDProvider {
             throw OAuthError(.invalidRequest, "To an app's own scheme no form can be posted: use the query.")
         }
         try await self.checkResources(checked.resources, of: client)
+        try self.checkDetails(checked.wishes.details, of: client, setting: &setting)
         let (hinted, named) = (
             try await self.expectedSubject(checked.idTokenHint, client: client), checked.wishes.expectedSubject
         )

@@ -28,6 +28,7 @@ extension OpenIDProvider {
                     detail: "the operator can give it --grant-type")
             }
             guard form["request"] == nil else { throw OAuthError(.invalidRequest, "Do not use request.") }
+            try self.refuseDetails(in: form)
             let scope = try AuthorizationParameters.scope(form["scope"], settings: client.settings)
             let lifetime = try self.backchannelLifetime(form["requested_expiry"])
             let (account, hint) = try await self.hinted(form, client: client, method)

@@ -32,6 +32,8 @@ public struct PendingAuthorization: Sendable, Equatable {
     public let isNewcomer: Bool
     /// The ways in which people may sign in to it, the first of them first.
     public let methods: [String]
+    /// What the person is asked to agree to, beside signing in: it is shown on the page, and the phone shows it and signs it.
+    public let agreement: String?
     /// From then on the request is gone.
     public let expiresAt: Timestamp
 }
@@ -47,7 +49,8 @@ extension OpenIDProvider {
         return PendingAuthorization(
             client: client.id, clientName: client.name, clientOrigin: try self.reply(to: request).redirectURI.origin,
             loginHint: wishes.loginHint, isNewcomer: wishes.prompts.contains(.create),
-            methods: client.settings.signInMethods, expiresAt: request.expiresAt)
+            methods: self.methods(of: client, for: wishes.details), agreement: try self.agreement(of: wishes),
+            expiresAt: request.expiresAt)
     }
 
     /// Signs the browser in after its person has authenticated: takes the outcome, begins a session with a new
@@ -153,6 +156,9 @@ extension OpenIDProvider {
             !expected.hasSameBytes(as: self.subject(ofAccount: outcome.account, client: request.client))
         {
             return Self.anotherPerson
+        }
+        guard try self.isAgreed(to: wishes.details, by: outcome) else {
+            return OAuthError(.accessDenied, "The person did not agree to the authorization_details.")
         }
         return wishes.levels.areMet(by: outcome.acr, in: self.configuration.levels) ? nil : RequestedLevels.unmet
     }

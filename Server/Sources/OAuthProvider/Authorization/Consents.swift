@@ -111,8 +111,10 @@ struct ConsentTerms {
 
     /// `nil` where nobody is asked: the client is the operator's own, and does not want it otherwise.
     init?(of client: ClientRecord, scope: Scope, resources: [String], _ wishes: AuthorizationWishes) {
-        self.isAlwaysAsked = wishes.prompts.contains(.consent)
-        guard client.settings.party == .third || self.isAlwaysAsked else { return nil }
+        let isWanted = wishes.prompts.contains(.consent)
+        guard client.settings.party == .third || isWanted else { return nil }
+        // Whoever agreed to one payment has not agreed to the next.
+        self.isAlwaysAsked = isWanted || wishes.details != nil
         self.client = client.id
         self.scope = scope
         self.claims = wishes.personClaims
@@ -149,6 +151,8 @@ public struct ConsentQuestion: Sendable, Equatable {
     public let scopes: [String]
     /// Where its tokens would be good for (RFC 8707), beside this server.
     public let resources: [String]
+    /// What the person has signed beside, in words (RFC 9396).
+    public let agreement: String?
 }
 
 extension Scope {
@@ -196,14 +200,14 @@ extension OpenIDProvider {
     public func consentQuestion(request id: String, browser: BrowserSecret, session: SessionSecret?) async throws
         -> ConsentQuestion?
     {
-        guard let (request, session, client, terms, _) = try await self.waiting(id, browser, session),
+        guard let (request, session, client, terms, wishes) = try await self.waiting(id, browser, session),
             let person = try await self.people.person(account: session.account)
         else { return nil }
         return ConsentQuestion(
             client: client.id, clientName: client.name,
             clientOrigin: try self.reply(to: request).redirectURI.origin, username: person.username,
             items: try ConsentItem.items(scope: terms.scope, claims: terms.claims), scopes: terms.scope.ofClients,
-            resources: terms.resources)
+            resources: terms.resources, agreement: try self.agreement(of: wishes))
     }
 
     /// Ends a request with its person's word: the client gets its code, and the consent is remembered, or it is told

@@ -89,6 +89,7 @@ public struct DeviceAuthorizations: Sendable {
                     .unauthorizedClient, "The client may not use this grant type.",
                     detail: "the operator can give it --grant-type")
             }
+            try self.provider.refuseDetails(in: form)
             let scope = try AuthorizationParameters.scope(form["scope"], settings: client.settings)
             let (now, limits) = (self.provider.time.now(), self.provider.limits.oauth)
             // Anybody can ask in the name of a client that proves nothing: nobody is to use its budget up for all.

@@ -32,6 +32,14 @@ extension OpenIDProvider {
                 )
             }
         }
+        let types = self.configuration.detailTypes.map(\.type.name)
+        guard profile.detailTypes.allSatisfy(types.containsBytes),
+            Set(profile.detailTypes.map(ExactText.init)).count == profile.detailTypes.count
+        else {
+            throw OAuthError(
+                .invalidRequest,
+                "The types of authorization details are these, each once: \(types.joined(separator: ", ")).")
+        }
         guard profile.origins.isEmpty || settings.isPublic else {
             throw OAuthError(
                 .invalidRequest,

@@ -155,7 +155,9 @@ extension ClientSettings {
         if self.profile != old.profile {
             let words = [self.profile.security.rawValue] + (self.profile.requiresSignedRequests ? ["signed"] : [])
             events.append(
-                event(.clientProfileChanged, ([client] + words + self.profile.origins).joined(separator: " ")))
+                event(
+                    .clientProfileChanged,
+                    ([client] + words + self.profile.origins + self.profile.detailTypes).joined(separator: " ")))
         }
         if self.party != old.party {
             events.append(event(.clientPartyChanged, "\(client) \(self.party.rawValue)"))

@@ -34,10 +34,11 @@ struct AuthorizationCodeGrant: TokenGrant {
         let (code, standing) = try Self.checked(
             taking, client: client, redirectURI: redirectURI, verifier: verifier, key: key,
             lifetime: provider.limits.authorizationCodeLifetime, at: now)
+        let details = try provider.details(request.parameters, within: standing.grant, of: client)
         let audience = try await provider.audience(asked, of: standing.grant, for: client)
         var response = try await provider.tokens(
             for: standing, audience: audience, nonce: code.nonce, named: provider.namedClaims(for: standing),
-            acr: code.acr, algorithm: algorithm, boundTo: key, at: now)
+            acr: code.acr, details: details, algorithm: algorithm, boundTo: key, at: now)
         if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
             response.refreshToken = try await Self.firstRefreshToken(
                 of: standing.grant, for: request, from: provider, at: now)

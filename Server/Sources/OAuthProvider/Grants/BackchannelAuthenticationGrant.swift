@@ -17,6 +17,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         let secret = try request.parameters.required("auth_req_id")
         guard let method = provider.backchannel else { throw Self.refusal("nobody is asked without a browser here") }
         let algorithm = client.settings.idTokenAlgorithm
+        try provider.refuseDetails(in: request.parameters)
         let asked = try await provider.askedAudience(by: request.parameters, of: client)
         try await provider.requireSigningKey(algorithm)
         let now = provider.time.now()
@@ -31,8 +32,8 @@ struct BackchannelAuthenticationGrant: TokenGrant {
             let key = request.proof?.thumbprint
             let audience = try await provider.audience(asked, of: standing.grant, for: client)
             var response = try provider.tokens(
-                for: standing, audience: audience, nonce: nil, named: [:], acr: nil, algorithm: algorithm, boundTo: key,
-                at: now)
+                for: standing, audience: audience, nonce: nil, named: [:], acr: nil, details: nil, algorithm: algorithm,
+                boundTo: key, at: now)
             if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
                 response.refreshToken = try await AuthorizationCodeGrant.firstRefreshToken(
                     of: standing.grant, for: request, from: provider, at: now)

@@ -15,6 +15,7 @@ struct DeviceCodeGrant: TokenGrant {
         let client = request.client
         let secret = try request.parameters.required("device_code")
         let algorithm = client.settings.idTokenAlgorithm
+        try provider.refuseDetails(in: request.parameters)
         let asked = try await provider.askedAudience(by: request.parameters, of: client)
         try await provider.requireSigningKey(algorithm)
         let now = provider.time.now()
@@ -28,8 +29,8 @@ struct DeviceCodeGrant: TokenGrant {
             let key = request.proof?.thumbprint
             let audience = try await provider.audience(asked, of: standing.grant, for: client)
             var response = try provider.tokens(
-                for: standing, audience: audience, nonce: nil, named: [:], acr: nil, algorithm: algorithm, boundTo: key,
-                at: now)
+                for: standing, audience: audience, nonce: nil, named: [:], acr: nil, details: nil, algorithm: algorithm,
+                boundTo: key, at: now)
             if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
                 response.refreshToken = try await AuthorizationCodeGrant.firstRefreshToken(
                     of: standing.grant, for: request, from: provider, at: now)

@@ -46,6 +46,7 @@ extension OpenIDProvider {
                 .invalidScope, "The scope is wider than what the client may have.",
                 detail: "the operator can give it --scope")
         }
+        try self.refuseDetails(in: request.parameters)
         let audience = try await self.askedAudience(by: request.parameters, of: client)
         return try self.ownToken(
             of: client, by: type, scope: scope, audience: audience ?? self.usualAudience(of: client),

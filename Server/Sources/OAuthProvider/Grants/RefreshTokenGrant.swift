@@ -42,6 +42,7 @@ struct RefreshTokenGrant: TokenGrant {
                 throw OAuthError(.invalidScope, "The scope is wider than what was granted.")
             }
             try provider.check(target, in: standing.grant)
+            _ = try provider.details(request.parameters, within: standing.grant, of: client)
         }
         switch outcome {
         case .renewed(let standing):
@@ -50,7 +51,9 @@ struct RefreshTokenGrant: TokenGrant {
             let scope = try (asked ?? Scope(standing.grant.scope))
                 .limited(to: OpenIDProvider.scopes + client.settings.tokens.scopes)
             var response = try provider.accessToken(
-                for: standing, scope: scope, audience: audience, boundTo: key, at: now)
+                for: standing, scope: scope, audience: audience,
+                details: provider.details(request.parameters, within: standing.grant, of: client), boundTo: key, at: now
+            )
             response.refreshToken = successor.text
             return response
         case .reused: throw Self.refusal("past: its family has ended")

@@ -19,20 +19,25 @@ extension OpenIDProvider {
     /// - Parameters:
     ///   - scope: The grant's, or a part of it.
     ///   - audience: Where it can be used.
+    ///   - details: What it is good for in detail (RFC 9396): the grant's.
     ///   - key: The key that it is bound to; `nil` where whoever has it may use it.
     ///
     /// Cost: one ES256 signature, one hash; of an opaque token one encryption.
     func accessToken(
-        for standing: StandingGrant, scope: Scope, audience: TokenAudience, boundTo key: KeyThumbprint?,
-        at now: Timestamp
+        for standing: StandingGrant, scope: Scope, audience: TokenAudience, details: AuthorizationDetails?,
+        boundTo key: KeyThumbprint?, at now: Timestamp
     ) throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
-        return try self.accessToken(
-            [
-                "sub": .string(grant.subject), "client_id": .string(grant.client), TokenClaim.grant: .string(grant.id),
-                "auth_time": .integer(authentication.at.seconds), "acr": .string(authentication.acr),
-            ], scope: scope, audience: audience, boundTo: key,
+        var about: JSONObject = [
+            "sub": .string(grant.subject), "client_id": .string(grant.client), TokenClaim.grant: .string(grant.id),
+            "auth_time": .integer(authentication.at.seconds), "acr": .string(authentication.acr),
+        ]
+        about["authorization_details"] = details?.json
+        var response = try self.accessToken(
+            about, scope: scope, audience: audience, boundTo: key,
             until: min(now + self.limits.accessTokenLifetime, grant.expiresAt), at: now)
+        response.authorizationDetails = details
+        return response
     }
 
     /// An access token that a client has for itself. Nothing is written: it says that it rests on the client, by a name

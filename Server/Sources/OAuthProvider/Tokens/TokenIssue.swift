@@ -56,7 +56,7 @@ extension OpenIDProvider {
             subject: self.subject(ofAccount: session.account, client: client),
             authentication: session.authentication.id, session: session.id,
             isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, resources: resources,
-            claims: wishes.personClaims, consent: consent,
+            claims: wishes.personClaims, consent: consent, details: wishes.details,
             expiresAt: code.expiresAt + self.limits.accessTokenLifetime)
         return (grant, code, secret)
     }
@@ -68,17 +68,18 @@ extension OpenIDProvider {
     ///   - nonce: The client's, for the ID token.
     ///   - named: What the client has named of the person for it.
     ///   - acr: The word that the client asked for the level by; `nil` for the authentication's own.
+    ///   - details: What the access token is good for in detail (RFC 9396).
     ///   - algorithm: What the client has its ID tokens signed with.
     ///   - key: The key that the access token is bound to.
     ///
     /// Cost: one ES256 signature, one of `algorithm`, one hash, one HMAC.
     func tokens(
         for standing: StandingGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
-        algorithm: JWSAlgorithm, boundTo key: KeyThumbprint?, at now: Timestamp
+        details: AuthorizationDetails?, algorithm: JWSAlgorithm, boundTo key: KeyThumbprint?, at now: Timestamp
     ) throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
         let access = try self.accessToken(
-            for: standing, scope: Scope(grant.scope), audience: audience, boundTo: key, at: now)
+            for: standing, scope: Scope(grant.scope), audience: audience, details: details, boundTo: key, at: now)
         let expires = JSON.integer((now + access.expiresIn).seconds)
         var claims: JSONObject = [
             "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client),
@@ -91,9 +92,11 @@ extension OpenIDProvider {
         claims["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }
         claims["nonce"] = nonce.map(JSON.string)
         let idToken = try self.keys.sign(claims, type: TokenType.idToken, algorithm: algorithm, at: now)
-        return TokenResponse(
+        var response = TokenResponse(
             accessToken: access.accessToken, expiresIn: access.expiresIn, scope: access.scope, idToken: idToken,
             tokenType: access.tokenType)
+        response.authorizationDetails = details
+        return response
     }
 
     /// Sees to it that an ID token can be signed. A key that is not known here may be one that another node has just made for
@@ -277,6 +280,7 @@ extension OpenIDProvider {
         metadata.introspectionAlgorithms = SigningKeys.algorithms.map(\.rawValue)
         metadata.requestObjectAlgorithms = PrivateKeyJWT.algorithms.map(\.rawValue)
         metadata.hasRegistration = self.configuration.hasRegistration
+        metadata.authorizationDetailTypes = self.configuration.detailTypes.map(\.type.name)
         return metadata.json
     }
 

@@ -34,6 +34,8 @@ public struct ConsentPage: Sendable {
     public var scopes: [String]
     /// Where it would act for the person, by identifiers.
     public var resources: [String]
+    /// What the person has signed beside, in words.
+    public var agreement: String?
     /// What the form carries as a sign that it stood on this page.
     public var confirmation: String
 
@@ -64,6 +66,7 @@ extension PageRenderer {
         let origin: String
         let username: String
         let items: [String]
+        let agreement: String?
         let confirmation: String
     }
 
@@ -74,7 +77,7 @@ extension PageRenderer {
             origin: page.returnOrigin, username: page.username,
             items: page.items.map(\.words) + page.scopes.map { "what it calls “\($0)”" }
                 + page.resources.map { "to act for you at \($0)" },
-            confirmation: page.confirmation)
+            agreement: page.agreement, confirmation: page.confirmation)
         return self.render(
             view, template: "consent", title: "What \(page.clientName) may have", formTargets: [page.returnOrigin])
     }

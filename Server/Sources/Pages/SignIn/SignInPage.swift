@@ -58,6 +58,8 @@ public struct SignInPage: Sendable {
     public var returnOrigin: String?
     /// Whether the page says how one gets an account.
     public var showsEnrolment: Bool
+    /// What the person is to agree to, as the phone shows it too.
+    public var agreement: String?
 
     /// Whether there is another way to sign in.
     public var hasOtherWays = false
@@ -110,6 +112,7 @@ extension PageRenderer {
         let canLeave: Bool
         /// What the deployment is called, where the page says how one gets an account.
         let enrolment: String?
+        let agreement: String?
     }
 
     /// Renders the page. Throws ``QRCodeError`` where what the QR code holds is empty or too long.
@@ -139,7 +142,8 @@ extension PageRenderer {
             showsConfirmed: isOpen,
             otherWays: page.hasOtherWays && (isOpen || endedWithoutSuccess) ? "/sign-in" + query : nil,
             canLeave: isOpen || endedWithoutSuccess,
-            enrolment: page.showsEnrolment && isOpen ? self.serviceName : nil)
+            enrolment: page.showsEnrolment && isOpen ? self.serviceName : nil,
+            agreement: isOpen ? page.agreement : nil)
         return self.render(
             view, template: "sign-in", title: "Sign in to \(page.clientName)",
             formTargets: page.returnOrigin.map { [$0] } ?? [])

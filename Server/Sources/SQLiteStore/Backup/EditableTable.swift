@@ -34,7 +34,7 @@ struct EditableTable: Sendable {
             ("key_set", [.clientAuthenticationChanged]), ("token_settings", [.clientTokensChanged]),
             ("sign_in_methods", [.clientSignInMethodsChanged]),
             ("security_profile", [.clientProfileChanged]), ("requires_signed_requests", [.clientProfileChanged]),
-            ("origins", [.clientProfileChanged]),
+            ("origins", [.clientProfileChanged]), ("detail_types", [.clientProfileChanged]),
             ("backchannel_logout_uri", [.clientLogoutChanged]),
             ("backchannel_logout_session_required", [.clientLogoutChanged]),
             ("key_set_address", [.clientAuthenticationChanged]),

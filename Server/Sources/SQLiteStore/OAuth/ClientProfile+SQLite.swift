@@ -14,16 +14,34 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// What people agree to in detail: of the clients that are there already none asks, and nothing was granted.
+    static let authorizationDetails = Migration(name: "authorization details") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN detail_types TEXT NOT NULL DEFAULT '[]';
+                ALTER TABLE oauth_grant ADD COLUMN details BLOB;
+                """)
+    }
+}
+
+extension SealingPurpose {
+    /// What a person has agreed to in detail, bound to its grant.
+    static let authorizationDetails = SealingPurpose("oauth authorization details")
+}
+
 extension Database {
     /// Keeps the profile of a client that is there.
     func setProfile(_ profile: ClientProfile, ofClient id: String) throws {
         try self.cachedStatement(
             sql: """
-                UPDATE oauth_client SET security_profile = ?, requires_signed_requests = ?, origins = ? WHERE id = ?
+                UPDATE oauth_client SET security_profile = ?, requires_signed_requests = ?, origins = ?,
+                    detail_types = ? WHERE id = ?
                 """
         ).execute(arguments: [
             profile.security.rawValue, profile.requiresSignedRequests,
-            JSON.array(profile.origins.map(JSON.string)).text, id,
+            JSON.array(profile.origins.map(JSON.string)).text,
+            JSON.array(profile.detailTypes.map(JSON.string)).text, id,
         ])
     }
 

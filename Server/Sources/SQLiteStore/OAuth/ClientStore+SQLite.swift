@@ -117,7 +117,8 @@ extension SQLiteDatabase: ClientStore {
             profile: ClientProfile(
                 security: security,
                 requiresSignedRequests: try row.integer(ClientColumn.requiresSignedRequests, as: Int.self) != 0,
-                origins: try Self.texts(row.text(ClientColumn.origins))),
+                origins: try Self.texts(row.text(ClientColumn.origins)),
+                detailTypes: try Self.texts(row.text(ClientColumn.detailTypes))),
             party: party)
         settings.keySetAddress = try row.optionalText(ClientColumn.keySetAddress)
         settings.logout = try row.optionalText(ClientColumn.backchannelLogoutURI).map {
@@ -165,7 +166,7 @@ private enum ClientColumn: Int, TableColumn {
         codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
         backchannelLogoutURI, backchannelLogoutSessionRequired, keySetAddress,
         registrationDigest, registeredBy, tokenSettings, signInMethods, securityProfile, requiresSignedRequests,
-        origins,
+        origins, detailTypes,
         party
 }
 
@@ -197,6 +198,7 @@ extension Database {
                 .securityProfile: client.settings.profile.security.rawValue,
                 .requiresSignedRequests: client.settings.profile.requiresSignedRequests,
                 .origins: SQLiteDatabase.text(client.settings.profile.origins),
+                .detailTypes: SQLiteDatabase.text(client.settings.profile.detailTypes),
                 .party: client.settings.party.rawValue,
             ], by: ClientColumn.insertion)
     }

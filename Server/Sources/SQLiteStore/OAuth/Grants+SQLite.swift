@@ -32,7 +32,7 @@ private enum GrantColumn: Int, TableColumn {
     static let insertion = Self.inserted()
 
     case id, client, subject, authentication, session, scope, expiresAt, isLasting, keyThumbprint, resources, claims
-    case consent
+    case consent, details
 }
 
 private enum CodeColumn: Int, TableColumn {
@@ -60,6 +60,7 @@ extension Database {
         let consent = consent ?? grant.consent
         if let consent, try !self.hasConsent(consent) { throw StoreError(.notFound, "the consent was taken back") }
         let claims = try grant.claims.map { try sealing.seal($0, purpose: .grantClaims, row: grant.id).blob }
+        let details = try grant.details.map { try sealing.seal($0, purpose: .authorizationDetails, row: grant.id).blob }
         try self.insert(
             [
                 GrantColumn.id: grant.id, .client: grant.client, .subject: grant.subject,
@@ -67,6 +68,7 @@ extension Database {
                 .expiresAt: grant.expiresAt.milliseconds, .isLasting: grant.isLasting,
                 .keyThumbprint: grant.keyThumbprint, .resources: grant.resources.joined(separator: " "),
                 .claims: claims, .consent: consent,
+                .details: details,
             ], by: GrantColumn.insertion)
         try self.cachedStatement(
             sql: """
@@ -98,7 +100,7 @@ extension Database {
         return StandingGrant(grant: grant, authentication: authentication)
     }
 
-    /// A grant that stands at `moment`, whatever its own end. Without `sealing` what its client has named stays closed.
+    /// A grant that stands at `moment`, whatever its own end. Without `sealing` what its client has named, and what was agreed to in detail, stay closed.
     func heldGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing? = nil) throws -> GrantRecord? {
         let row = try Row.fetchOne(
             self.cachedStatement(
@@ -114,6 +116,9 @@ extension Database {
                 try sealing?.openText($0, purpose: .grantClaims, row: id)
             },
             consent: try row.optionalText(GrantColumn.consent),
+            details: try row.optionalBytes(GrantColumn.details).flatMap {
+                try sealing?.openText($0, purpose: .authorizationDetails, row: id)
+            },
             keyThumbprint: try row.optionalText(GrantColumn.keyThumbprint),
             expiresAt: try row.moment(GrantColumn.expiresAt))
     }

@@ -15,9 +15,15 @@ public struct ClientProfile: Sendable, Equatable {
     /// Where the scripts of an app in the browser come from: pages of these origins, and of no others, may read what the
     /// client is answered.
     public var origins: [String]
+    /// The types of authorization details that it may ask for (`authorization_details_types`, RFC 9396, section 10).
+    public var detailTypes: [String]
 
     /// A profile; by default that of a client of which nothing is asked.
-    public init(security: Security = .usual, requiresSignedRequests: Bool = false, origins: [String] = []) {
+    public init(
+        security: Security = .usual, requiresSignedRequests: Bool = false, origins: [String] = [],
+        detailTypes: [String] = []
+    ) {
+        self.detailTypes = detailTypes
         self.security = security
         self.requiresSignedRequests = requiresSignedRequests
         self.origins = origins
@@ -32,11 +38,15 @@ public struct ClientProfileChange: Sendable, Equatable {
     public var requiresSignedRequests: Bool?
     /// Where the scripts of an app in the browser come from; all of them.
     public var origins: [String]?
+    /// The types of authorization details that it may ask for; all of them.
+    public var detailTypes: [String]?
 
     /// These changes and no others.
     public init(
-        security: ClientProfile.Security? = nil, requiresSignedRequests: Bool? = nil, origins: [String]? = nil
+        security: ClientProfile.Security? = nil, requiresSignedRequests: Bool? = nil, origins: [String]? = nil,
+        detailTypes: [String]? = nil
     ) {
+        self.detailTypes = detailTypes
         self.security = security
         self.requiresSignedRequests = requiresSignedRequests
         self.origins = origins
@@ -47,6 +57,6 @@ public struct ClientProfileChange: Sendable, Equatable {
         ClientProfile(
             security: self.security ?? profile.security,
             requiresSignedRequests: self.requiresSignedRequests ?? profile.requiresSignedRequests,
-            origins: self.origins ?? profile.origins)
+            origins: self.origins ?? profile.origins, detailTypes: self.detailTypes ?? profile.detailTypes)
     }
 }

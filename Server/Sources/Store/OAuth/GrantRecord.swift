@@ -27,6 +27,9 @@ public struct GrantRecord: Sendable, Equatable {
     /// The key that its refresh tokens are bound to, by its thumbprint (RFC 9449, section 5); `nil` where they are bound
     /// to the client alone.
     public let keyThumbprint: String?
+    /// What the person has agreed to in detail (`authorization_details`, RFC 9396), as JSON; `nil` for nothing. Sealed at
+    /// rest.
+    public let details: String?
     /// The end of every token that the grant can give.
     public let expiresAt: Timestamp
 
@@ -34,11 +37,12 @@ public struct GrantRecord: Sendable, Equatable {
     public init(
         id: String, client: String, subject: String, authentication: String, session: String?, isLasting: Bool = false,
         scope: String, resources: [String] = [], claims: String? = nil, consent: String? = nil,
-        keyThumbprint: String? = nil, expiresAt: Timestamp
+        details: String? = nil, keyThumbprint: String? = nil, expiresAt: Timestamp
     ) {
         self.resources = resources
         self.claims = claims
         self.consent = consent
+        self.details = details
         self.id = id
         self.client = client
         self.subject = subject

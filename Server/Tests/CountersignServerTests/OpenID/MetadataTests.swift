@@ -61,6 +61,7 @@ struct MetadataTests {
                     "claims_supported", "prompt_values_supported", "ui_locales_supported", "claims_parameter_supported",
                     "authorization_response_iss_parameter_supported",
                     "request_parameter_supported", "request_object_signing_alg_values_supported",
+                    "authorization_details_types_supported",
                     "request_uri_parameter_supported",
                 ])
             let keys = try metadata.requiredString("jwks_uri").dropFirst(Self.issuer.count)

@@ -1,0 +1,100 @@
+import OAuth
+import Store
+import _Primitives
+
+extension OpenIDProvider {
+    /// Checks what a client wants a person to agree to in detail, if anything. One object at a time: what several mean
+    /// together would be for the person to guess.
+    ///
+    /// Throws `OAuthError` `invalid_authorization_details`. `setting` is set to the setting of the client that it does not fit.
+    func checkDetails(_ text: String?, of client: ClientRecord, setting: inout String?) throws {
+        guard let text else { return }
+        let types = self.types(of: client)
+        if types.isEmpty { setting = "--authorization-details-type" }
+        _ = try self.shownText(of: AuthorizationDetails(text, types: types, limits: Self.detailLimits))
+        guard !self.methods(of: client, for: text).isEmpty else {
+            setting = "--sign-in-method"
+            throw OAuthError(
+                .invalidAuthorizationDetails, "In no way in which people sign in to this client can they agree to it.")
+        }
+    }
+
+    /// The ways in which people may sign in to a client, the first of them first: those alone in which they can agree to
+    /// details, where there are some.
+    func methods(of client: ClientRecord, for details: String?) -> [String] {
+        guard details != nil else { return client.settings.signInMethods }
+        let signing = self.methods.filter(\.signsTexts).map(\.name)
+        return client.settings.signInMethods.filter(signing.containsBytes)
+    }
+
+    /// What a person is asked to agree to, beside signing in; `nil` for nothing.
+    func agreement(of wishes: AuthorizationWishes) throws -> String? {
+        try wishes.details.map { try self.shownText(of: self.details(kept: $0)) }
+    }
+
+    /// Whether a person has agreed to the details of a request, if it has any: they have signed what they were shown.
+    func isAgreed(to details: String?, by outcome: AuthenticationOutcome) throws -> Bool {
+        guard let details else { return true }
+        let text = try self.shownText(of: self.details(kept: details))
+        return outcome.signedText.map { constantTimeEqual($0, Sealing.digest(ofSecret: text)) } ?? false
+    }
+
+    /// The part of a grant's details that a token request asks for: all of them, where it asks for none (section 6). Without
+    /// a grant there are none. What the operator has taken from the client since is left out.
+    ///
+    /// Throws `OAuthError` `invalid_authorization_details` for what was not granted.
+    func details(_ parameters: Parameters, within grant: GrantRecord?, of client: ClientRecord) throws
+        -> AuthorizationDetails?
+    {
+        var granted = try grant?.details.map { try self.details(kept: $0) }
+        let types = self.types(of: client).map(\.name)
+        if let names = granted?.types, !names.allSatisfy(types.containsBytes) { granted = nil }
+        guard let text = parameters["authorization_details"] else { return granted }
+        let asked = try AuthorizationDetails(
+            text, types: self.configuration.detailTypes.map(\.type), limits: Self.detailLimits)
+        guard let granted, asked.areContained(in: granted) else {
+            throw OAuthError(.invalidAuthorizationDetails, "The authorization_details are wider than what was granted.")
+        }
+        return asked
+    }
+
+    /// Refuses details where nobody can be asked about them. Throws `OAuthError` `invalid_authorization_details`.
+    func refuseDetails(in parameters: Parameters) throws {
+        guard parameters["authorization_details"] == nil else {
+            throw OAuthError(.invalidAuthorizationDetails, "Nobody can be asked here about authorization_details.")
+        }
+    }
+
+    /// The types that a client may ask for.
+    private func types(of client: ClientRecord) -> [AuthorizationDetailsType] {
+        self.configuration.detailTypes.map(\.type).filter {
+            client.settings.profile.detailTypes.containsBytes(of: $0.name)
+        }
+    }
+
+    /// Details that were checked when they came, as they are kept.
+    private func details(kept text: String) throws -> AuthorizationDetails {
+        do {
+            return try AuthorizationDetails(
+                text, types: self.configuration.detailTypes.map(\.type), limits: Self.detailLimits)
+        } catch {
+            throw StoreError(.corrupt, "authorization details")
+        }
+    }
+
+    /// What a person is shown of details, and signs. Throws `OAuthError` `invalid_authorization_details`.
+    private func shownText(of details: AuthorizationDetails) throws -> String {
+        guard let object = details.objects.first, let name = details.types.first,
+            let type = self.configuration.detailTypes.first(where: { $0.type.name.hasSameBytes(as: name) })
+        else { throw OAuthError(.invalidAuthorizationDetails, "The authorization_details cannot be shown here.") }
+        do { return try type.text(object) } catch {
+            throw OAuthError(
+                .invalidAuthorizationDetails, "The authorization_details have a member that is not right.",
+                detail: "\(error)")
+        }
+    }
+
+    /// They are sealed, and go into access tokens.
+    private static let detailLimits = AuthorizationDetails.Limits(
+        bytes: Limits.Fixed.authorizationDetailsBytes, count: 1)
+}
