@@ -47,6 +47,8 @@ public struct TokenResponse: Sendable, CustomStringConvertible {
         json["refresh_token"] = self.refreshToken.map(JSON.string)
         json["issued_token_type"] = self.issuedTokenType.map(JSON.string)
         json["device_secret"] = self.deviceSecret.map(JSON.string)
+        // The draft has both names, one in its text and one in its examples, and clients look for either.
+        json["device_token"] = self.deviceSecret.map(JSON.string)
         json["authorization_details"] = self.authorizationDetails?.json
         return json
     }

@@ -5,7 +5,7 @@ public import _Primitives
 
 /// Everything that the provider keeps.
 public typealias OpenIDStore = AuthorizationStore & BackchannelStore & ClientStore & ConsentStore & DeviceCodeStore
-    & PushedRequestStore & RefreshStore & ReplayStore & SessionStore & SigningKeyStore & TokenStore
+    & DeviceSecretStore & PushedRequestStore & RefreshStore & ReplayStore & SessionStore & SigningKeyStore & TokenStore
 
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.
@@ -176,14 +176,17 @@ public struct ProviderRefusal: Sendable, Equatable {
     public init(_ error: OAuthError, client: String? = nil, setting: String? = nil) {
         self.code = error.code.rawValue
         self.reason = [error.message, error.detail].compactMap(\.self).joined(separator: " ")
-        self.client = client.flatMap { client in
-            let isPlain = client.utf8.allSatisfy { byte in
+        self.client = client.flatMap { Self.isClientName($0) ? $0 : nil }
+        self.setting = setting
+    }
+
+    /// Whether a client of ours could be called that.
+    static func isClientName(_ text: String) -> Bool {
+        (1...Limits.Fixed.notedClientBytes).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
                 (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
                     || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
             }
-            return isPlain && (1...Limits.Fixed.notedClientBytes).contains(client.utf8.count) ? client : nil
-        }
-        self.setting = setting
     }
 }
 

@@ -88,7 +88,13 @@ extension Limits {
         public static let resourcesPerClient = 16
         /// Scopes of its own that one client can have.
         public static let scopesPerClient = 16
-        /// Characters of one of them.
+        /// Clients whose tokens one client can exchange.
+        public static let subjectsPerClient = 16
+        /// How often a token can be exchanged for another: so many services can act one for the other.
+        public static let exchangeDepth = 4
+        /// Characters of the name of a group of apps.
+        public static let groupCharacters = 64
+        /// Characters of one of a client's scopes.
         public static let scopeCharacters = 128
         /// Characters of a cookie's value, of a browser or a session: 32 bytes as base64url.
         public static let cookieCharacters = 43

@@ -389,6 +389,26 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.grant(id, tokens: tokens, at: moment)
     }
 
+    func addDeviceSecret(_ secret: DeviceSecretRecord, ofGrant grant: String) async throws -> Bool {
+        try await self.store.addDeviceSecret(secret, ofGrant: grant)
+    }
+
+    func deviceSecret(digest: [UInt8]) async throws -> HeldDeviceSecret? {
+        try await self.store.deviceSecret(digest: digest)
+    }
+
+    func addGrant(
+        _ grant: GrantRecord, byDeviceSecret digest: [UInt8], redirectURI: String, usedAt moment: Timestamp,
+        audit: AuditEvent
+    ) async throws {
+        try await self.store.addGrant(
+            grant, byDeviceSecret: digest, redirectURI: redirectURI, usedAt: moment, audit: audit)
+    }
+
+    func deleteDeviceSecret(digest: [UInt8], group: String, audit: AuditEvent) async throws -> Bool {
+        try await self.store.deleteDeviceSecret(digest: digest, group: group, audit: audit)
+    }
+
     func isRevoked(tokens: [String]) async throws -> Bool { try await self.store.isRevoked(tokens: tokens) }
 
     func revokeToken(_ id: String, ofGrant grant: String?, until end: Timestamp) async throws {

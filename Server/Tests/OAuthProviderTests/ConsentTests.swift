@@ -28,6 +28,21 @@ struct ConsentTests {
         return request
     }
 
+    /// As it is asked about on the page.
+    @Test("what the apps of a device share is asked about")
+    func deviceSSO() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await self.shop(f)
+            _ = try await f.provider.changeClient(
+                shop.client.id, ClientChange(tokens: TokenSettingsChange(group: "apps")))
+            let session = try await f.signIn().session
+            let request = try await self.ask(f, shop, ["scope": "openid device_sso"], session)
+            let question = try await f.provider.consentQuestion(
+                request: request, browser: f.browser, session: session)
+            #expect(question?.items == [.identity, .deviceSSO])
+        }
+    }
+
     private func decide(
         _ f: ProviderFixture, _ request: String, _ session: SessionSecret?, _ isGranted: Bool = true
     ) async throws -> Parameters {

@@ -328,6 +328,7 @@ struct FAPIProfileTests {
                 ClientChange(codeBinding: .nonce), ClientChange(authenticationMethod: "client_secret_basic"),
                 ClientChange(authenticationMethod: "none"),
                 ClientChange(profile: ClientProfileChange(origins: ["https://app.example"])),
+                ClientChange(tokens: TokenSettingsChange(group: "apps")),
             ]
             var set = try JSON(parsing: marked.set)
             if case .object(let members) = set, case .array(let keys)? = members["keys"],

@@ -159,6 +159,20 @@ struct ProviderFixture: Sendable {
         return SignedIn(redirect: redirect, session: secret)
     }
 
+    /// A whole sign-in to a third party's client, whose person agrees, up to the code.
+    func agreedCode(_ changes: [String: String?], client: RegisteredClient) async throws -> String {
+        let session = try await self.signIn().session
+        let asked = try await self.provider.authorize(
+            self.query(changes, client: client), browser: self.browser, session: session, source: "a", address: nil)
+        guard case .consent(let request, _) = asked else {
+            throw OAuthError(.serverError, detail: "not asked: \(asked)")
+        }
+        let answer = try await self.provider.decide(
+            request: request, browser: self.browser, session: session, isGranted: true, address: nil)
+        guard case .client(let client) = answer else { throw OAuthError(.serverError, detail: "\(answer)") }
+        return try #require(try Self.fields(of: client)["code"])
+    }
+
     /// A token request that is right but for `changes`.
     func form(_ code: String, _ changes: [String: String?] = [:]) -> String {
         var values: [String: String?] = [

@@ -236,7 +236,8 @@ struct BackupTests {
             "oauth_request", "oauth_code",
             "oauth_grant",
             "oauth_session",
-            "oauth_session_authentication", "oauth_authentication", "oauth_refresh", "oauth_revoked_token",
+            "oauth_session_authentication", "oauth_authentication", "oauth_refresh",
+            "oauth_device_secret", "oauth_revoked_token",
             "administrator", "administrator_link", "answered_challenge", "password_attempt", "password_sign_in",
         ]
         // A link that nobody has opened, which the store itself makes only while there is no administrator.
@@ -286,7 +287,7 @@ struct BackupTests {
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
             "dispatch_token", "oauth_authentication", "oauth_backchannel_request", "oauth_code", "oauth_consent",
-            "oauth_device_code", "oauth_grant", "oauth_initial_token",
+            "oauth_device_code", "oauth_device_secret", "oauth_grant", "oauth_initial_token",
             "oauth_pushed_request",
             "oauth_refresh", "oauth_request", "oauth_revoked_token", "oauth_session", "oauth_session_authentication",
             "oauth_session_service", "password_attempt", "password_sign_in",
@@ -778,6 +779,10 @@ private final class BackupPlace: Sendable {
             RefreshFamilyStart(
                 grant: signIn.grant.id, head: Self.digest(7), headEndsAt: end, keyThumbprint: nil, until: end, most: 9,
                 displaced: Self.event("displaced")), at: Self.now)
+        _ = try await self.store.addDeviceSecret(
+            DeviceSecretRecord(
+                digest: Self.digest(6), id: "secret", session: signIn.session.id, client: "bank", group: "apps",
+                scope: "openid", isBound: false, givenAt: Self.now), ofGrant: signIn.grant.id)
         try await self.store.revokeToken("token", ofGrant: signIn.grant.id, until: end)
         let waiting = SampleSignIn("2", secret: Self.digest(4), client: "bank", at: Self.now)
         for number in [UInt8(8), 9] {

@@ -77,6 +77,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("secrets by which apps sign in by each other", arguments: DeviceSecretConformance.checks)
+    func keepsTheRuleOfDeviceSecrets(check: ConformanceCheck<DeviceSecretConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("passwords, and signing in by them", arguments: PasswordConformance.checks)
     func keepsTheRuleOfPasswords(check: ConformanceCheck<any PasswordConformance.Subject>) async throws {
         let store = try TemporaryStore()

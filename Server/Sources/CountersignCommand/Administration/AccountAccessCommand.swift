@@ -34,7 +34,8 @@ extension AccountCommand {
             }
             let grants = try Self.rows(of: access.array("grants")) { grant in
                 [
-                    "grant", try grant.requiredString("id"), try grant.requiredString("service"),
+                    try grant.requiredString("kind"), try grant.requiredString("id"),
+                    try grant.requiredString("service"),
                     (try grant.strings("scopes") ?? []).joined(separator: " "),
                     try grant.string("usedAt").map { "last used \($0)" }
                         ?? "since \(try grant.requiredString("since"))",

@@ -129,6 +129,26 @@ struct ClientCommand: AsyncParsableCommand {
         @Option(
             name: .long,
             help: ArgumentHelp(
+                "A service whose tokens it may exchange for its own; all of them. Repeatable.", valueName: "client id"))
+        var subjectClient: [String] = []
+
+        @Flag(name: .long, help: "Let it exchange nobody's tokens.")
+        var noSubjectClient = false
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "The service that alone may act with its tokens; an empty text for none.", valueName: "client id"))
+        var mayAct: String?
+
+        @Option(
+            name: .long,
+            help: "The group of apps that sign in by each other on a device; an empty text for none.")
+        var ssoGroup: String?
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
                 "What it may ask people to agree to in detail (RFC 9396), as payment; all of it. Repeatable.",
                 valueName: "type"))
         var authorizationDetailsType: [String] = []
@@ -157,12 +177,15 @@ struct ClientCommand: AsyncParsableCommand {
             body["jwksUri"] = self.jwksURI.map(JSON.string)
             body["backchannelLogoutUri"] = self.backchannelLogoutURI.map(JSON.string)
             body["backchannelLogoutSessionRequired"] = self.backchannelLogoutSessionRequired.map(JSON.bool)
+            body["mayAct"] = self.mayAct.map(JSON.string)
+            body["ssoGroup"] = self.ssoGroup.map(JSON.string)
         }
 
         private var lists: [(name: String, list: [String], isNone: Bool)] {
             [
                 ("scopes", self.scope, self.noScope), ("resources", self.resource, self.noResource),
                 ("audiences", self.audience, self.noAudience),
+                ("subjectClients", self.subjectClient, self.noSubjectClient),
                 ("authorizationDetailsTypes", self.authorizationDetailsType, self.noAuthorizationDetailsType),
             ]
         }
@@ -410,8 +433,8 @@ struct ClientCommand: AsyncParsableCommand {
                     """
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
                     --id-token-signed-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, --profile, \
-                    --[no-]require-signed-request-object, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, \
-                    --access-token-format, --party, --jwks-uri, --backchannel-logout-uri, \
+                    --[no-]require-signed-request-object, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, --[no-]subject-client, \
+                    --may-act, --sso-group, --access-token-format, --party, --jwks-uri, --backchannel-logout-uri, \
                     --[no-]backchannel-logout-session-required, --[no-]authorization-details-type or --[no-]may-deregister.
                     """)
             }
@@ -493,6 +516,9 @@ struct ClientCommand: AsyncParsableCommand {
             "asks for        \((try client.strings("audiences") ?? []).joined(separator: " "))",
             "access tokens   \(try client.requiredString("accessTokenFormat"))",
             "sign in by      \((try client.strings("signInMethods") ?? []).joined(separator: " "))",
+            "exchanges       \((try client.strings("subjectClients") ?? []).joined(separator: " "))",
+            try client.string("mayAct").map { "may act         \($0)" },
+            try client.string("ssoGroup").map { "signs in with   \($0)" },
             try client.object("jwks").map { "keys            \(try Self.names(ofKeys: $0))" },
             "profile         \(try client.requiredString("profile"))",
             "signs requests  \(try client.bool("requireSignedRequestObject") == true ? "yes" : "no")",

@@ -141,7 +141,8 @@ extension GrantListing {
     /// The grant as people and operators read it.
     var json: JSONObject {
         var object: JSONObject = [
-            "id": .string(self.id), "client": .string(self.client), "service": .string(self.clientName),
+            "kind": .string(self.kind.rawValue), "id": .string(self.id), "client": .string(self.client),
+            "service": .string(self.clientName),
             "scopes": .array(self.scope.splitBytes(at: " ").map { .string(String($0)) }),
             "since": .string(self.since.description), "expiresAt": .string(self.expiresAt.description),
         ]

@@ -26,11 +26,12 @@ struct AccessOperations: Sendable {
     ]
 
     private static let grant: [AdminOperation.Field] = [
+        .required("kind", "grant, or device-secret: other apps of the device sign in by it, until the session ends."),
         .required("id", "By what it is ended; it opens nothing."),
         .required("client", "Whose it is, by the client id."),
         .required("service", "What the client is called."), .required("scopes", .strings, "What was granted."),
         .required("since", "When it was given, RFC 3339."),
-        .optional("usedAt", "When the client last renewed its tokens by it, RFC 3339."),
+        .optional("usedAt", "When the client last renewed its tokens by it, or an app signed in by it, RFC 3339."),
         .required("expiresAt", "When it ends, if it is not used, RFC 3339."),
     ]
 

@@ -32,6 +32,9 @@ struct ClientOperations: Sendable {
         .required("resources", .strings, "The resources that it owns (RFC 8707)."),
         .required("audiences", .strings, "The resources of others that it may ask tokens for."),
         .required("accessTokenFormat", "What tokens for its resources, or its own, look like: jwt or opaque."),
+        .required("subjectClients", .strings, "The services whose tokens it may exchange for its own (RFC 8693)."),
+        .optional("mayAct", "The service that alone may act with its tokens."),
+        .optional("ssoGroup", "The group of apps of a device that sign in by each other."),
         .required("party", "Whose it is: first-party or third-party."),
         .optional("jwksUri", "Where they are, if it keeps them itself."),
         .optional("backchannelLogoutUri", "Where it is told, without a browser, that a session has ended."),
@@ -72,6 +75,13 @@ struct ClientOperations: Sendable {
             "accessTokenFormat",
             "What tokens for its resources look like or, without any, its own: jwt (RFC 9068; a new service has this) or opaque."
         ),
+        .optional("subjectClients", .strings, "All services whose tokens it may exchange, by their client ids."),
+        .optional(
+            "mayAct",
+            "The client id of the service that alone may act with tokens that it is given. An empty text for none."),
+        .optional(
+            "ssoGroup",
+            "The name of the group of apps that sign in by each other on a device. An empty text for none."),
         .optional(
             "signInMethods", .strings,
             "The ways in which people may sign in to it, all of them, the first to be offered first: phone, password. A new service has phone."
@@ -184,8 +194,11 @@ struct ClientOperations: Sendable {
             "resources": .array(client.settings.tokens.resources.map(JSON.string)),
             "audiences": .array(client.settings.tokens.audiences.map(JSON.string)),
             "accessTokenFormat": .string(client.settings.tokens.format.rawValue),
+            "subjectClients": .array(client.settings.tokens.subjects.map(JSON.string)),
             "signInMethods": .array(client.settings.signInMethods.map(JSON.string)),
         ]
+        object["mayAct"] = client.settings.tokens.actor.map(JSON.string)
+        object["ssoGroup"] = client.settings.tokens.group.map(JSON.string)
         object["jwks"] = client.settings.keySet.flatMap { try? JSON(parsing: Array($0.utf8)) }
         object["backchannelLogoutUri"] = client.settings.logout.map { .string($0.text) }
         object["backchannelLogoutSessionRequired"] = client.settings.logout.map { .bool($0.needsSession) }
@@ -227,7 +240,8 @@ struct ClientOperations: Sendable {
                             .badRequest, "invalid-client-metadata", "accessTokenFormat is jwt or opaque.")
                     }
                     return format
-                }),
+                }, subjects: try body.strings("subjectClients"), actor: try body.string("mayAct"),
+                group: try body.string("ssoGroup")),
             signInMethods: try body.strings("signInMethods"),
             profile: ClientProfileChange(
                 security: try body.string("profile").map { name in

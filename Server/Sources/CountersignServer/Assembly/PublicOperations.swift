@@ -221,6 +221,13 @@ struct PublicOperations {
                         .optional("auth_req_id", "What a client asks by that has had a person asked."),
                         .optional("scope", "What is wanted."),
                         .optional("authorization_details", "A part of what was granted (RFC 9396)."),
+                        .optional("subject_token", "The token to exchange (RFC 8693)."),
+                        .optional("subject_token_type", "Of which kind it is."),
+                        .optional("actor_token", "Who acts, or a device secret."),
+                        .optional("actor_token_type", "Of which kind it is."),
+                        .optional("requested_token_type", "Of which kind the new one is to be."),
+                        .optional("audience", "Where it is to be used."),
+                        .optional("device_secret", "What the app has of an earlier sign-in."),
                         .optional("assertion", "What a service account has signed (RFC 7523)."), Self.resource,
                     ] + Self.credentials
                 ),
@@ -231,6 +238,8 @@ struct PublicOperations {
                             .required("access_token", "Opens userinfo."), .required("token_type", "How it is shown."),
                             .optional("expires_in", .integer, "Seconds."), .optional("scope", "What it is good for."),
                             .optional("id_token", "Who has signed in."), .optional("refresh_token", "Renews them."),
+                            .optional("issued_token_type", "What was given for a token."),
+                            .optional("device_secret", "What other apps of the device sign in by."),
                         ])
                 ], refusals: .oauth),
             PublicOperation(

@@ -80,6 +80,7 @@ extension ConsentItem {
         case .phone: .phone
         case .address: .address
         case .offlineAccess: .offlineAccess
+        case .deviceSSO: .deviceSSO
         }
     }
 }

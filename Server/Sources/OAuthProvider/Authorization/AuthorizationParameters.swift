@@ -64,7 +64,10 @@ struct AuthorizationParameters {
         let mayRenew = settings.grantTypes.containsBytes(of: RefreshTokenGrant.type)
         let scope = try Scope(text ?? "")
             .limited(
-                to: OpenIDProvider.scopes.filter { mayRenew || !$0.hasSameBytes(as: Scope.offlineAccess) }
+                to: OpenIDProvider.scopes.filter {
+                    (mayRenew || !$0.hasSameBytes(as: Scope.offlineAccess))
+                        && (settings.tokens.group != nil || !$0.hasSameBytes(as: Scope.deviceSSO))
+                }
                     + settings.tokens.scopes)
         guard scope.contains(Scope.openID) else { throw OAuthError(.invalidScope, "The scope openid is needed.") }
         return scope

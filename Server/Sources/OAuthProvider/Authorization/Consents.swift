@@ -19,6 +19,8 @@ public enum ConsentItem: String, Sendable, CaseIterable {
     case address
     /// To go on while the person is away.
     case offlineAccess
+    /// To have the other apps of its group on the device sign the person in.
+    case deviceSSO
 
     /// What scopes and claims come to, in the order of the cases.
     static func items(scope: Scope, claims: String?) throws -> [ConsentItem] {
@@ -32,6 +34,7 @@ public enum ConsentItem: String, Sendable, CaseIterable {
         var items: Set<ConsentItem> = [.identity]
         for (item, claims) in words where claims.contains(where: names.containsBytes) { items.insert(item) }
         if scope.contains(Scope.offlineAccess) { items.insert(.offlineAccess) }
+        if scope.contains(Scope.deviceSSO) { items.insert(.deviceSSO) }
         return Self.allCases.filter(items.contains)
     }
 }

@@ -64,6 +64,17 @@ extension OpenIDProvider {
                 "People are asked what a third party's client may have, on a page: it cannot have one of the grant types \(unasked.joined(separator: ", "))."
             )
         }
+        guard settings.party == .first || settings.tokens.subjects.isEmpty else {
+            throw OAuthError(
+                .invalidRequest,
+                "People are asked what a third party's client may have, on a page: it cannot exchange the tokens of others."
+            )
+        }
+        if settings.tokens.group != nil, client.redirectURIs.isEmpty {
+            throw OAuthError(
+                .invalidRequest,
+                "An app that signs in by others needs a redirect address: people are shown where they are.")
+        }
         try self.checkTokens(of: settings)
         let ways = self.methods.map(\.name)
         guard !settings.signInMethods.isEmpty, settings.signInMethods.allSatisfy(ways.containsBytes),

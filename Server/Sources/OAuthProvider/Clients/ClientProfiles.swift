@@ -56,6 +56,10 @@ extension OpenIDProvider {
         guard PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod) else {
             throw refusal("authenticates by private_key_jwt: it is confidential, and shares no secret.")
         }
+        guard settings.tokens.group == nil else {
+            throw refusal(
+                "signs in by requests that it pushed, and by no other app's secret: it is in no group of apps.")
+        }
         guard settings.codeBinding == .pkce else { throw refusal("has every code bound to a challenge (PKCE).") }
         guard JWSAlgorithm.ofFAPI2.contains(settings.idTokenAlgorithm) else {
             throw refusal("has its ID tokens signed with ES256, PS256 or EdDSA.")

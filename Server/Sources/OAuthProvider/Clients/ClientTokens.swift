@@ -12,12 +12,21 @@ public struct TokenSettingsChange: Sendable, Equatable {
     public var audiences: [String]?
     /// What the tokens look like.
     public var format: TokenSettings.Format?
+    /// The clients whose tokens it may exchange; all of them.
+    public var subjects: [String]?
+    /// Who alone may act with its tokens; an empty text for nobody in particular.
+    public var actor: String?
+    /// The group of apps that it signs in with; an empty text for none.
+    public var group: String?
 
     /// These changes and no others.
     public init(
         scopes: [String]? = nil, resources: [String]? = nil, audiences: [String]? = nil,
-        format: TokenSettings.Format? = nil
+        format: TokenSettings.Format? = nil, subjects: [String]? = nil, actor: String? = nil, group: String? = nil
     ) {
+        self.subjects = subjects
+        self.actor = actor
+        self.group = group
         self.scopes = scopes
         self.resources = resources
         self.audiences = audiences
@@ -25,16 +34,22 @@ public struct TokenSettingsChange: Sendable, Equatable {
     }
 
     func applied(to settings: TokenSettings) -> TokenSettings {
-        TokenSettings(
+        func text(_ new: String?, _ old: String?) -> String? { new.map { $0.isEmpty ? nil : $0 } ?? old }
+        return TokenSettings(
             scopes: self.scopes ?? settings.scopes, resources: self.resources ?? settings.resources,
-            audiences: self.audiences ?? settings.audiences, format: self.format ?? settings.format)
+            audiences: self.audiences ?? settings.audiences, format: self.format ?? settings.format,
+            subjects: self.subjects ?? settings.subjects, actor: text(self.actor, settings.actor),
+            group: text(self.group, settings.group))
     }
 }
 
 extension TokenSettings {
     /// The settings as texts of bytes.
     var exact: [[ExactText]] {
-        [self.scopes, self.resources, self.audiences, [self.format.rawValue]].map { $0.map(ExactText.init) }
+        [
+            self.scopes, self.resources, self.audiences, [self.format.rawValue], self.subjects, [self.actor ?? ""],
+            [self.group ?? ""],
+        ].map { $0.map(ExactText.init) }
     }
 }
 
@@ -69,6 +84,25 @@ extension OpenIDProvider {
                 guard !resource.hasSameBytes(as: self.issuer), !resource.hasBytes(atStart: self.issuer + "/") else {
                     throw refuse("A resource has an address of this server's own.")
                 }
+            }
+        }
+        guard tokens.subjects.count <= Limits.Fixed.subjectsPerClient,
+            Set(tokens.subjects.map(ExactText.init)).count == tokens.subjects.count,
+            (tokens.subjects + [tokens.actor].compactMap(\.self)).allSatisfy({
+                ProviderRefusal.isClientName($0)
+            })
+        else {
+            throw refuse("What is to be the identifier of a client cannot be one, or there are too many, or one twice.")
+        }
+        if settings.isPublic, !tokens.subjects.isEmpty {
+            throw refuse("A client without a way to authenticate cannot exchange the tokens of others.")
+        }
+        if let group = tokens.group {
+            guard (1...Limits.Fixed.groupCharacters).contains(group.utf8.count), ProviderRefusal.isClientName(group)
+            else {
+                throw refuse(
+                    "The name of a group of apps has letters, digits, dashes and underscores, \(Limits.Fixed.groupCharacters) at most."
+                )
             }
         }
         if settings.grantTypes.containsBytes(of: OwnGrant.serviceAssertion),

@@ -13,7 +13,7 @@ struct AuthorizationCodeGrant: TokenGrant {
 
     /// Cost: one store step, one query where a resource is asked for or was granted, one where the client has named claims for
     /// its ID token, an ES256 signature and one of the client's algorithm, three hashes; with a refresh token one
-    /// store step, one HMAC and one hash more.
+    /// store step, one HMAC and one hash more; with a device secret one store step, and one query where the app shows one.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
         // A request that is not whole is refused before it can spend a code.
@@ -36,9 +36,12 @@ struct AuthorizationCodeGrant: TokenGrant {
             lifetime: provider.limits.authorizationCodeLifetime, at: now)
         let details = try provider.details(request.parameters, within: standing.grant, of: client)
         let audience = try await provider.audience(asked, of: standing.grant, for: client)
+        let deviceSecret = try await provider.deviceSecret(
+            for: standing, of: client, showing: request.parameters["device_secret"], isBound: key != nil, at: now)
         var response = try await provider.tokens(
             for: standing, audience: audience, nonce: code.nonce, named: provider.namedClaims(for: standing),
-            acr: code.acr, details: details, algorithm: algorithm, boundTo: key, at: now)
+            acr: code.acr, details: details, algorithm: algorithm, boundTo: key, deviceSecret: deviceSecret, at: now)
+        response.deviceSecret = deviceSecret
         if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
             response.refreshToken = try await Self.firstRefreshToken(
                 of: standing.grant, for: request, from: provider, at: now)

@@ -6,7 +6,7 @@ extension OpenIDProvider {
     /// The ways to tokens that there are.
     static let tokenGrants: [any TokenGrant] = [
         AuthorizationCodeGrant(), RefreshTokenGrant(), DeviceCodeGrant(), BackchannelAuthenticationGrant(),
-        ClientCredentialsGrant(), ServiceAssertionGrant(),
+        ClientCredentialsGrant(), ServiceAssertionGrant(), TokenExchangeGrant(),
     ]
 
     /// The token endpoint (RFC 6749, section 3.2): authenticates the client, and gives what the grant of the request gives.

@@ -16,14 +16,15 @@ public struct AccountGrants: Sendable {
         self.time = time
     }
 
-    /// The lasting grants of an account, the newest first, at most ``Limits/activityRows``.
+    /// The lasting grants and device secrets of an account, the newest first, at most ``Limits/activityRows``.
     ///
     /// Cost: one query.
     public func lasting(ofAccount account: String) async throws -> [GrantListing] {
         try await self.store.lastingGrants(account: account, at: self.time.now(), limit: self.limits.activityRows)
     }
 
-    /// Ends grants of an account: every token of them is worth nothing at once, on every node. Says how many there were;
+    /// Ends grants and device secrets of an account: every token of a grant is worth nothing at once, on every node, and no
+    /// app signs in by a secret any more. Says how many there were;
     /// another account's grant is no different from one that never was.
     ///
     /// The browsers that are signed in stay so, and sign their person in to the service again where it asks.

@@ -63,12 +63,13 @@ extension OpenIDProvider {
         self.keys.pairwise("own grant \(type)", client: client, of: self.configuration.epoch)
     }
 
-    private func accessToken(
+    func accessToken(
         _ about: JSONObject, scope: Scope, audience: TokenAudience, boundTo key: KeyThumbprint?, until end: Timestamp,
         at now: Timestamp
     ) throws -> TokenResponse {
         var claims: JSONObject = ["iss": .string(self.issuer), "aud": .string(audience.text)]
         for (name, value) in about.members { claims[name] = value }
+        claims["may_act"] = audience.actor.map { .object(["sub": .string($0)]) }
         claims["scope"] = .string(scope.description)
         claims["iat"] = .integer(now.seconds)
         claims["exp"] = .integer(end.seconds)
@@ -136,18 +137,26 @@ extension OpenIDProvider {
     ///
     /// - Parameter client: A client that was read for this request: where the token is its own, it is not read again.
     ///
-    /// Cost: one query; of another client's own token two, and two HMACs.
+    /// Cost: one query; of another client's own token two, and two HMACs; of a token that was given for another one query
+    /// more for each exchange.
     func standing(of token: OwnAccessToken, asking client: ClientRecord? = nil) async throws -> TokenStanding? {
         guard token.isOwn else {
-            return try await self.store.grant(token.grant, tokens: [token.id], at: self.time.now())
-                .map(TokenStanding.grant)
+            guard let grant = try await self.store.grant(token.grant, tokens: token.names, at: self.time.now()) else {
+                return nil
+            }
+            if token.parents.isEmpty { return .grant(grant) }
+            return try await self.mayBeExchanged(token, of: grant, asking: client) ? .grant(grant) : nil
         }
-        let known = client.flatMap { $0.id.hasSameBytes(as: token.client) ? $0 : nil }
-        let found: ClientRecord? = if let known { known } else { try await self.store.client(token.client) }
-        guard let owner = found, self.mayHave(token, owner),
+        guard let owner = try await self.client(token.client, asking: client), self.mayHave(token, owner),
             try await !self.store.isRevoked(tokens: [token.id])
         else { return nil }
         return .client
+    }
+
+    /// The client of an identifier, which is not read again where it was read for this request.
+    func client(_ id: String, asking client: ClientRecord?) async throws -> ClientRecord? {
+        if let client, client.id.hasSameBytes(as: id) { return client }
+        return try await self.store.client(id)
     }
 
     /// Whether a client may still have what a token of its own says: the operator can have taken it away.

@@ -17,12 +17,19 @@ struct OwnAccessToken: Sendable {
     /// Where it can be used: this provider's issuer, or a resource (RFC 8707).
     let audience: String
     let scope: Scope
+    /// The tokens that it was exchanged for, by their `jti`, the first one first: with any of them it is over.
+    let parents: [String]
+    /// The clients whose tokens those are.
+    let holders: [String]
     let expiresAt: Timestamp
     /// The key that it is bound to (`cnf`), by its thumbprint; `nil` where it is anybody's who has it.
     let keyThumbprint: String?
 
     /// How it is shown.
     var scheme: PresentedToken.Scheme { self.keyThumbprint == nil ? .bearer : .dpop }
+
+    /// What it is called, and what those are that it was exchanged for.
+    var names: [String] { [self.id] + self.parents }
 
     /// Whether a client has it for itself: nothing stands behind it but the client.
     var isOwn: Bool { self.subject.hasSameBytes(as: self.client) }
@@ -52,6 +59,13 @@ struct OwnAccessToken: Sendable {
         self.subject = subject
         self.audience = claims.audience[0]
         self.scope = try Scope(text("scope"))
+        do {
+            self.parents = try claims.members.strings(TokenExchange.parents) ?? []
+            self.holders = try claims.members.strings(TokenExchange.holders) ?? []
+        } catch {
+            throw JOSEError(.malformed, TokenExchange.parents)
+        }
+        guard self.parents.count == self.holders.count else { throw JOSEError(.malformed, TokenExchange.holders) }
         self.expiresAt = expiresAt
     }
 }

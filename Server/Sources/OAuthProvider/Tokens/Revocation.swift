@@ -6,7 +6,7 @@ import _Primitives
 extension OpenIDProvider {
     /// The revocation endpoint (RFC 7009): a client gives up what it has.
     ///
-    /// A refresh token takes its grant with it, and so every access token of that; an access token goes by itself. From
+    /// A device secret goes by itself: what was given for it stays. A refresh token takes its grant with it, and so every access token of that; an access token goes by itself. From
     /// then on they are worth nothing at the endpoints of this server, on every node. What is unknown, ended or another
     /// client's is answered alike, and stays as it is (section 2.2).
     ///
@@ -26,6 +26,14 @@ extension OpenIDProvider {
                 _ = try await self.store.deleteGrant(token.grant, client: client.id, audit: event)
                 return done
             }
+            if let group = client.settings.tokens.group {
+                let event = AuditEvent(.deviceSecretRevoked, at: self.time.now(), actor: client.id)
+                let digest = Sealing.digest(ofSecret: text)
+                if try await self.store.deleteDeviceSecret(digest: digest, group: group, audit: event) { return done }
+            }
+            if try await self.isIDToken(text) {
+                throw OAuthError(.unsupportedTokenType, "An ID token is a statement, and is not revoked.")
+            }
             guard let token = try await self.knownAccessToken(text), token.client.hasSameBytes(as: client.id) else {
                 return done
             }
@@ -34,4 +42,20 @@ extension OpenIDProvider {
             return done
         }
     }
+
+    /// Whether it is an ID token that this provider has signed.
+    private func isIDToken(_ text: String) async throws -> Bool {
+        guard let token = try? UnverifiedJWS(compact: text), token.header.hasType(TokenType.idToken) else {
+            return false
+        }
+        do {
+            _ = try await self.verified(text, type: TokenType.idToken, at: self.time.now())
+            return true
+        } catch is JOSEError { return false }
+    }
+}
+
+extension AuditEvent.Kind {
+    /// A device secret was given up; the actor is the client.
+    static let deviceSecretRevoked = Self(rawValue: "device-secret-revoked")
 }

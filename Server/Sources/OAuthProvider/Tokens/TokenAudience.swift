@@ -10,6 +10,8 @@ struct TokenAudience: Sendable {
     /// The value of `aud`.
     let text: String
     let format: TokenSettings.Format
+    /// Who alone may act with it (`may_act`, RFC 8693, section 4.4); `nil` for whoever may exchange it.
+    var actor: String?
 }
 
 extension OpenIDProvider {
@@ -35,7 +37,8 @@ extension OpenIDProvider {
 
     /// What a client's token is for where nothing is named: this server.
     func usualAudience(of client: ClientRecord) -> TokenAudience {
-        TokenAudience(text: self.issuer, format: client.settings.tokens.format)
+        TokenAudience(
+            text: self.issuer, format: client.settings.tokens.format, actor: client.settings.tokens.actor)
     }
 
     /// What a token of a grant is for: what is asked, else the only resource of the grant, else this server.
@@ -63,7 +66,7 @@ extension OpenIDProvider {
         }
     }
 
-    private func audience(_ resource: ResourceIndicator, for client: ClientRecord) async throws -> TokenAudience {
+    func audience(_ resource: ResourceIndicator, for client: ClientRecord) async throws -> TokenAudience {
         func refusal(_ detail: String) -> OAuthError {
             OAuthError(.invalidTarget, "The resource is not known here, or not for this client.", detail: detail)
         }
@@ -74,6 +77,7 @@ extension OpenIDProvider {
         guard let owner = try await self.store.client(owning: resource.text) else {
             throw refusal("no client owns it: the operator can give it to one as its --resource")
         }
-        return TokenAudience(text: resource.text, format: owner.settings.tokens.format)
+        return TokenAudience(
+            text: resource.text, format: owner.settings.tokens.format, actor: client.settings.tokens.actor)
     }
 }

@@ -75,7 +75,8 @@ extension OpenIDProvider {
     /// Cost: one ES256 signature, one of `algorithm`, one hash, one HMAC.
     func tokens(
         for standing: StandingGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
-        details: AuthorizationDetails?, algorithm: JWSAlgorithm, boundTo key: KeyThumbprint?, at now: Timestamp
+        details: AuthorizationDetails?, algorithm: JWSAlgorithm, boundTo key: KeyThumbprint?,
+        deviceSecret: String? = nil, at now: Timestamp
     ) throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
         let access = try self.accessToken(
@@ -91,6 +92,8 @@ extension OpenIDProvider {
         for (name, value) in named.members { claims[name] = value }
         claims["sid"] = grant.session.map { .string(self.keys.pairwise("sid", client: grant.client, of: $0)) }
         claims["nonce"] = nonce.map(JSON.string)
+        // Native SSO, section 3.3: which device secret it goes with.
+        claims["ds_hash"] = deviceSecret.map { .string(Self.deviceSecretHash($0)) }
         let idToken = try self.keys.sign(claims, type: TokenType.idToken, algorithm: algorithm, at: now)
         var response = TokenResponse(
             accessToken: access.accessToken, expiresIn: access.expiresIn, scope: access.scope, idToken: idToken,
@@ -110,6 +113,11 @@ extension OpenIDProvider {
         guard self.keys.activeAlgorithms.contains(algorithm) else {
             throw StoreError(.corrupt, "no signing key of \(algorithm.rawValue), which a client is to get")
         }
+    }
+
+    /// `ds_hash`: what an ID token says of the device secret that goes with it.
+    static func deviceSecretHash(_ secret: String) -> String {
+        Base64URL.encode(Array(SHA256.hash(data: Array(secret.utf8))))
     }
 
     /// `at_hash`: the left half of the hash that the ID token's algorithm is made with, as base64url (OpenID Connect Core
@@ -273,10 +281,11 @@ extension OpenIDProvider {
             idTokenAlgorithms: SigningKeys.algorithms.map(\.rawValue),
             acrValues: self.configuration.levels.filter { !$0.levels.isEmpty }.map(\.name),
             claims: [
-                "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid",
+                "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid", "ds_hash",
             ] + PersonClaims.names,
             responseModes: ResponseMode.allCases.map(\.rawValue),
             promptValues: AuthorizationWishes.Prompt.allCases.map(\.rawValue))
+        metadata.supportsNativeSSO = true
         metadata.introspectionAlgorithms = SigningKeys.algorithms.map(\.rawValue)
         metadata.requestObjectAlgorithms = PrivateKeyJWT.algorithms.map(\.rawValue)
         metadata.hasRegistration = self.configuration.hasRegistration
@@ -285,5 +294,5 @@ extension OpenIDProvider {
     }
 
     /// The scopes that mean something here.
-    static let scopes = [Scope.openID] + PersonClaims.scopes.map(\.scope) + [Scope.offlineAccess]
+    static let scopes = [Scope.openID] + PersonClaims.scopes.map(\.scope) + [Scope.offlineAccess, Scope.deviceSSO]
 }

@@ -2,7 +2,7 @@
 public struct ConsentPage: Sendable {
     /// A part of what a service gets.
     public enum Item: Sendable, CaseIterable {
-        case identity, username, name, email, phone, address, offlineAccess
+        case identity, username, name, email, phone, address, offlineAccess, deviceSSO
 
         /// In people's words.
         var words: String {
@@ -14,6 +14,7 @@ public struct ConsentPage: Sendable {
             case .phone: "your telephone number"
             case .address: "your postal address"
             case .offlineAccess: "all this also while you are away, until you take it back"
+            case .deviceSSO: "to let the other apps of its maker on your device sign you in, until you sign out"
             }
         }
     }

@@ -109,6 +109,10 @@ extension SQLiteDatabase: AuthorizationStore {
                 // With the grant its code is gone, too: whoever goes on is told that there is none, and adds nothing to
                 // the trail, which is kept for ever.
                 try db.deleteGrant(standing.grant.id)
+                // What it gave beside tokens ends, too.
+                if let session = standing.grant.session {
+                    try db.deleteDeviceSecret(ofSession: session, client: standing.grant.client)
+                }
                 var replay = replay
                 replay.accountID = standing.authentication.account
                 try db.appendAudit(replay, sealing)

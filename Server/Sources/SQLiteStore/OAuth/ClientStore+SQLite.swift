@@ -80,6 +80,7 @@ extension SQLiteDatabase: ClientStore {
             for table in [
                 "oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request",
                 "oauth_grant", "oauth_consent", "oauth_subject", "oauth_session_service", "oauth_logout",
+                "oauth_device_secret",
             ] {
                 try db.cachedStatement(sql: "DELETE FROM \(table) WHERE client = ?").execute(arguments: [id])
             }

@@ -32,18 +32,28 @@ extension SQLiteDatabase: GrantListStore {
             try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
-                        SELECT oauth_grant.id, client, name, scope, lasting_since, used_at,
-                            min(oauth_grant.expires_at, oauth_refresh.expires_at) AS ends_at
+                        SELECT 'grant' AS kind, oauth_grant.id AS id, client, name, scope, lasting_since AS since,
+                            used_at, min(oauth_grant.expires_at, oauth_refresh.expires_at) AS ends_at
                         FROM oauth_authentication JOIN oauth_grant ON authentication = oauth_authentication.id
                         JOIN oauth_refresh ON grant_id = oauth_grant.id
                         JOIN oauth_client ON oauth_client.id = client
                         WHERE account = ?1 AND oauth_grant.expires_at > ?2 AND oauth_refresh.expires_at > ?2
-                        ORDER BY lasting_since DESC, oauth_grant.id LIMIT ?3
+                        UNION ALL
+                        SELECT 'device-secret', oauth_device_secret.id, client, name, scope, given_at,
+                            oauth_device_secret.used_at, oauth_session.expires_at
+                        FROM oauth_session JOIN oauth_device_secret ON session = oauth_session.id
+                        JOIN oauth_client ON oauth_client.id = client
+                        WHERE account = ?1 AND oauth_session.expires_at > ?2
+                        ORDER BY since DESC, id LIMIT ?3
                         """), arguments: [account, moment.milliseconds, limit]
             ).map { row in
-                GrantListing(
-                    id: try row.text("id"), client: try row.text("client"), clientName: try row.text("name"),
-                    scope: try row.text("scope"), since: try row.moment("lasting_since"),
+                guard let kind = GrantListing.Kind(rawValue: try row.text("kind")) else {
+                    throw StoreError(.corrupt, "a kind of a listing")
+                }
+                return GrantListing(
+                    kind: kind, id: try row.text("id"), client: try row.text("client"),
+                    clientName: try row.text("name"),
+                    scope: try row.text("scope"), since: try row.moment("since"),
                     usedAt: try row.optionalMoment("used_at"), expiresAt: try row.moment("ends_at"))
             }
         }
@@ -63,7 +73,14 @@ extension SQLiteDatabase: GrantListStore {
                         SELECT oauth_authentication.id FROM oauth_authentication WHERE account = ?1) AND \(condition)
                     """
             ).execute(arguments: [account, value])
-            let count = db.changesCount
+            var count = db.changesCount
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM oauth_device_secret WHERE session IN (
+                        SELECT oauth_session.id FROM oauth_session WHERE account = ?1) AND \(condition)
+                    """
+            ).execute(arguments: [account, value])
+            count += db.changesCount
             if count > 0 { try db.appendAudit(audit, sealing) }
             return count
         }

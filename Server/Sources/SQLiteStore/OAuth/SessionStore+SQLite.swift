@@ -40,6 +40,14 @@ extension Database {
             usedAt: try row.moment(SessionColumn.usedAt), expiresAt: try row.moment(SessionColumn.expiresAt))
     }
 
+    /// The session of that identifier, expired or not; `nil` where no authentication of it is left.
+    func session(id: String, _ sealing: Sealing) throws -> SessionRecord? {
+        try Row.fetchOne(
+            self.cachedStatement(sql: "SELECT \(SessionColumn.selection) FROM oauth_session WHERE id = ?"),
+            arguments: [id]
+        ).flatMap { try self.session($0, sealing) }
+    }
+
     /// Adds a session within the present step. Its authentications are there already.
     func insert(_ session: SessionRecord) throws {
         try self.insert(

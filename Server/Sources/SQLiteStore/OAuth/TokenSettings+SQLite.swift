@@ -20,11 +20,15 @@ extension TokenSettings {
     /// The settings as they are kept: what is not there is as of a client that names nothing.
     var text: String {
         var json: JSONObject = [:]
-        for (name, list) in [("scopes", self.scopes), ("resources", self.resources), ("audiences", self.audiences)]
-        where !list.isEmpty {
+        for (name, list) in [
+            ("scopes", self.scopes), ("resources", self.resources), ("audiences", self.audiences),
+            ("subjects", self.subjects),
+        ] where !list.isEmpty {
             json[name] = .array(list.map(JSON.string))
         }
         if self.format != .jwt { json["format"] = .string(self.format.rawValue) }
+        json["actor"] = self.actor.map(JSON.string)
+        json["group"] = self.group.map(JSON.string)
         return JSON.object(json).text
     }
 
@@ -38,7 +42,9 @@ extension TokenSettings {
             guard let format else { throw StoreError(.corrupt, "what a client's tokens look like") }
             self.init(
                 scopes: try json.strings("scopes") ?? [], resources: try json.strings("resources") ?? [],
-                audiences: try json.strings("audiences") ?? [], format: format)
+                audiences: try json.strings("audiences") ?? [], format: format,
+                subjects: try json.strings("subjects") ?? [], actor: try json.string("actor"),
+                group: try json.string("group"))
         } catch is JSONError {
             throw StoreError(.corrupt, "a client's tokens")
         }

@@ -1,8 +1,18 @@
 public import _Primitives
 
-/// A lasting grant as its person, or an operator, is shown it.
+/// What a client has of a person that goes on by itself, as its person, or an operator, is shown it.
 public struct GrantListing: Sendable, Equatable {
-    /// The grant's identifier. It opens nothing.
+    /// What it is.
+    public enum Kind: String, Sendable {
+        /// A lasting grant: the client renews its tokens by it.
+        case grant
+        /// A device secret: the other apps of the device sign in by it, until the session ends.
+        case deviceSecret = "device-secret"
+    }
+
+    /// What it is.
+    public let kind: Kind
+    /// The grant's or the secret's identifier. It opens nothing.
     public let id: String
     /// Whose it is.
     public let client: String
@@ -12,16 +22,17 @@ public struct GrantListing: Sendable, Equatable {
     public let scope: String
     /// When it was given.
     public let since: Timestamp
-    /// When the client last renewed its tokens by it; `nil` where it has not yet.
+    /// When the client last renewed its tokens by it, or an app signed in by it; `nil` where none has yet.
     public let usedAt: Timestamp?
     /// When it ends, if it is not used; never later than the grant itself.
     public let expiresAt: Timestamp
 
     /// A listing of these values.
     public init(
-        id: String, client: String, clientName: String, scope: String, since: Timestamp, usedAt: Timestamp?,
+        kind: Kind, id: String, client: String, clientName: String, scope: String, since: Timestamp, usedAt: Timestamp?,
         expiresAt: Timestamp
     ) {
+        self.kind = kind
         self.id = id
         self.client = client
         self.clientName = clientName
@@ -34,7 +45,7 @@ public struct GrantListing: Sendable, Equatable {
 
 /// Which of an account's grants are meant.
 public enum GrantSelection: Sendable, Equatable {
-    /// The one of that identifier.
+    /// The one of that identifier, or the device secret.
     case grant(String)
     /// All that a client has.
     case client(String)
@@ -42,12 +53,13 @@ public enum GrantSelection: Sendable, Equatable {
     case all
 }
 
-/// Shows and ends what clients have been given of a person, whatever became of the browser that it was given in.
+/// Shows and ends what clients have been given of a person, whatever became of the browser that it was given in; device
+/// secrets with it.
 public protocol GrantListStore: Sendable {
-    /// The account's lasting grants that stand at `moment`, the newest first, at most `limit`.
+    /// The account's lasting grants and device secrets that stand at `moment`, the newest first, at most `limit`.
     func lastingGrants(account: String, at moment: Timestamp, limit: Int) async throws -> [GrantListing]
 
-    /// Ends grants of an account, those too that end with a session, together with the audit event. Says how many there
+    /// Ends grants and device secrets of an account, those too that end with a session, together with the audit event. Says how many there
     /// were; where there was none, there is no event. Another account's grant is none.
     func endGrants(_ selection: GrantSelection, account: String, audit: AuditEvent) async throws -> Int
 }

@@ -18,11 +18,23 @@ public struct TokenSettings: Sendable, Equatable {
     public var audiences: [String]
     /// What the tokens for its resources look like or, of a client without any, those that it is given for no resource.
     public var format: Format
+    /// The clients whose tokens it may exchange for its own, by their identifiers (RFC 8693).
+    public var subjects: [String]
+    /// The client that alone may act with tokens that it is given of people (`may_act`); `nil` for whoever may exchange
+    /// them.
+    public var actor: String?
+    /// The apps that sign in by each other, by the name of their group (OpenID Connect Native SSO for Mobile Apps 1.0); `nil`
+    /// for an app that shares with none.
+    public var group: String?
 
     /// Settings; by default those of a client that has tokens for this server alone.
     public init(
-        scopes: [String] = [], resources: [String] = [], audiences: [String] = [], format: Format = .jwt
+        scopes: [String] = [], resources: [String] = [], audiences: [String] = [], format: Format = .jwt,
+        subjects: [String] = [], actor: String? = nil, group: String? = nil
     ) {
+        self.subjects = subjects
+        self.actor = actor
+        self.group = group
         self.scopes = scopes
         self.resources = resources
         self.audiences = audiences

@@ -82,10 +82,11 @@ public enum GrantListConformance {
             _ = try await Self.refresh(1, store, after: Self.day)
             let expected = [
                 GrantListing(
-                    id: "grant-2", client: "d", clientName: "The d", scope: "openid offline_access",
+                    kind: .grant, id: "grant-2", client: "d", clientName: "The d", scope: "openid offline_access",
                     since: Self.start + .seconds(5), usedAt: nil, expiresAt: Self.start + .seconds(5) + Self.day * 5),
                 GrantListing(
-                    id: "grant-1", client: "c", clientName: "The c", scope: "openid offline_access", since: Self.start,
+                    kind: .grant, id: "grant-1", client: "c", clientName: "The c", scope: "openid offline_access",
+                    since: Self.start,
                     usedAt: Self.start + Self.day, expiresAt: Self.start + Self.day * 6),
             ]
             let listed = try await Self.list(store, after: Self.day)

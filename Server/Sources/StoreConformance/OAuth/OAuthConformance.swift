@@ -130,7 +130,8 @@ public enum OAuthConformance {
                 ClientSettings(
                     grantTypes: [], authenticationMethod: "none",
                     tokens: TokenSettings(
-                        scopes: ["a", "b"], resources: ["urn:c"], audiences: ["urn:d", "urn:e"], format: .opaque)),
+                        scopes: ["a", "b"], resources: ["urn:c"], audiences: ["urn:d", "urn:e"], format: .opaque,
+                        subjects: ["f"], actor: "g", group: "h")),
             ] {
                 let before = expected.settings
                 expected.settings = settings

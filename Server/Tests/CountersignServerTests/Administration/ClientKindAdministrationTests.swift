@@ -146,7 +146,7 @@ struct ClientKindAdministrationTests {
         try await server.withSocketClient { client in
             func texts(_ texts: String...) -> JSON { .array(texts.map(JSON.string)) }
             let usual = try await client.send(.post, "/admin/v1/clients", Self.body([:])).object
-            for name in ["scopes", "resources", "audiences"] { #expect(usual[name] == .array([])) }
+            for name in ["scopes", "resources", "audiences", "subjectClients"] { #expect(usual[name] == .array([])) }
             #expect(usual["accessTokenFormat"] == .string("jwt"))
             // A service that only takes tokens needs no address, and no way to any.
             let owner = try await client.send(
@@ -162,17 +162,30 @@ struct ClientKindAdministrationTests {
                 .post, "/admin/v1/clients",
                 [
                     "name": .string("Report"), "grantTypes": texts("client_credentials"), "scopes": texts("read"),
-                    "audiences": texts("https://api.bank.example"),
+                    "audiences": texts("https://api.bank.example"), "subjectClients": texts("shop"),
+                    "mayAct": .string("api"), "ssoGroup": .string("apps"),
+                    "redirectUris": texts("https://bank.example/in"),
                 ])
+            #expect(service.object["subjectClients"] == texts("shop") && service.object["mayAct"] == .string("api"))
+            #expect(service.object["ssoGroup"] == .string("apps"))
             #expect(service.response.status == .created && service.object["scopes"] == texts("read"))
             let path = "/admin/v1/clients/\(try service.object.requiredString("clientId"))"
             let changed = try await client.send(.patch, path, ["scopes": texts("read", "write"), "audiences": texts()])
             #expect(changed.object["scopes"] == texts("read", "write") && changed.object["audiences"] == .array([]))
             #expect(try await client.send(.get, path).object == changed.object)
+            let none: JSONObject = ["subjectClients": texts(), "mayAct": .string(""), "ssoGroup": .string("")]
+            let without = try await client.send(.patch, path, none).object
+            #expect(without["subjectClients"] == .array([]) && without["mayAct"] == nil && without["ssoGroup"] == nil)
+            let again = try await client.send(
+                .patch, path,
+                ["subjectClients": texts("shop"), "mayAct": .string("api"), "ssoGroup": .string("apps")])
+            #expect(again.object == changed.object)
             for (changes, reason) in [
                 (["resources": texts("https://api.bank.example")], "Another client owns"),
                 (["resources": texts("nowhere")], "not absolute"), (["scopes": texts("openid")], "openid"),
                 (["accessTokenFormat": .string("jwe")], "jwt or opaque"),
+                (["subjectClients": texts("a", "a")], "twice"), (["mayAct": .string("a b")], "identifier of a client"),
+                (["ssoGroup": .string("a b")], "letters, digits"),
             ] as [(JSONObject, String)] {
                 let refused = try await client.send(.patch, path, changes)
                 #expect(refused.response.status == .badRequest, "\(changes)")

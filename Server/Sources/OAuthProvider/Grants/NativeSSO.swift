@@ -1,0 +1,204 @@
+import JOSE
+import OAuth
+import Store
+import _Primitives
+
+/// The apps of a device sign in by each other: the second shows the ID token and the device secret of the first, and is
+/// given tokens of the same session (OpenID Connect Native SSO for Mobile Apps 1.0, section 4).
+struct NativeSSO {
+    /// The values of `actor_token_type`: that of the draft, and that of the drafts before it.
+    static let actorKinds = [
+        "urn:openid:params:token-type:device-secret", "urn:x-oath:params:oauth:token-type:device-secret",
+    ]
+    private static let idToken = "urn:ietf:params:oauth:token-type:id_token"
+    private static let accessToken = "urn:ietf:params:oauth:token-type:access_token"
+
+    let request: TokenRequest
+    let provider: OpenIDProvider
+
+    /// Cost: three queries and one for a third party's consent, two store steps, two hashes, four HMACs, one verification, an ES256 signature and one of the
+    /// client's algorithm; with a refresh token one store step more.
+    func tokens() async throws -> TokenResponse {
+        let (client, parameters) = (self.request.client, self.request.parameters)
+        let secret = try parameters.required("actor_token")
+        guard try parameters.required("subject_token_type").hasSameBytes(as: Self.idToken) else {
+            throw OAuthError(
+                .invalidRequest, "With a device secret the subject_token is an ID token (\(Self.idToken)).")
+        }
+        guard (parameters["requested_token_type"] ?? Self.accessToken).hasSameBytes(as: Self.accessToken) else {
+            throw OAuthError(.invalidRequest, "The only requested_token_type is \(Self.accessToken).")
+        }
+        try self.checkAudience()
+        let idToken = try parameters.required("subject_token")
+        guard let group = client.settings.tokens.group else {
+            throw Self.notOfGroup("the operator can give the client --sso-group")
+        }
+        let algorithm = client.settings.idTokenAlgorithm
+        try await self.provider.requireSigningKey(algorithm)
+        let now = self.provider.time.now()
+        let held = try await self.held(secret, showing: idToken, at: now)
+        guard held.secret.group.hasSameBytes(as: group) else { throw Self.notOfGroup("another --sso-group") }
+        guard client.settings.signInMethods.containsBytes(of: held.session.authentication.method) else {
+            throw Self.refusal("the person signed in by a way that this client does not take")
+        }
+        guard !held.secret.isBound || self.request.proof != nil else {
+            throw OAuthError(
+                .invalidDPoPProof, "What the first app has is bound to a key: what this app gets has to be, too.",
+                detail: "the request has no proof of a key")
+        }
+        let scope = try self.scope(within: held.secret.scope)
+        try self.provider.refuseDetails(in: parameters)
+        let audience = self.provider.usualAudience(of: client)
+        let consent = try await self.consent(to: scope, of: held.session)
+        let grant = self.provider.grant(of: held.session, for: client, scope: scope, consent: consent, at: now)
+        do {
+            try await self.provider.store.addGrant(
+                grant, byDeviceSecret: held.secret.digest, redirectURI: client.redirectURIs.first ?? "", usedAt: now,
+                audit: AuditEvent(
+                    .signedInByDeviceSecret, at: now, accountID: held.session.account, actor: client.id))
+        } catch let error as StoreError where error.code == .notFound {
+            throw Self.refusal("the secret, its session or the consent has ended meanwhile")
+        }
+        var response = try self.provider.tokens(
+            for: StandingGrant(grant: grant, authentication: held.session.authentication), audience: audience,
+            nonce: nil, named: [:], acr: nil, details: nil, algorithm: algorithm,
+            boundTo: self.request.proof?.thumbprint,
+            deviceSecret: secret,
+            at: now)
+        response.issuedTokenType = Self.accessToken
+        if grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
+            response.refreshToken = try await AuthorizationCodeGrant.firstRefreshToken(
+                of: grant, for: self.request, from: self.provider, at: now)
+        }
+        return response
+    }
+
+    /// The secret's session, where secret, ID token and session belong together and go on.
+    private func held(_ secret: String, showing idToken: String, at now: Timestamp) async throws -> HeldDeviceSecret {
+        let store = self.provider.store
+        guard let held = try await store.deviceSecret(digest: Sealing.digest(ofSecret: secret)) else {
+            throw Self.refusal("unknown device secret")
+        }
+        let session = held.session
+        guard now < session.expiresAt, now < session.usedAt + self.provider.limits.oauth.sessionIdleLifetime else {
+            throw Self.refusal("its session has ended")
+        }
+        let claims: JWTClaims
+        do {
+            claims = try await self.provider.verified(idToken, type: TokenType.idToken, at: now).claims
+        } catch let error as JOSEError {
+            throw Self.refusal("the ID token: \(error)")
+        }
+        // It may have expired: that it was given, and for which secret, is what it shows.
+        guard claims.issuer?.hasSameBytes(as: self.provider.issuer) ?? false, claims.audience.count == 1 else {
+            throw Self.refusal("the ID token's iss or aud")
+        }
+        let first = claims.audience[0]
+        guard case .string(let hash)? = claims.members["ds_hash"],
+            constantTimeEqual(Array(hash.utf8), Array(OpenIDProvider.deviceSecretHash(secret).utf8))
+        else { throw Self.refusal("ds_hash") }
+        guard case .string(let sid)? = claims.members["sid"],
+            sid.hasSameBytes(as: self.provider.keys.pairwise("sid", client: first, of: session.id)),
+            claims.subject?.hasSameBytes(as: self.provider.subject(ofAccount: session.account, client: first)) ?? false
+        else { throw Self.refusal("sid or sub") }
+        guard try await self.provider.people.person(account: session.account) != nil else {
+            throw Self.refusal("the account is locked")
+        }
+        guard let group = try await store.client(first)?.settings.tokens.group,
+            group.hasSameBytes(as: held.secret.group)
+        else { throw Self.notOfGroup("the app that signed in is of it no more") }
+        return held
+    }
+
+    /// `audience` is this server, in the only way that there is to say so.
+    private func checkAudience() throws {
+        let named = self.request.parameters.values("audience")
+        guard !named.isEmpty else { throw OAuthError(.invalidRequest, "The parameter audience is missing.") }
+        guard named.count == 1, named[0].hasSameBytes(as: self.provider.issuer),
+            self.request.parameters[ResourceIndicator.parameter] == nil
+        else { throw OAuthError(.invalidTarget, "With a device secret the audience is the issuer, and nothing else.") }
+    }
+
+    /// What the person agreed to when the first app signed in, or a part of it: for more they would have to be asked.
+    private func scope(within granted: String) throws -> Scope {
+        let asked = try Scope(self.request.parameters["scope"] ?? Scope.openID)
+        guard asked.contains(Scope.openID) else { throw OAuthError(.invalidScope, "The scope openid is needed.") }
+        guard try asked.isPart(of: Scope(granted)) else {
+            throw OAuthError(.invalidScope, "The person would have to agree to that scope: sign in by the browser.")
+        }
+        return asked
+    }
+
+    /// What the grant of a third party's app stands on: the person has agreed to the very same for this app; `nil` where
+    /// nobody is asked for the client.
+    private func consent(to scope: Scope, of session: SessionRecord) async throws -> ConsentRecord? {
+        guard
+            let terms = try ConsentTerms(
+                of: self.request.client, scope: scope, resources: [], AuthorizationWishes([:]))
+        else { return nil }
+        guard let consent = try await self.provider.remembered(terms, account: session.account) else {
+            throw OAuthError(
+                .invalidScope, "The person has to agree to that scope: sign in by the browser.",
+                detail: "the client is a third party's, and nobody has agreed to this for it")
+        }
+        return consent
+    }
+
+    /// One sentence for all: whoever has what is not theirs learns nothing about it.
+    private static func refusal(_ detail: String) -> OAuthError {
+        OAuthError(.invalidGrant, "The ID token and the device secret are not valid together.", detail: detail)
+    }
+
+    private static func notOfGroup(_ detail: String) -> OAuthError {
+        OAuthError(.unauthorizedClient, "The app is not of those that sign in by each other.", detail: detail)
+    }
+}
+
+extension OpenIDProvider {
+    /// The device secret for an app whose sign-in asked for one: the one that it shows, where that is of the same session
+    /// and group, else a new one in the place of what the app had in this session; `nil` where there is none to give.
+    ///
+    /// Cost: one query where it shows one, one store step for a new one.
+    ///
+    /// - Parameter isBound: Whether the app has shown a key, so that what other apps get by the secret is bound to one, too.
+    func deviceSecret(
+        for standing: StandingGrant, of client: ClientRecord, showing shown: String?, isBound: Bool, at now: Timestamp
+    ) async throws -> String? {
+        let grant = standing.grant
+        guard let session = grant.session, let group = client.settings.tokens.group,
+            try Scope(grant.scope).contains(Scope.deviceSSO)
+        else { return nil }
+        if let shown, let held = try await self.store.deviceSecret(digest: Sealing.digest(ofSecret: shown)),
+            held.session.id.hasSameBytes(as: session), held.secret.group.hasSameBytes(as: group)
+        {
+            return shown
+        }
+        let secret = self.random.token(byteCount: 32)
+        let isKept = try await self.store.addDeviceSecret(
+            DeviceSecretRecord(
+                digest: Sealing.digest(ofSecret: secret), id: self.random.identifier(), session: session,
+                client: client.id, group: group, scope: grant.scope, isBound: isBound, consent: grant.consent,
+                givenAt: now), ofGrant: grant.id)
+        guard isKept else {
+            throw OAuthError(.invalidGrant, "The code is not valid.", detail: "the grant or its session has ended")
+        }
+        return secret
+    }
+
+    /// A grant of a running session for another app of the device.
+    fileprivate func grant(
+        of session: SessionRecord, for client: ClientRecord, scope: Scope, consent: ConsentRecord?, at now: Timestamp
+    ) -> GrantRecord {
+        GrantRecord(
+            id: self.random.identifier(), client: client.id,
+            subject: self.subject(ofAccount: session.account, client: client.id),
+            authentication: session.authentication.id, session: session.id,
+            isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, consent: consent?.id,
+            expiresAt: now + self.limits.authorizationCodeLifetime + self.limits.accessTokenLifetime)
+    }
+}
+
+extension AuditEvent.Kind {
+    /// An app got tokens by the device secret of another one; the actor is the app.
+    static let signedInByDeviceSecret = Self(rawValue: "signed-in-by-device-secret")
+}

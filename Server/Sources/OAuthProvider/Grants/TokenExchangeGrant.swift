@@ -1,0 +1,181 @@
+import OAuth
+import Store
+import _Primitives
+
+/// A token for another one (RFC 8693): a service that was called with a person's token calls the next one for them.
+///
+/// Who may is a rule of the operator's: whose tokens the client may exchange, for which resources and scopes. What it gets
+/// is never wider than the token that it shows, lives no longer, is bound to its key where it has one, and is over with it
+/// (decision 41).
+/// There is no refresh token: the token that was shown is what there is to renew.
+struct TokenExchangeGrant: TokenGrant {
+    static let type = TokenExchange.grantType
+
+    /// The kinds of tokens that there are here (section 3).
+    private enum Kind {
+        static let accessToken = "urn:ietf:params:oauth:token-type:access_token"
+        static let jwt = "urn:ietf:params:oauth:token-type:jwt"
+    }
+
+    /// Cost: four queries, as for the tokens that are shown, and one ES256 signature; with a device secret as
+    /// ``NativeSSO``.
+    func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
+        let parameters = request.parameters
+        let text = try parameters.required("subject_token")
+        let kind = try parameters.required("subject_token_type")
+        if let actorKind = parameters["actor_token_type"], NativeSSO.actorKinds.containsBytes(of: actorKind) {
+            return try await NativeSSO(request: request, provider: provider).tokens()
+        }
+        try Self.check(kind, of: text)
+        guard (parameters["requested_token_type"] ?? Kind.accessToken).hasSameBytes(as: Kind.accessToken) else {
+            throw OAuthError(.invalidRequest, "The only requested_token_type is \(Kind.accessToken).")
+        }
+        let now = provider.time.now()
+        let (subject, standing) = try await Self.subject(text, of: request, at: provider)
+        let actor = try await Self.actor(of: request, at: provider)
+        let act = try Self.act(actor, for: subject)
+        let scope = try Self.scope(parameters["scope"], of: subject, for: request.client)
+        try provider.refuseDetails(in: parameters)
+        let audience = try await Self.audience(of: request, at: provider)
+        return try provider.exchangedToken(
+            for: subject, standing, of: request.client, act: act, scope: scope, audience: audience,
+            boundTo: request.proof?.thumbprint, at: now)
+    }
+
+    private static func check(_ kind: String, of text: String) throws {
+        let isJWT = text.utf8.contains(UInt8(ascii: "."))
+        guard kind.hasSameBytes(as: Kind.accessToken) || isJWT && kind.hasSameBytes(as: Kind.jwt) else {
+            throw OAuthError(
+                .invalidRequest,
+                "The subject_token is an access token (\(Kind.accessToken)), or an ID token with a device secret.")
+        }
+    }
+
+    /// The token that is shown, with what it rests on.
+    ///
+    /// Throws `OAuthError` `invalid_request` (section 2.2.2) with one sentence for all: whoever has a token that is not for
+    /// them learns nothing about it.
+    private static func subject(_ text: String, of request: TokenRequest, at provider: OpenIDProvider) async throws
+        -> (OwnAccessToken, StandingGrant)
+    {
+        func refusal(_ detail: String) -> OAuthError {
+            OAuthError(.invalidRequest, "The subject_token is not valid, or not for this client.", detail: detail)
+        }
+        let client = request.client
+        guard let token = try await provider.knownAccessToken(text) else { throw refusal("no token of ours, or ended") }
+        guard client.settings.tokens.subjects.containsBytes(of: token.client) else {
+            throw refusal("of a client whose tokens it may not exchange: the operator can give it --subject-client")
+        }
+        guard token.audience.hasSameBytes(as: provider.issuer) || client.settings.tokens.owns(token.audience) else {
+            throw refusal("for another's resource")
+        }
+        guard !token.isOwn else { throw refusal("a service's own: there is nobody to act for") }
+        try Self.checkKey(of: token, shownBy: request, refusal)
+        guard try await provider.standing(of: token) != nil,
+            let standing = try await provider.store.grant(token.grant, token: token.id, at: provider.time.now())
+        else { throw refusal("revoked") }
+        guard let owner = try await provider.store.client(standing.grant.client), standing.grant.isAgreed(for: owner)
+        else { throw refusal("nobody has agreed to its grant") }
+        guard try await provider.people.person(account: standing.authentication.account) != nil else {
+            throw refusal("the account is locked")
+        }
+        return (token, standing)
+    }
+
+    /// A token that is bound to a key is shown with that key, here as everywhere: whoever has the token alone gets nothing
+    /// for it, and what they get with it is bound to the same key.
+    private static func checkKey(
+        of token: OwnAccessToken, shownBy request: TokenRequest, _ refusal: (String) -> OAuthError
+    ) throws {
+        guard let expected = token.keyThumbprint else { return }
+        guard let proof = request.proof else {
+            throw OAuthError(
+                .invalidDPoPProof, "A token that is bound to a key is shown with a proof of the key.",
+                detail: "the request has no proof of a key")
+        }
+        guard proof.thumbprint.text.hasSameBytes(as: expected) else { throw refusal("bound to another key") }
+    }
+
+    /// Who acts: whose token `actor_token` is, else the client itself.
+    private static func actor(of request: TokenRequest, at provider: OpenIDProvider) async throws -> JSONObject {
+        let parameters = request.parameters
+        guard let text = parameters["actor_token"] else {
+            guard parameters["actor_token_type"] == nil else {
+                throw OAuthError(.invalidRequest, "There is an actor_token_type, and no actor_token.")
+            }
+            return ["sub": .string(request.client.id)]
+        }
+        guard try parameters.required("actor_token_type").hasSameBytes(as: Kind.accessToken) else {
+            throw OAuthError(.invalidRequest, "The actor_token is an access token (\(Kind.accessToken)).")
+        }
+        func refusal(_ detail: String) -> OAuthError {
+            OAuthError(.invalidRequest, "The actor_token is not valid, or not this client's.", detail: detail)
+        }
+        guard let token = try await provider.knownAccessToken(text), token.client.hasSameBytes(as: request.client.id),
+            try await provider.standing(of: token, asking: request.client) != nil
+        else { throw refusal("it has to be an access token that this client was given") }
+        try Self.checkKey(of: token, shownBy: request, refusal)
+        var actor: JSONObject = ["sub": .string(token.subject)]
+        if !token.isOwn { actor["client_id"] = .string(token.client) }
+        return actor
+    }
+
+    /// The claim `act` (section 4.1): who acts now, and in it who acted before.
+    ///
+    /// Throws `OAuthError` `invalid_request` where the token says that another one may (`may_act`, section 4.4), or where too
+    /// many have acted.
+    private static func act(_ actor: JSONObject, for subject: OwnAccessToken) throws -> JSONObject {
+        if let allowed = subject.claims["may_act"] {
+            guard case .object(let allowed) = allowed,
+                allowed.members.allSatisfy({ name, value in actor[name] == value })
+            else {
+                throw OAuthError(
+                    .invalidRequest, "The subject_token names another actor.",
+                    detail: "the operator has set --may-act for the client whose token it is")
+            }
+        }
+        guard subject.parents.count < Limits.Fixed.exchangeDepth else {
+            throw OAuthError(.invalidRequest, "The subject_token has been exchanged too often.")
+        }
+        var act = actor
+        act["act"] = subject.claims["act"]
+        return act
+    }
+
+    /// The scopes of the new token: those that both the token and the client have, or a part of them.
+    private static func scope(_ asked: String?, of subject: OwnAccessToken, for client: ClientRecord) throws -> Scope {
+        let most = subject.scope.limited(to: client.settings.tokens.scopes)
+        guard let asked else {
+            guard !most.names.isEmpty else {
+                throw OAuthError(
+                    .invalidScope, "The subject_token has no scope that this client may have.",
+                    detail: "the operator can give it --scope")
+            }
+            return most
+        }
+        let scope = try Scope(asked)
+        guard scope.isPart(of: most) else {
+            throw OAuthError(
+                .invalidScope, "The scope is wider than that of the subject_token, or than what the client may have.")
+        }
+        return scope
+    }
+
+    /// Where the new token can be used: `resource` or `audience`, by the same names, or the only one that there is.
+    private static func audience(of request: TokenRequest, at provider: OpenIDProvider) async throws -> TokenAudience {
+        var asked = try ResourceIndicator.all(in: request.parameters)
+        for text in request.parameters.values("audience") {
+            let resource = try ResourceIndicator(text)
+            if !asked.contains(resource) { asked.append(resource) }
+        }
+        let own = request.client.settings.tokens.audiences
+        if asked.isEmpty, own.count == 1 { asked = [try ResourceIndicator(own[0])] }
+        guard asked.count == 1 else {
+            throw OAuthError(.invalidTarget, "Name one resource that the new token is for.")
+        }
+        guard !asked[0].text.hasSameBytes(as: provider.issuer) else {
+            throw OAuthError(.invalidTarget, "There is nothing here that takes an exchanged token.")
+        }
+        return try await provider.audience(asked[0], for: request.client)
+    }
+}

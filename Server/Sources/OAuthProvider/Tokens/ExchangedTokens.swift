@@ -1,0 +1,70 @@
+import OAuth
+import Store
+import _Primitives
+
+/// What access tokens have that were given for another one.
+enum TokenExchange {
+    /// The `grant_type` (RFC 8693, section 2.1).
+    static let grantType = "urn:ietf:params:oauth:grant-type:token-exchange"
+    /// What the new token is (`issued_token_type`, section 3).
+    static let accessToken = "urn:ietf:params:oauth:token-type:access_token"
+    /// The claim with the names of the tokens before it: with any of them it is over.
+    static let parents = "parents"
+    /// The claim with the clients whose tokens those are, in the same order: each has to be there still, and each but the
+    /// first may still exchange the tokens of the one before it.
+    static let holders = "holders"
+}
+
+extension OpenIDProvider {
+    /// An access token for another one, of the same person and the same grant. It ends with the grant, with the token that
+    /// was shown and with those before it, at the latest when that would have ended, and when the client may not exchange
+    /// any more.
+    ///
+    /// - Parameters:
+    ///   - subject: The token that was shown.
+    ///   - client: Whose the new one is.
+    ///   - act: The claim `act`.
+    ///
+    /// Cost: one ES256 signature, one hash; of an opaque token one encryption.
+    func exchangedToken(
+        for subject: OwnAccessToken, _ standing: StandingGrant, of client: ClientRecord, act: JSONObject, scope: Scope,
+        audience: TokenAudience, boundTo key: KeyThumbprint?, at now: Timestamp
+    ) throws -> TokenResponse {
+        let (grant, authentication) = (standing.grant, standing.authentication)
+        var response = try self.accessToken(
+            [
+                "sub": .string(subject.subject), "client_id": .string(client.id), TokenClaim.grant: .string(grant.id),
+                "auth_time": .integer(authentication.at.seconds), "acr": .string(authentication.acr),
+                "act": .object(act),
+                TokenExchange.parents: .array((subject.parents + [subject.id]).map(JSON.string)),
+                TokenExchange.holders: .array((subject.holders + [subject.client]).map(JSON.string)),
+            ], scope: scope, audience: audience, boundTo: key,
+            until: min(now + self.limits.accessTokenLifetime, subject.expiresAt, grant.expiresAt), at: now)
+        response.issuedTokenType = TokenExchange.accessToken
+        return response
+    }
+
+    /// Whether the operator's rules would still give a token that was given for others: to its client, and to each that
+    /// had one before it.
+    ///
+    /// - Parameters:
+    ///   - grant: What all of them hang on. Its own client is there as long as the grant is.
+    ///   - client: A client that was read for this request, and is not read again.
+    ///
+    /// Cost: one query for each exchange, but for that of `client`.
+    func mayBeExchanged(_ token: OwnAccessToken, of grant: GrantRecord, asking client: ClientRecord?) async throws
+        -> Bool
+    {
+        guard token.holders.first?.hasSameBytes(as: grant.client) ?? false else { return false }
+        let holders = token.holders + [token.client]
+        for (subject, holder) in zip(holders, holders.dropFirst()) {
+            guard let settings = try await self.client(holder, asking: client)?.settings,
+                settings.grantTypes.containsBytes(of: TokenExchange.grantType),
+                settings.tokens.subjects.containsBytes(of: subject),
+                token.scope.names.allSatisfy(settings.tokens.scopes.containsBytes)
+            else { return false }
+        }
+        return try await self.client(token.client, asking: client)?.settings.tokens.audiences
+            .containsBytes(of: token.audience) ?? false
+    }
+}

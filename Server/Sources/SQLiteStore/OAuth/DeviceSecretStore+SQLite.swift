@@ -1,0 +1,110 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension Migration {
+    /// Secrets by which the apps of a device sign in by each other: they end with their session, and with the consent that
+    /// they stand on.
+    static let deviceSecretsOfApps = Migration(name: "device secrets of apps") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE oauth_device_secret (
+                    digest BLOB PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+                    session TEXT NOT NULL REFERENCES oauth_session (id) ON DELETE CASCADE,
+                    client TEXT NOT NULL, sharing_group TEXT NOT NULL, scope TEXT NOT NULL, is_bound INTEGER NOT NULL,
+                    consent TEXT REFERENCES oauth_consent (id) ON DELETE CASCADE,
+                    given_at INTEGER NOT NULL, used_at INTEGER, UNIQUE (session, client)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX oauth_device_secret_client ON oauth_device_secret (client);
+                CREATE INDEX oauth_device_secret_consent ON oauth_device_secret (consent) WHERE consent IS NOT NULL;
+                """)
+    }
+}
+
+private enum DeviceSecretColumn: Int, TableColumn {
+    static let table = "oauth_device_secret"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case digest, id, session, client, sharingGroup, scope, isBound, consent, givenAt
+}
+
+extension SQLiteDatabase: DeviceSecretStore {
+    public func addDeviceSecret(_ secret: DeviceSecretRecord, ofGrant grant: String) async throws -> Bool {
+        try await self.step { db in
+            let isThere = try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT EXISTS (
+                            SELECT 1 FROM oauth_grant JOIN oauth_session ON oauth_session.id = session
+                            WHERE oauth_grant.id = ? AND session = ?)
+                        """), arguments: [grant, secret.session])
+            guard isThere == true else { return false }
+            try db.deleteDeviceSecret(ofSession: secret.session, client: secret.client)
+            try db.insert(
+                [
+                    DeviceSecretColumn.digest: secret.digest.blob, .id: secret.id, .session: secret.session,
+                    .client: secret.client, .sharingGroup: secret.group, .scope: secret.scope,
+                    .isBound: secret.isBound, .consent: secret.consent, .givenAt: secret.givenAt.milliseconds,
+                ], by: DeviceSecretColumn.insertion)
+            return true
+        }
+    }
+
+    public func deviceSecret(digest: [UInt8]) async throws -> HeldDeviceSecret? {
+        try await self.read { [sealing] db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT \(DeviceSecretColumn.selection) FROM oauth_device_secret WHERE digest = ?"),
+                arguments: [digest.blob])
+            guard let row else { return nil }
+            let secret = DeviceSecretRecord(
+                digest: try row.bytes(DeviceSecretColumn.digest), id: try row.text(DeviceSecretColumn.id),
+                session: try row.text(DeviceSecretColumn.session), client: try row.text(DeviceSecretColumn.client),
+                group: try row.text(DeviceSecretColumn.sharingGroup), scope: try row.text(DeviceSecretColumn.scope),
+                isBound: try row.flag(DeviceSecretColumn.isBound),
+                consent: try row.optionalText(DeviceSecretColumn.consent),
+                givenAt: try row.moment(DeviceSecretColumn.givenAt))
+            return try db.session(id: secret.session, sealing).map { HeldDeviceSecret(secret: secret, session: $0) }
+        }
+    }
+
+    public func addGrant(
+        _ grant: GrantRecord, byDeviceSecret digest: [UInt8], redirectURI: String, usedAt moment: Timestamp,
+        audit: AuditEvent
+    ) async throws {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "UPDATE oauth_device_secret SET used_at = ? WHERE digest = ? AND session = ?")
+                .execute(arguments: [moment.milliseconds, digest.blob, grant.session])
+            guard db.changesCount > 0 else { throw StoreError(.notFound, "the secret has ended") }
+            try db.useSession(grant.session, at: moment)
+            try db.keepAuthentication(grant.authentication, until: grant.expiresAt)
+            try db.insert(grant, redirectURI: redirectURI, sealing)
+            try db.appendAudit(audit, sealing)
+        }
+    }
+
+    public func deleteDeviceSecret(digest: [UInt8], group: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step(screenedBy: { db -> Screening<Void, Bool> in
+            let isThere = try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?)"),
+                arguments: [digest.blob, group])
+            return isThere == true ? .step(()) : .answered(false)
+        }) { [sealing] db, _ in
+            try db.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE digest = ? AND sharing_group = ?")
+                .execute(arguments: [digest.blob, group])
+            guard db.changesCount > 0 else { return false }
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+}
+
+extension Database {
+    /// Deletes the secret that a client has in a session, within the present step.
+    func deleteDeviceSecret(ofSession session: String, client: String) throws {
+        try self.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE session = ? AND client = ?")
+            .execute(arguments: [session, client])
+    }
+}

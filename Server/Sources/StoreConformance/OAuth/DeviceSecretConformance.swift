@@ -1,0 +1,188 @@
+public import Store
+import _Primitives
+
+/// What every store keeps of the secrets by which the apps of a device sign in by each other: the duties of
+/// ``DeviceSecretStore``.
+public enum DeviceSecretConformance {
+    /// What the rules are about.
+    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & ClientStore & ConsentStore
+        & DeviceSecretStore & GrantListStore & RefreshStore & SessionStore
+
+    private static let start = Timestamp(seconds: 1_800_000_000)
+    private static let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: start)
+
+    private static func bytes(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 32) }
+
+    private static func secret(
+        _ number: UInt8, client: String = "first", session: String = "session-r", consent: String? = nil
+    ) -> DeviceSecretRecord {
+        DeviceSecretRecord(
+            digest: Self.bytes(number), id: "secret-\(number)", session: session, client: client, group: "apps",
+            scope: "openid profile", isBound: number == 1, consent: consent, givenAt: Self.start)
+    }
+
+    private static func signIn(_ store: Subject) async throws -> SampleSignIn {
+        let sample = SampleSignIn("r", secret: Self.bytes(90), account: "a", client: "first", at: Self.start)
+        try await sample.keep(in: store)
+        return sample
+    }
+
+    private static func add(_ store: Subject, _ secret: DeviceSecretRecord) async throws -> Bool {
+        try await store.addDeviceSecret(secret, ofGrant: "grant-r")
+    }
+
+    private static func isThere(_ store: Subject, _ number: UInt8) async throws -> Bool {
+        try await store.deviceSecret(digest: Self.bytes(number)) != nil
+    }
+
+    private static func grant(_ sample: SampleSignIn, session: String? = "session-r", consent: String? = nil)
+        -> GrantRecord
+    {
+        GrantRecord(
+            id: "second", client: "second", subject: "second-a", authentication: sample.grant.authentication,
+            session: session, scope: "openid", consent: consent, expiresAt: Self.start + .seconds(360))
+    }
+
+    private static func addClients(_ store: Subject) async throws {
+        for client in ["first", "second", "third"] {
+            try await store.addClient(
+                ClientRecord(
+                    id: client, name: "App", redirectURIs: ["com.example.\(client):/in"],
+                    postLogoutRedirectURIs: [], secretDigest: nil, createdAt: Self.start,
+                    settings: ClientSettings(authenticationMethod: "none")), limit: 9, audit: Self.event)
+        }
+    }
+
+    private static func events(_ store: Subject) async throws -> Int {
+        try await store.auditEntries(after: 0, limit: 99).count { $0.event.kind == Self.event.kind }
+    }
+
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("a secret comes back with its session, and takes its app's former place in it") { store in
+            let sample = try await Self.signIn(store)
+            try expect(try await Self.add(store, Self.secret(1)), "session and grant are there")
+            try expect(try await !Self.add(store, Self.secret(2, session: "other")), "no other session is")
+            try expect(try await !store.addDeviceSecret(Self.secret(2), ofGrant: "other"), "no other grant is")
+            let expected = HeldDeviceSecret(secret: Self.secret(1), session: sample.session)
+            try expect(try await store.deviceSecret(digest: Self.bytes(1)) == expected, "the whole of it")
+            try expect(try await !Self.isThere(store, 2), "nothing was kept")
+            try expect(try await Self.add(store, Self.secret(3, client: "second")), "another app's")
+            try expect(try await Self.add(store, Self.secret(4)), "the app's next")
+            try expect(try await !Self.isThere(store, 1), "the one before is gone")
+            try expect(try await Self.isThere(store, 3), "the other app's is not")
+        },
+        ConformanceCheck("a secret gives a grant of its session while both are there") { store in
+            let sample = try await Self.signIn(store)
+            _ = try await Self.add(store, Self.secret(1))
+            let moment = Self.start + .seconds(30)
+            func add(_ grant: GrantRecord, by digest: UInt8) async throws {
+                try await store.addGrant(
+                    grant, byDeviceSecret: Self.bytes(digest), redirectURI: "https://second.example/in",
+                    usedAt: moment, audit: Self.event)
+            }
+            for (grant, digest) in [
+                (Self.grant(sample), UInt8(2)), (Self.grant(sample, session: "other"), 1),
+                (Self.grant(sample, consent: "none"), 1),
+            ] {
+                try await expectError(StoreError(.notFound, "")) { try await add(grant, by: digest) }
+            }
+            try expect(try await Self.events(store) == 0, "nothing in the trail")
+            try await add(Self.grant(sample), by: 1)
+            let kept = try await store.grant("second", token: nil, at: moment)
+            try expect(kept?.grant == Self.grant(sample), "the whole of it")
+            try expect(kept?.authentication == sample.session.authentication, "of the same authentication")
+            let used = try await store.deviceSecret(digest: Self.bytes(1))?.session.usedAt
+            try expect(used == moment, "the session was used")
+            try expect(try await store.account(subject: "second-a", client: "second") == "a", "and its subject")
+            try expect(try await Self.events(store) == 1, "one event")
+        },
+        ConformanceCheck("a secret ends with its session, its client, and by its own group") { store in
+            let sample = try await Self.signIn(store)
+            try await Self.addClients(store)
+            for (number, client) in [(UInt8(1), "first"), (2, "second"), (3, "third")] {
+                _ = try await Self.add(store, Self.secret(number, client: client))
+            }
+            func delete(_ number: UInt8, _ group: String) async throws -> Bool {
+                try await store.deleteDeviceSecret(digest: Self.bytes(number), group: group, audit: Self.event)
+            }
+            let before = try await Self.events(store)
+            try expect(try await !delete(1, "others"), "another group's no is none")
+            try expect(try await Self.isThere(store, 1), "it stands")
+            try expect(try await delete(1, "apps"), "its own")
+            try expect(try await !delete(1, "apps"), "once")
+            try expect(try await Self.events(store) == before + 1, "one event")
+            _ = try await store.deleteClient("second", audit: Self.event)
+            try expect(try await !Self.isThere(store, 2), "gone with the client")
+            try expect(try await Self.isThere(store, 3), "another stands")
+            _ = try await store.endSession(sample.session.id, audit: Self.event)
+            try expect(try await !Self.isThere(store, 3), "gone with the session")
+        },
+        ConformanceCheck("a secret ends with the consent that its sign-in stands on, and where its code comes twice") {
+            store in
+            let sample = try await Self.signIn(store)
+            let second = SampleSignIn("s", secret: Self.bytes(91), account: "a", client: "third", at: Self.start)
+            try await store.addRequest(second.request)
+            try await store.authenticate(
+                AuthenticatedRequest(request: second.request.id, session: second.session, isStepUp: false),
+                replacing: nil)
+            let consent = ConsentRecord(
+                id: "consent", account: "a", client: "third", content: Self.bytes(5), scope: "openid",
+                grantedAt: Self.start)
+            try await store.consent(
+                ConsentedAuthorization(
+                    request: second.request.id, consent: consent, grant: second.grant, code: second.code),
+                usedAt: Self.start, audit: Self.event)
+            let agreed = Self.secret(6, client: "third", session: "session-s", consent: "consent")
+            try expect(try await store.addDeviceSecret(agreed, ofGrant: "grant-s"), "given")
+            try expect(try await store.deviceSecret(digest: Self.bytes(6))?.secret == agreed, "the whole of it")
+            try expect(try await store.endConsent("consent", account: "a", audit: Self.event), "taken back")
+            try expect(try await !Self.isThere(store, 6), "gone with the consent")
+
+            for (number, client) in [(UInt8(1), "first"), (2, "second")] {
+                _ = try await Self.add(store, Self.secret(number, client: client))
+            }
+            for _ in 0..<2 {
+                _ = try await store.takeCode(digest: sample.code.digest, at: Self.start, replay: Self.event) { _, _ in
+                    true
+                }
+            }
+            try expect(try await !Self.isThere(store, 1), "gone with the grant of its code")
+            try expect(try await Self.isThere(store, 2), "another app's is not")
+        },
+        ConformanceCheck("secrets are listed and ended with what lasts, each of its own account") { store in
+            let sample = try await Self.signIn(store)
+            try await Self.addClients(store)
+            for (number, client) in [(UInt8(1), "first"), (2, "second"), (3, "third")] {
+                _ = try await Self.add(store, Self.secret(number, client: client))
+            }
+            func list(_ account: String = "a", at moment: Timestamp = Self.start) async throws -> [GrantListing] {
+                try await store.lastingGrants(account: account, at: moment, limit: 9)
+            }
+            let expected = ["first", "second", "third"].enumerated().map { number, client in
+                GrantListing(
+                    kind: .deviceSecret, id: "secret-\(number + 1)", client: client, clientName: "App",
+                    scope: "openid profile", since: Self.start, usedAt: nil, expiresAt: sample.session.expiresAt)
+            }
+            try expect(try await list() == expected, "all three")
+            try await store.addGrant(
+                Self.grant(sample), byDeviceSecret: Self.bytes(1), redirectURI: "https://second.example/in",
+                usedAt: Self.start + .seconds(7), audit: Self.event)
+            try expect(try await list().map(\.usedAt) == [Self.start + .seconds(7), nil, nil], "one was used")
+            try expect(try await list(at: sample.session.expiresAt).isEmpty, "not when the session is over")
+            try expect(try await list("b").isEmpty, "nobody else's")
+            func end(_ selection: GrantSelection, _ account: String = "a") async throws -> Int {
+                try await store.endGrants(selection, account: account, audit: Self.event)
+            }
+            try expect(try await end(.grant("secret-1"), "b") == 0, "another's")
+            try expect(try await end(.grant("secret-1")) == 1, "by its identifier")
+            try expect(try await !Self.isThere(store, 1), "that one")
+            try expect(try await end(.client("second"), "b") == 0, "another's")
+            try expect(try await end(.client("second")) == 2, "the app's secret and its grant")
+            try expect(try await !Self.isThere(store, 2), "of that app")
+            try expect(try await Self.isThere(store, 3), "of that app alone")
+            try expect(try await end(.all) == 2, "the last one, and the grant of the sign-in")
+            try expect(try await list().isEmpty, "all of them")
+        },
+    ]
+}
