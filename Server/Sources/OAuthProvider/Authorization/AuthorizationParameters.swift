@@ -61,7 +61,7 @@ struct AuthorizationParameters {
     /// The scopes that a client is granted where it asks for these.
     static func scope(_ text: String?, settings: ClientSettings) throws(OAuthError) -> Scope {
         // Whoever may not renew tokens is not refused for asking: OpenID Connect Core 1.0, section 11, has it left out.
-        let mayRenew = settings.grantTypes.containsBytes(of: RefreshTokenGrant.type)
+        let mayRenew = settings.grantTypes.containsBytes(of: OpenIDProvider.refreshGrant)
         let scope = try Scope(text ?? "")
             .limited(
                 to: OpenIDProvider.scopes.filter {
