@@ -176,6 +176,22 @@ extension OpenIDProvider {
         return try await self.store.consent(account: account, client: terms.client, content: terms.content)
     }
 
+    /// What a grant without a page stands on, where the client is a third party's: the person has agreed to the very same
+    /// for this client; `nil` where nobody is asked for the client.
+    ///
+    /// Throws `OAuthError` `invalid_scope` where they have not. Cost: one query for a third party's client.
+    func consent(to scope: Scope, for client: ClientRecord, account: String) async throws -> String? {
+        guard let terms = try ConsentTerms(of: client, scope: scope, resources: [], AuthorizationWishes([:])) else {
+            return nil
+        }
+        guard let consent = try await self.remembered(terms, account: account) else {
+            throw OAuthError(
+                .invalidScope, "The person has to agree to that scope: sign in by the browser.",
+                detail: "the client is a third party's, and nobody has agreed to this for it")
+        }
+        return consent.id
+    }
+
     /// A request that waits for the word of its person in this session, with what it waits for.
     private func waiting(_ id: String, _ browser: BrowserSecret, _ secret: SessionSecret?) async throws -> (
         request: AuthorizationRequestRecord, session: SessionRecord, client: ClientRecord, terms: ConsentTerms,

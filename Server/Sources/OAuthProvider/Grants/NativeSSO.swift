@@ -49,7 +49,7 @@ struct NativeSSO {
         let scope = try self.scope(within: held.secret.scope)
         try self.provider.refuseDetails(in: parameters)
         let audience = self.provider.usualAudience(of: client)
-        let consent = try await self.consent(to: scope, of: held.session)
+        let consent = try await self.provider.consent(to: scope, for: client, account: held.session.account)
         let grant = self.provider.grant(of: held.session, for: client, scope: scope, consent: consent, at: now)
         do {
             try await self.provider.store.addGrant(
@@ -129,21 +129,6 @@ struct NativeSSO {
         return asked
     }
 
-    /// What the grant of a third party's app stands on: the person has agreed to the very same for this app; `nil` where
-    /// nobody is asked for the client.
-    private func consent(to scope: Scope, of session: SessionRecord) async throws -> ConsentRecord? {
-        guard
-            let terms = try ConsentTerms(
-                of: self.request.client, scope: scope, resources: [], AuthorizationWishes([:]))
-        else { return nil }
-        guard let consent = try await self.provider.remembered(terms, account: session.account) else {
-            throw OAuthError(
-                .invalidScope, "The person has to agree to that scope: sign in by the browser.",
-                detail: "the client is a third party's, and nobody has agreed to this for it")
-        }
-        return consent
-    }
-
     /// One sentence for all: whoever has what is not theirs learns nothing about it.
     private static func refusal(_ detail: String) -> OAuthError {
         OAuthError(.invalidGrant, "The ID token and the device secret are not valid together.", detail: detail)
@@ -187,13 +172,13 @@ extension OpenIDProvider {
 
     /// A grant of a running session for another app of the device.
     fileprivate func grant(
-        of session: SessionRecord, for client: ClientRecord, scope: Scope, consent: ConsentRecord?, at now: Timestamp
+        of session: SessionRecord, for client: ClientRecord, scope: Scope, consent: String?, at now: Timestamp
     ) -> GrantRecord {
         GrantRecord(
             id: self.random.identifier(), client: client.id,
             subject: self.subject(ofAccount: session.account, client: client.id),
             authentication: session.authentication.id, session: session.id,
-            isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, consent: consent?.id,
+            isLasting: scope.contains(Scope.offlineAccess), scope: scope.description, consent: consent,
             expiresAt: now + self.limits.authorizationCodeLifetime + self.limits.accessTokenLifetime)
     }
 }
