@@ -26,7 +26,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "ServerClients", dependencies: [protocols, crypto]),
-        .executableTarget(name: "LoadGenerator", dependencies: ["ServerClients", protocols, crypto]),
+        .executableTarget(name: "LoadGenerator", dependencies: ["ServerClients", passwords, protocols, crypto]),
         .executableTarget(
             name: "VerificationCost", dependencies: [relyingParty, secp256k1TestKeys, protocols, crypto, cryptoExtras]),
         .executableTarget(name: "CrashTest", dependencies: ["ServerClients", protocols]),

@@ -22,6 +22,16 @@ struct Measurement: Sendable {
     }
 }
 
+extension Measurement {
+    /// Two things of which each was done as often, as one.
+    static func + (first: Measurement, second: Measurement) -> Measurement {
+        Measurement(
+            count: first.count, seconds: first.seconds + second.seconds,
+            serverMicroseconds: first.serverMicroseconds + second.serverMicroseconds,
+            generatorMicroseconds: first.generatorMicroseconds + second.generatorMicroseconds)
+    }
+}
+
 /// Has something done, which says how often it was, and takes the time of a server's process beside that of this one.
 func measured(_ process: Int32, _ body: () throws -> Int) rethrows -> Measurement {
     let clock = ContinuousClock()

@@ -73,9 +73,9 @@ struct TokenLoad {
                 var connection = try self.provider.connect()
                 var (head, own): (String, [String]) = (heads[index], [])
                 for _ in stride(from: index, to: count, by: self.connections) {
-                    let given = try RelyingParty.renewable(
-                        in: try connection.exchange(self.provider.refresh(head)))
-                    head = given.refresh
+                    let given = try RelyingParty.renewed(in: try connection.exchange(self.provider.refresh(head)))
+                    // The other maker's provider gives no next one: its refresh token stays what it was.
+                    head = given.refresh ?? head
                     own.append(given.access)
                 }
                 let mine = own

@@ -11,7 +11,7 @@ struct WaitingPages {
     private let process: ServerProcess
     private let relyingParty: RelyingParty
     private var signIns: [RelyingParty.SignIn] = []
-    private var pages: [Page] = []
+    private var pages: [Held] = []
 
     init(_ process: ServerProcess, _ relyingParty: RelyingParty) {
         self.server = Server(process)
@@ -53,7 +53,7 @@ struct WaitingPages {
     private mutating func open(_ count: Int) throws {
         while self.pages.count < count {
             let signIn = self.signIns[self.pages.count / Self.channels]
-            let page = Page(try self.server.connect())
+            let page = Held(try self.server.connect())
             try page.connection.send(
                 "GET", signIn.eventsPath, headers: signIn.cookies + ["Accept: text/event-stream", forwardedHeader()],
                 body: [])
@@ -63,8 +63,8 @@ struct WaitingPages {
     }
 }
 
-/// A page's channel.
-private final class Page {
+/// A connection that an array can hold.
+final class Held {
     var connection: HTTPConnection
     init(_ connection: consuming HTTPConnection) { self.connection = connection }
 }

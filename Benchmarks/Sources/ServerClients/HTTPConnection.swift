@@ -91,7 +91,7 @@ package struct HTTPConnection: ~Copyable {
     package mutating func send(_ method: String, _ path: String, headers: [String], body: [UInt8]) throws {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: \(self.host)\r\n"
         for header in headers { head += header + "\r\n" }
-        if method == "POST" { head += "Content-Length: \(body.count)\r\n" }
+        if method != "GET" { head += "Content-Length: \(body.count)\r\n" }
         var bytes = Array((head + "\r\n").utf8)
         bytes += body
         var sent = 0

@@ -13,14 +13,15 @@ package struct RelyingParty: Sendable, Codable {
     ///   - isPublic: Whether it is an app, which proves nothing. Its answers go to an https address of its site, so that a
     ///     browser that is signed in gives it a code unasked.
     ///   - idTokenAlgorithm: What its ID tokens are signed with.
+    ///   - signInMethods: How people may sign in to it.
     package init(
         server: Server, grantTypes: [String] = ["authorization_code"], isPublic: Bool = false,
-        idTokenAlgorithm: String = "ES256"
+        idTokenAlgorithm: String = "ES256", signInMethods: [String] = ["phone"]
     ) throws {
         self.redirectURI = isPublic ? "https://app.example/signed-in" : "http://127.0.0.1:8099/signed-in"
         (self.clientID, self.basic) = try server.addClient(
             redirectURI: self.redirectURI, grantTypes: grantTypes, isPublic: isPublic,
-            idTokenAlgorithm: idTokenAlgorithm)
+            idTokenAlgorithm: idTokenAlgorithm, signInMethods: signInMethods)
     }
 
     /// A sign-in whose page is open.
@@ -125,10 +126,17 @@ package struct RelyingParty: Sendable, Codable {
 
     /// The access token, and the refresh token that came with it.
     package static func renewable(in answer: HTTPConnection.Response) throws -> (access: String, refresh: String) {
+        let given = try self.renewed(in: answer)
+        guard let refresh = given.refresh else { throw LoadError("token: no refresh token") }
+        return (given.access, refresh)
+    }
+
+    /// The access token, and the refresh token if one came with it.
+    package static func renewed(in answer: HTTPConnection.Response) throws -> (access: String, refresh: String?) {
         guard answer.status == 200, case .object(let tokens) = try JSON(parsing: answer.body) else {
             throw LoadError("token: \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
         }
-        return (try tokens.requiredString("access_token"), try tokens.requiredString("refresh_token"))
+        return (try tokens.requiredString("access_token"), try tokens.string("refresh_token"))
     }
 
     /// The access token, and the person's name for this relying party.
@@ -214,7 +222,7 @@ package struct Request: Sendable {
     ) {
         self.method = method
         self.path = path
-        self.headers = method == "POST" ? headers + ["Content-Type: \(type)"] : headers
+        self.headers = method == "GET" ? headers : headers + ["Content-Type: \(type)"]
         self.body = body
     }
 }

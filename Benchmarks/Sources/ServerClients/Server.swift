@@ -24,9 +24,11 @@ package struct Server: Sendable {
 
     // MARK: - Administration
 
-    private func admin(_ path: String, _ body: JSONObject, on connection: inout HTTPConnection) throws -> JSONObject {
+    private func admin(
+        _ path: String, _ body: JSONObject, method: String = "POST", on connection: inout HTTPConnection
+    ) throws -> JSONObject {
         let response = try connection.exchange(
-            Request("POST", "/admin/v1\(path)", body: JSON.object(body).serialized))
+            Request(method, "/admin/v1\(path)", body: JSON.object(body).serialized))
         guard (200..<300).contains(response.status) else {
             throw LoadError("\(path): \(response.status) \(String(decoding: response.body, as: UTF8.self))")
         }
@@ -60,15 +62,22 @@ package struct Server: Sendable {
         return (try activation.requiredString("id"), try activation.requiredString("link"))
     }
 
+    /// Makes an account whose person has a password that was hashed elsewhere.
+    package func addAccount(_ username: String, passwordHash: String, operator: inout HTTPConnection) throws {
+        _ = try self.admin("/accounts", ["username": .string(username)], on: &`operator`)
+        _ = try self.admin(
+            "/accounts/\(username)/password/hash", ["hash": .string(passwordHash)], method: "PUT", on: &`operator`)
+    }
+
     /// Confirms an enrolment with the number that the device shows.
     package func confirm(_ activation: String, number: String, operator: inout HTTPConnection) throws {
         _ = try self.admin("/activations/\(activation)/confirm", ["number": .string(number)], on: &`operator`)
     }
 
     /// Makes a relying party. Returns its id, and its credentials for HTTP Basic where it is no app.
-    package func addClient(redirectURI: String, grantTypes: [String], isPublic: Bool, idTokenAlgorithm: String) throws
-        -> (id: String, basic: String?)
-    {
+    package func addClient(
+        redirectURI: String, grantTypes: [String], isPublic: Bool, idTokenAlgorithm: String, signInMethods: [String]
+    ) throws -> (id: String, basic: String?) {
         var connection = try self.connectOperator()
         let client = try self.admin(
             "/clients",
@@ -76,6 +85,7 @@ package struct Server: Sendable {
                 "name": .string("Load generator"), "redirectUris": .array([.string(redirectURI)]),
                 "idTokenSignedResponseAlg": .string(idTokenAlgorithm),
                 "grantTypes": .array(grantTypes.map(JSON.string)),
+                "signInMethods": .array(signInMethods.map(JSON.string)),
                 // What it may have for itself.
                 "scopes": .array(grantTypes.contains("client_credentials") ? [.string("accounts.read")] : []),
                 "tokenEndpointAuthMethod": .string(isPublic ? "none" : "client_secret_basic"),

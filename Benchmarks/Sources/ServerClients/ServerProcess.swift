@@ -5,6 +5,7 @@ package final class ServerProcess {
     private let program: String
     private let folder: String
     private let options: [String]
+    private let limits: [String]
     private let publicPort: LoopbackPort
     private let operationsPort: LoopbackPort
     private var process: Process?
@@ -16,11 +17,14 @@ package final class ServerProcess {
     /// From the start of the process to the first answer that says ready, the last time.
     package private(set) var startDuration: Duration = .zero
 
-    /// `folder` must exist; data, key and log come into it. `options` are those of `countersign serve`.
-    package init(program: String, folder: String, options: [String] = []) throws {
+    /// `folder` must exist; data, key and log come into it. `options` are those of `countersign serve`, and
+    /// `limits` are limits beside its own, as `NAME=NUMBER`.
+    package init(program: String, folder: String, options: [String] = [], limits: [String] = []) throws {
         self.program = program
         self.folder = folder
         self.options = options
+        self.limits =
+            ["dispatchBurst=1000000", "personDispatchBurst=1000000", "lastingGrantsPerClient=1000000"] + limits
         self.publicPort = try LoopbackPort()
         self.operationsPort = try LoopbackPort()
     }
@@ -47,7 +51,7 @@ package final class ServerProcess {
                 "serve", "--data", self.folder + "/data", "--key-file", self.folder + "/key",
                 "--bind", "127.0.0.1:\(self.port)", "--operations-bind", "127.0.0.1:\(self.operationsPort.number)",
                 "--issuer", "http://localhost:\(self.port)", "--trusted-proxies", "127.0.0.1/32",
-                "--limits", "dispatchBurst=1000000,personDispatchBurst=1000000,lastingGrantsPerClient=1000000",
+                "--limits", self.limits.joined(separator: ","),
             ] + self.options
         if self.secondsAhead != 0 {
             // Clocks that count from the machine's start go on as they are: the server's timers are no part of this.
@@ -99,9 +103,19 @@ package final class ServerProcess {
     }
 
     /// Memory in use, in MiB.
-    package func residentMebibytes() -> Double {
+    package func residentMebibytes() -> Double { self.mebibytes("VmRSS:") }
+
+    /// The most memory that was in use since ``forgetPeak()``, in MiB.
+    package func peakMebibytes() -> Double { self.mebibytes("VmHWM:") }
+
+    /// Has the peak begin with what is in use now (proc(5), `clear_refs`).
+    package func forgetPeak() throws {
+        try Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/\(self.identifier)/clear_refs"))
+    }
+
+    private func mebibytes(_ name: String) -> Double {
         guard let text = try? String(contentsOfFile: "/proc/\(self.identifier)/status", encoding: .utf8),
-            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) }),
             let kibibytes = Double(line.split(whereSeparator: { !$0.isNumber }).first ?? "")
         else { return 0 }
         return kibibytes / 1024
