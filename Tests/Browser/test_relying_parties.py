@@ -376,6 +376,7 @@ class Apache:
         self.folder = folder
         (folder / "pages").mkdir()
         (folder / "pages" / "index.html").write_text("the guarded page")
+        (folder / "pages" / "left").write_text("you have left")
         modules = "\n".join(
             f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so" for name in self.MODULES.split()
         )
@@ -403,6 +404,10 @@ OIDCScope "openid email profile"
     Header set X-Person "expr=%{{REMOTE_USER}}"
     Header set X-Email "expr=%{{reqenv:OIDC_CLAIM_email}}"
     Header set X-Token "expr=%{{reqenv:OIDC_id_token}}"
+</Location>
+<Location /left>
+    AuthType None
+    Require all granted
 </Location>
 OIDCPassIDTokenAs serialized
 {settings}
@@ -434,8 +439,10 @@ OIDCPassIDTokenAs serialized
 def apache(request, deployment, tmp_path):
     options, settings = ([], "OIDCPKCEMethod S256") if request.param == "with PKCE" else (["--pkce", "nonce"], "")
     port = free_port()
+    left = f"http://127.0.0.1:{port}/left"
     client_id, secret = deployment.server.add_client(
-        f"Apache {port}", f"http://127.0.0.1:{port}/signed-in", options=options
+        f"Apache {port}", f"http://127.0.0.1:{port}/signed-in",
+        options=[*options, "--post-logout-redirect-uri", left],
     )
     folder = tmp_path / "apache"
     folder.mkdir()
@@ -462,3 +469,10 @@ def test_apache_module(deployment, apache, person, tmp_path):
     assert browser.get(f"{apache.origin}/", timeout=20).text == "the guarded page"
     stranger = requests.get(f"{apache.origin}/", timeout=20)
     assert stranger.url.startswith(deployment.server.issuer)
+    # The module leads to the provider's end of the session with its ID token, which asks nobody and leads back.
+    left = f"{apache.origin}/left"
+    gone = browser.get(f"{apache.origin}/signed-in?{urllib.parse.urlencode({'logout': left})}", timeout=20)
+    assert gone.url == left and gone.text == "you have left"
+    assert any(answer.headers["Location"].startswith(f"{deployment.server.issuer}/oauth2/logout") for answer in gone.history)
+    asked = browser.get(f"{apache.origin}/", timeout=20)
+    assert 'data-testid="qr-code"' in asked.text

@@ -14,6 +14,7 @@ public final class SQLiteDatabase: Sendable {
     public let sealing: Sealing
     let limits: Limits
     let handedOutTokens: HandedOutTokens
+    let knownClients = KnownClients(capacity: Limits.Fixed.knownClients)
     private let pool: DatabasePool
     private let folderLock: FolderLock
     private let path: String
@@ -78,6 +79,7 @@ public final class SQLiteDatabase: Sendable {
                 try Migration.runAll(db, foundation)
                 return try db.epoch()
             }
+            pool.add(transactionObserver: self.knownClients, extent: .databaseLifetime)
             self.sealing = Sealing(key, epoch: epoch)
             self.pool = pool
         } catch {

@@ -158,6 +158,8 @@ extension Limits {
 
         // MARK: Store
 
+        /// Clients that are kept in memory as they were read. With one more all are forgotten.
+        public static let knownClients = 1000
         /// Reads that one thread takes at a time.
         public static let readsPerTurn = 32
         /// Entries of the audit trail that are read at a time when it is checked.

@@ -18,8 +18,12 @@ extension SQLiteDatabase: ClientStore {
     }
 
     public func client(_ id: String) async throws -> ClientRecord? {
-        try await self.read { db in
-            try Self.client(id, db)
+        if let known = self.knownClients.client(id) { return known }
+        let generation = self.knownClients.generation
+        return try await self.read { [knownClients] db in
+            let client = try Self.client(id, db)
+            if let client { knownClients.keep(client, since: generation) }
+            return client
         }
     }
 

@@ -1,5 +1,6 @@
 import OAuth
 import Store
+import Synchronization
 import _Primitives
 
 extension OAuthConformance {
@@ -69,6 +70,37 @@ extension OAuthConformance {
                 try expect(
                     try await store.hasOrigin(origin, client: client) == isThere, "\(origin) of \(client ?? "any")")
             }
+        },
+        ConformanceCheck("whoever reads a client after its change has it as it was changed") { store in
+            let client = ClientRecord(
+                id: "app", name: "0", redirectURIs: ["https://app.example/cb"], postLogoutRedirectURIs: [],
+                secretDigest: nil, createdAt: Self.start, settings: ClientSettings())
+            try await store.addClient(client, limit: 1, audit: Self.event)
+            let acknowledged = Mutex(0)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for number in 1...200 {
+                        _ = try await store.changeClient("app") { current in
+                            current.name = "\(number)"
+                            return []
+                        }
+                        acknowledged.withLock { $0 = number }
+                    }
+                }
+                for _ in 0..<8 {
+                    group.addTask {
+                        var before = 0
+                        while before < 200 {
+                            before = acknowledged.withLock { $0 }
+                            let name = try await store.client("app")?.name
+                            try expect(name.flatMap { Int($0) } ?? -1 >= before, "\(name ?? "none") after \(before)")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try expect(try await store.deleteClient("app", audit: Self.event), "taken away")
+            try expect(try await store.client("app") == nil, "and not there any more")
         },
         ConformanceCheck("a change that is refused changes nothing, and its error is told") { store in
             let client = ClientRecord(

@@ -1,0 +1,59 @@
+import GRDB
+import Store
+import Synchronization
+import _Primitives
+
+/// Clients as they were last read: nearly every request names one, and few are ever changed.
+///
+/// One process alone writes the database, and all its writes go through one connection, which tells of each commit that
+/// touches a client. Then everything is forgotten, before the step that made the change is acknowledged. A reader that
+/// began before such a commit keeps nothing: it may have seen what was there before.
+final class KnownClients: TransactionObserver, Sendable {
+    private struct State {
+        var clients: [ExactText: ClientRecord] = [:]
+        /// Counts what was forgotten, so that a reader can tell that it began before.
+        var generation = 0
+    }
+
+    private let state = Mutex(State())
+    private let isTouched = Mutex(false)
+    private let capacity: Int
+
+    /// Remembers as many clients; with one more it begins anew.
+    init(capacity: Int) { self.capacity = capacity }
+
+    func client(_ id: String) -> ClientRecord? { self.state.withLock { $0.clients[ExactText(id)] } }
+
+    /// What a reader asks before it reads.
+    var generation: Int { self.state.withLock { $0.generation } }
+
+    /// Keeps a client that was read after `generation` was asked for.
+    func keep(_ client: ClientRecord, since generation: Int) {
+        self.state.withLock { state in
+            guard state.generation == generation else { return }
+            if state.clients.count >= self.capacity { state.clients = [:] }
+            state.clients[ExactText(client.id)] = client
+        }
+    }
+
+    // MARK: What the writer tells
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { eventKind.tableName == "oauth_client" }
+
+    func databaseDidChange(with event: DatabaseEvent) { self.isTouched.withLock { $0 = true } }
+
+    func databaseDidCommit(_ db: Database) {
+        guard
+            self.isTouched.withLock({ isTouched in
+                defer { isTouched = false }
+                return isTouched
+            })
+        else { return }
+        self.state.withLock { state in
+            state.clients = [:]
+            state.generation += 1
+        }
+    }
+
+    func databaseDidRollback(_ db: Database) { self.isTouched.withLock { $0 = false } }
+}
