@@ -29,7 +29,11 @@ struct DispatchRoutes: Sendable {
                 [.post: { request, context in try await self.dispatch(operation, request, context) }])
         }
         router.endpoint("/status", [.post: self.status])
-        router.endpoint("/status/:session/events", [.get: self.events])
+        // Who waits keeps what writes the events: a reference to the routes, and no copy of all that they hold.
+        let document = self.document(of:_:_:_:)
+        router.endpoint(
+            "/status/:session/events", [.get: { request, context in try await self.events(request, context, document) }]
+        )
     }
 
     private func dispatch(
@@ -90,18 +94,22 @@ struct DispatchRoutes: Sendable {
         return .json(try self.document(of: status, client, request, context))
     }
 
-    @Sendable private func events(_ request: Request, _ context: ServerContext) async throws -> Response {
+    private func events(
+        _ request: Request, _ context: ServerContext,
+        _ document:
+            @escaping @Sendable (CeremonyStatus, AuthenticatedClient, Request, ServerContext) throws -> JSONObject
+    ) async throws -> Response {
         let client = try await self.clients.client(of: request)
         let session = try context.pathParameter("session")
         let events = self.sessions.statusEvents(sessionID: session, clientID: client.id)
         return .serverSentEvents(
             name: "status", to: context, events, in: self.channels, heartbeat: self.limits.heartbeat
         ) {
-            try self.document(of: $0, client, request, context)
+            try document($0, client, request, context)
         }
     }
 
-    private func document(
+    @Sendable private func document(
         of status: CeremonyStatus, _ client: AuthenticatedClient, _ request: Request, _ context: ServerContext
     ) throws -> JSONObject {
         var document: JSONObject = [
