@@ -74,6 +74,8 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var requestObjectAlgorithms: [String] = []
     /// The types of authorization details that can be asked for (RFC 9396, section 10).
     public var authorizationDetailTypes: [String] = []
+    /// How clients can hear what people have answered (OpenID Connect CIBA Core 1.0, section 4).
+    public var backchannelModes = ["poll"]
     /// What ID tokens can be signed with.
     public var idTokenAlgorithms: [String]
     /// What answers about tokens can be signed with (RFC 9701, section 7).
@@ -154,7 +156,7 @@ public struct ProviderMetadata: Hashable, Sendable {
             "pushed_authorization_request_endpoint": .string(self.pushedRequestEndpoint),
             "device_authorization_endpoint": .string(self.deviceAuthorizationEndpoint),
             "backchannel_authentication_endpoint": .string(self.backchannelAuthenticationEndpoint),
-            "backchannel_token_delivery_modes_supported": texts(["poll"]),
+            "backchannel_token_delivery_modes_supported": texts(self.backchannelModes),
             "backchannel_user_code_parameter_supported": .bool(false),
             "scopes_supported": texts(self.scopes),
             "response_types_supported": texts(["code"]),

@@ -7,6 +7,7 @@ import select
 import signal
 import time
 
+import requests
 from programs import BINARIES, PIN
 
 SECONDS = 30
@@ -106,3 +107,39 @@ def test_escape_at_the_pin_denies(bank, phone, browser):
     terminal.expect("Denied.")
     assert terminal.exit_code() == 1
     browser.wait_for_state("denied")
+
+
+def test_a_call_centre_asks_by_hand(deployment, phone):
+    ciba = "urn:openid:params:grant-type:ciba"
+    client, secret = deployment.server.add_client("Call Centre", "https://calls.example/", options=("--grant-type", ciba))
+    credentials = (client, secret.read_text().strip())
+
+    def ask(path, **form):
+        return requests.post(f"{deployment.server.issuer}/oauth2/{path}", data=form, auth=credentials, timeout=20).json()
+
+    def begin(message):
+        asked = {"scope": "openid", "login_hint": phone.username, "binding_message": message}
+        return ask("bc-authorize", **asked)["auth_req_id"]
+
+    assert phone("inbox", phone.username, "--pin-stdin", stdin=PIN + "\n").expect(0)["finished"]["outcome"] == "listed"
+    request = begin("Call 4711: change of address")
+    terminal = Terminal("inbox", phone.username, "--home", phone.home)
+    terminal.expect("PIN: ").type(PIN + "\r")
+    terminal.expect("Call Centre asks you something").expect("https://calls.example")
+    terminal.expect("Call 4711: change of address").expect("[y/n]").type("y\n")
+    terminal.expect("PIN: ").type(PIN + "\r")
+    terminal.expect("Approved.")
+    assert terminal.exit_code() == 0
+    assert ask("token", grant_type=ciba, auth_req_id=request)["token_type"] == "Bearer"
+
+    first, second = begin("Call 4712"), begin("Call 4713")
+    listed = phone("inbox", phone.username, "--deny", "--pin-stdin", stdin=PIN + "\n").expect(0)
+    questions = [event["id"] for event in listed.events if event["event"] == "question"]
+    assert len(questions) == 2 and listed["finished"]["outcome"] == "listed"
+    # The newest comes first.
+    denied = phone("inbox", phone.username, "--question", questions[0], "--deny", "--pin-stdin", stdin=PIN + "\n")
+    assert denied.expect(1)["finished"]["outcome"] == "denied"
+    assert ask("token", grant_type=ciba, auth_req_id=second)["error"] == "access_denied"
+    assert ask("token", grant_type=ciba, auth_req_id=first)["error"] == "authorization_pending"
+    missing = phone("inbox", phone.username, "--question", questions[0], "--approve", "--pin-stdin", stdin=PIN + "\n")
+    assert missing.expect(3)["finished"]["reason"] == "no-such-question"

@@ -14,7 +14,7 @@ struct PhoneCommand: AsyncParsableCommand {
             Exit codes: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 locked out, 5 server unreachable.
             """,
         subcommands: [
-            EnrollCommand.self, ScanCommand.self, AuthenticateCommand.self, ActivityCommand.self,
+            EnrollCommand.self, ScanCommand.self, InboxCommand.self, AuthenticateCommand.self, ActivityCommand.self,
             RevokeCommand.self, DeregisterCommand.self, ForgetCommand.self, AccountsCommand.self,
             AuthenticatorsCommand.self,
             SensorCommand.self, ClockCommand.self,

@@ -109,8 +109,8 @@ extension Limits {
         public static let pollingInterval: Duration = .seconds(5)
         /// How much sooner a question may come: what a network does to the time between two.
         public static let pollingTolerance: Duration = .seconds(1)
-        /// Bytes of what a client answers that was told of a logout. A longer answer is a failure.
-        public static let logoutAnswerBytes = 64 * 1024
+        /// Bytes of `client_notification_token` (OpenID Connect CIBA Core 1.0, section 7.1).
+        public static let notificationTokenBytes = 1024
         /// How often the keys may be read again because a token names one that is not known: anybody can invent names.
         public static let keyLookupPause: Duration = .seconds(1)
         /// How long a code of a client of FAPI 2.0 lives at most, whatever is set (section 5.3.2.1).

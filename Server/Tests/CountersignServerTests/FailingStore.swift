@@ -282,6 +282,10 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.addBackchannelRequest(request, keptUntil: end)
     }
 
+    func backchannelRequest(_ id: String, at moment: Timestamp) async throws -> NotifiedBackchannelRequest? {
+        try await self.store.backchannelRequest(id, at: moment)
+    }
+
     func backchannelAnswer(_ question: PollingQuestion, at moment: Timestamp) async throws -> BackchannelAnswer {
         try await self.store.backchannelAnswer(question, at: moment)
     }
@@ -350,21 +354,21 @@ final class FailingStore: ServerAssembly.ServerStore {
         try await self.store.register(client, by: digest, at: moment, limit: limit, audit: audit)
     }
 
-    func takeLogouts(
+    func takeDeliveries(
         at moment: Timestamp, lease: Timestamp, limit: Int, exceptOf busy: Set<ExactText>
-    ) async throws -> [LogoutDelivery] {
-        try await self.store.takeLogouts(at: moment, lease: lease, limit: limit, exceptOf: busy)
+    ) async throws -> [ClientDelivery] {
+        try await self.store.takeDeliveries(at: moment, lease: lease, limit: limit, exceptOf: busy)
     }
 
-    func removeLogout(_ delivery: LogoutDelivery, audit: AuditEvent?) async throws {
-        try await self.store.removeLogout(delivery, audit: audit)
+    func removeDelivery(_ delivery: ClientDelivery, audit: AuditEvent?) async throws {
+        try await self.store.removeDelivery(delivery, audit: audit)
     }
 
-    func postponeLogout(_ delivery: LogoutDelivery, until moment: Timestamp) async throws {
-        try await self.store.postponeLogout(delivery, until: moment)
+    func postponeDelivery(_ delivery: ClientDelivery, until moment: Timestamp) async throws {
+        try await self.store.postponeDelivery(delivery, until: moment)
     }
 
-    func waitingLogouts() async throws -> WaitingLogouts { try await self.store.waitingLogouts() }
+    func waitingDeliveries() async throws -> WaitingDeliveries { try await self.store.waitingDeliveries() }
 
     func endSessions(account: String, audit: AuditEvent) async throws -> Int {
         try await self.store.endSessions(account: account, audit: audit)

@@ -8,6 +8,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import NIOCore
+import OAuthProvider
 import Passwords
 import SQLiteStore
 import Store
@@ -29,7 +30,8 @@ final class ServerFixture: Sendable {
         rules: @escaping @Sendable () throws -> RuleSet = { RuleSet(metadata: try .builtIn()) },
         factors: FactorMatrix = CeremonyConfiguration.everyFactor, trace: TraceRecorder? = nil,
         logger: Logger? = nil, random: RandomSource = .system,
-        hashing: PasswordLimits = .cheap, breached: BreachedPasswordList? = nil, hasRegistration: Bool = false
+        hashing: PasswordLimits = .cheap, breached: BreachedPasswordList? = nil, hasRegistration: Bool = false,
+        calls: (any OutgoingCalls)? = nil
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
@@ -43,6 +45,7 @@ final class ServerFixture: Sendable {
         configuration.hashing = hashing
         configuration.breachedPasswords = breached
         configuration.hasRegistration = hasRegistration
+        configuration.calls = calls
         if let logger { configuration.logger = logger }
         self.assembly = try await ServerAssembly.open(
             configuration,

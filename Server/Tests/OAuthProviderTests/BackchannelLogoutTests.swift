@@ -40,15 +40,15 @@ struct BackchannelLogoutTests {
     }
 
     private static func deliveries(
-        _ f: ProviderFixture, _ calls: TestCalls, _ report: @escaping @Sendable (LogoutFailure) -> Void = { _ in }
-    ) -> LogoutDeliveries {
-        LogoutDeliveries(provider: f.provider, outbox: f.store, calls: calls, report: report)
+        _ f: ProviderFixture, _ calls: TestCalls, _ report: @escaping @Sendable (DeliveryFailure) -> Void = { _ in }
+    ) -> ClientDeliveries {
+        ClientDeliveries(provider: f.provider, outbox: f.store, calls: calls, report: report)
     }
 
     /// Delivers what is due.
     @discardableResult
-    private static func run(_ deliveries: LogoutDeliveries) async throws -> [LogoutResult] {
-        var results: [LogoutResult] = []
+    private static func run(_ deliveries: ClientDeliveries) async throws -> [DeliveryResult] {
+        var results: [DeliveryResult] = []
         for delivery in try await deliveries.takeDue() { results.append(try await deliveries.deliver(delivery)) }
         return results
     }
@@ -147,7 +147,7 @@ struct BackchannelLogoutTests {
             #expect(try Set(statements.map { try $0.requiredString("sid") }).count == 1)
             let times = try statements.compactMap { try $0.integer("iat", as: Int64.self) }
             #expect(zip(times.dropFirst(), times).map { .seconds($0 - $1) } == pauses)
-            #expect(try await f.store.waitingLogouts().count == 0)
+            #expect(try await f.store.waitingDeliveries().count == 0)
         }
     }
 
@@ -159,12 +159,12 @@ struct BackchannelLogoutTests {
             try await f.endSessions()
             let calls = TestCalls()
             calls.answer(status)
-            let failures = Mutex<[LogoutFailure]>([])
+            let failures = Mutex<[DeliveryFailure]>([])
             #expect(
                 try await Self.run(Self.deliveries(f, calls) { failure in failures.withLock { $0.append(failure) } })
                     == [.failed])
             #expect(failures.withLock { $0.map(\.reason) } == ["it answers \(status)"])
-            #expect(try await f.store.waitingLogouts().count == 1)
+            #expect(try await f.store.waitingDeliveries().count == 1)
         }
     }
 
@@ -176,7 +176,7 @@ struct BackchannelLogoutTests {
             try await f.endSessions()
             let calls = TestCalls()
             calls.answer(500)
-            let failures = Mutex<[LogoutFailure]>([])
+            let failures = Mutex<[DeliveryFailure]>([])
             let deliveries = Self.deliveries(f, calls) { failure in failures.withLock { $0.append(failure) } }
             #expect(try await Self.run(deliveries) == [.failed, .failed])
             #expect(failures.withLock { $0.map(\.isGivenUp) } == [false])
@@ -190,7 +190,7 @@ struct BackchannelLogoutTests {
             let trail = try await f.store.auditEntries(after: 0, limit: 99).map(\.event)
                 .filter { $0.kind.rawValue == "logout-undelivered" }
             #expect(trail.map(\.actor) == [f.bank.client.id, f.bank.client.id])
-            #expect(try await f.store.waitingLogouts().count == 0)
+            #expect(try await f.store.waitingDeliveries().count == 0)
         }
     }
 
@@ -205,7 +205,7 @@ struct BackchannelLogoutTests {
             #expect(try await first.takeDue().count == 1)
             // The first is never heard of again.
             #expect(try await Self.run(second).isEmpty)
-            f.clock.advance(Limits().oauth.logoutLease)
+            f.clock.advance(Limits().oauth.deliveryLease)
             #expect(try await Self.run(second) == [.delivered])
             #expect(calls.calls.count == 1)
         }
@@ -223,7 +223,7 @@ struct BackchannelLogoutTests {
             let calls = TestCalls()
             let deliveries = Self.deliveries(f, calls)
             let slow = try await deliveries.takeDue()
-            #expect(slow.count == Limits().oauth.logoutsAtOncePerClient)
+            #expect(slow.count == Limits().oauth.deliveriesAtOncePerClient)
             #expect(try await deliveries.takeDue().isEmpty, "its turn is not over")
             var change = ClientChange()
             change.logoutURI = "https://shop.example/out"

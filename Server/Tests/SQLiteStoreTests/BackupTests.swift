@@ -294,8 +294,8 @@ struct BackupTests {
             "replaced_credential",
         ]
         let kept = [
-            "account", "audit", "credential", "device", "invented_accounts", "notice", "oauth_client", "oauth_key",
-            "oauth_logout",
+            "account", "audit", "credential", "device", "invented_accounts", "notice", "oauth_client", "oauth_delivery",
+            "oauth_key",
             "oauth_secret", "oauth_shown", "oauth_subject", "password", "recovery_code", "store_check", "totp",
         ]
         #expect(tables == (voided + kept).sorted())

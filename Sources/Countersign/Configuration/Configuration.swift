@@ -38,6 +38,8 @@ public struct Configuration: Hashable, Sendable, Codable {
     public var sessionsPath: String
     /// Where is fetched, and, with an identifier behind it, ended, what services have that goes on without a browser.
     public var grantsPath: String
+    /// Where is fetched what services ask the account's person without a browser.
+    public var questionsPath: String
     /// The hosts, with their port where it is not the scheme's own, to which a token may be sent: by default the one of
     /// ``baseUrl``. A payload that names another host is refused before anything is sent.
     ///
@@ -63,6 +65,7 @@ public struct Configuration: Hashable, Sendable, Codable {
         self.noticesPath = "/account/v1/notices"
         self.sessionsPath = "/account/v1/sessions"
         self.grantsPath = "/account/v1/grants"
+        self.questionsPath = "/account/v1/questions"
         self.redeemHosts = Set([Self.authority(baseUrl)].compactMap(\.self))
         self.networkTimeoutInSeconds = 60
         self.userInteractionTimeoutInSeconds = 240
@@ -71,7 +74,7 @@ public struct Configuration: Hashable, Sendable, Codable {
     private enum CodingKeys: String, CodingKey {
         case baseUrl, facetId, registrationRequestPath, registrationResponsePath, authenticationRequestPath
         case authenticationResponsePath, deregistrationRequestPath, authenticationRedeemPath
-        case deregistrationRedeemPath, facetsPath, noticesPath, sessionsPath, grantsPath, redeemHosts
+        case deregistrationRedeemPath, facetsPath, noticesPath, sessionsPath, grantsPath, questionsPath, redeemHosts
         case networkTimeoutInSeconds, userInteractionTimeoutInSeconds
     }
 
@@ -99,6 +102,7 @@ public struct Configuration: Hashable, Sendable, Codable {
         try read(.noticesPath, into: &self.noticesPath)
         try read(.sessionsPath, into: &self.sessionsPath)
         try read(.grantsPath, into: &self.grantsPath)
+        try read(.questionsPath, into: &self.questionsPath)
         try read(.redeemHosts, into: &self.redeemHosts)
         try read(.networkTimeoutInSeconds, into: &self.networkTimeoutInSeconds)
         try read(.userInteractionTimeoutInSeconds, into: &self.userInteractionTimeoutInSeconds)

@@ -58,6 +58,22 @@ struct AccountExchange: Sendable {
         }
     }
 
+    func questions(for username: Username) async throws -> [ServiceQuestion] {
+        let path = self.core.configuration.questionsPath
+        // A server of before has no such list.
+        return try await self.list("questions", of: username, path: path, mayBeMissing: true) { question in
+            let id = try question.requiredString("id")
+            guard Self.isIdentifier(id) else { throw JSONError(.wrongType, "id") }
+            guard let payload = try? OutOfBandPayload(link: question.requiredString("link")) else {
+                throw JSONError(.wrongType, "link")
+            }
+            return ServiceQuestion(
+                id: id, service: DisplayText.line(try question.requiredString("service")),
+                origin: try question.string("origin").map { DisplayText.origin($0) }, payload: payload,
+                expiresAt: try Self.date("expiresAt", of: question))
+        }
+    }
+
     func endSession(_ id: String) async throws { try await self.end(id, under: self.core.configuration.sessionsPath) }
 
     func endGrant(_ id: String) async throws { try await self.end(id, under: self.core.configuration.grantsPath) }

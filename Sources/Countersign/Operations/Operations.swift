@@ -27,6 +27,8 @@ public struct Operations: Sendable {
     public var deregistration: Deregistration { Deregistration(core: self.core) }
     /// What has happened on a person's account: notices, and the browsers that are signed in.
     public var accountActivity: AccountActivity { AccountActivity(core: self.core) }
+    /// What services ask a person, without a browser.
+    public var waitingQuestions: WaitingQuestions { WaitingQuestions(core: self.core) }
     /// Ends a browser's session that ``accountActivity`` has listed.
     public var sessionRevocation: SessionRevocation { SessionRevocation(core: self.core) }
     /// Takes back what a service has of a person that goes on without a browser.

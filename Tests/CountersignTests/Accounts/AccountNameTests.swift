@@ -57,6 +57,9 @@ struct AccountNameTests {
             await operationError {
                 _ = try await operations.accountActivity.username(name).authorizationProvider(jwt).execute()
             },
+            await operationError {
+                _ = try await operations.waitingQuestions.username(name).authorizationProvider(jwt).execute()
+            },
         ]
         #expect(errors.allSatisfy { $0 == OperationError(.missingInteraction) })
         #expect(await world.server.requests.count == before)

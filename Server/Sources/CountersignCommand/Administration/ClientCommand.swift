@@ -138,6 +138,13 @@ struct ClientCommand: AsyncParsableCommand {
         @Option(
             name: .long,
             help: ArgumentHelp(
+                "How it hears what people have answered whom it has had asked without a browser: it asks, or is told.",
+                valueName: "poll|ping|push"))
+        var backchannelTokenDeliveryMode: String?
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
                 "The service that alone may act with its tokens; an empty text for none.", valueName: "client id"))
         var mayAct: String?
 
@@ -145,6 +152,13 @@ struct ClientCommand: AsyncParsableCommand {
             name: .long,
             help: "The group of apps that sign in by each other on a device; an empty text for none.")
         var ssoGroup: String?
+
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "Where it is told what people have answered, for ping and push; an empty text for nowhere.",
+                valueName: "address"))
+        var backchannelClientNotificationEndpoint: String?
 
         @Option(
             name: .long,
@@ -176,6 +190,9 @@ struct ClientCommand: AsyncParsableCommand {
             body["party"] = self.party.map(JSON.string)
             body["jwksUri"] = self.jwksURI.map(JSON.string)
             body["backchannelLogoutUri"] = self.backchannelLogoutURI.map(JSON.string)
+            body["backchannelTokenDeliveryMode"] = self.backchannelTokenDeliveryMode.map(JSON.string)
+            body["backchannelClientNotificationEndpoint"] =
+                self.backchannelClientNotificationEndpoint.map(JSON.string)
             body["backchannelLogoutSessionRequired"] = self.backchannelLogoutSessionRequired.map(JSON.bool)
             body["mayAct"] = self.mayAct.map(JSON.string)
             body["ssoGroup"] = self.ssoGroup.map(JSON.string)
@@ -435,7 +452,8 @@ struct ClientCommand: AsyncParsableCommand {
                     --id-token-signed-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, --profile, \
                     --[no-]require-signed-request-object, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, --[no-]subject-client, \
                     --may-act, --sso-group, --access-token-format, --party, --jwks-uri, --backchannel-logout-uri, \
-                    --[no-]backchannel-logout-session-required, --[no-]authorization-details-type or --[no-]may-deregister.
+                    --[no-]backchannel-logout-session-required, --backchannel-token-delivery-mode, \
+                    --backchannel-client-notification-endpoint, --[no-]authorization-details-type or --[no-]may-deregister.
                     """)
             }
             guard !self.rotateSecret || self.settings.hasSecret else {
@@ -528,6 +546,8 @@ struct ClientCommand: AsyncParsableCommand {
             try client.string("registeredBy").map { "registered by   itself, with token \($0)" },
             try client.string("jwksUri").map { "keys at         \($0)" },
             try client.string("backchannelLogoutUri").map { "logout told to  \($0)" },
+            "answers by      \(try client.requiredString("backchannelTokenDeliveryMode"))",
+            try client.string("backchannelClientNotificationEndpoint").map { "answers told to \($0)" },
             "may deregister  \(try client.bool("mayDeregister") == true ? "yes" : "no")",
             try client.string("formerSecretEndsAt").map { "former secret   taken until \($0)" },
         ].compactMap(\.self).joined(separator: "\n")

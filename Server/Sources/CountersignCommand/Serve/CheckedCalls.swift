@@ -196,12 +196,15 @@ final class CheckedCalls: OutgoingCalls {
         if let authorization = call.authorization { request.headers.add(name: "Authorization", value: authorization) }
         do {
             let response = try await client.execute(request, timeout: TimeAmount(time))
-            let body = try await response.body.collect(upTo: call.longestAnswer)
+            var body: [UInt8] = []
+            if let longest = call.longestAnswer {
+                body = Array(try await response.body.collect(upTo: longest).readableBytesView)
+            }
             return OutgoingAnswer(
-                status: Int(response.status.code), body: Array(body.readableBytesView),
+                status: Int(response.status.code), body: body,
                 mayBeKept: Self.age(response.headers[canonicalForm: "Cache-Control"].map(String.init)))
         } catch is NIOTooManyBytesError {
-            throw OutgoingCallError("its answer has more than \(call.longestAnswer) bytes")
+            throw OutgoingCallError("its answer has more than \(call.longestAnswer ?? 0) bytes")
         } catch let error as HTTPClientError {
             throw OutgoingCallError("it does not answer (\(error.shortDescription))")
         } catch is NIOSSLExtraError {

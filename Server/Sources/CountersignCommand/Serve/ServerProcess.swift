@@ -66,7 +66,7 @@ struct ServerProcess {
                 database: database,
                 administrators: assembly.administrators, listening: listening, logger: logger),
         ]
-        let deliverer: [any Service] = assembly.logoutDeliverer(logger: logger).map { [$0] } ?? []
+        let deliverer: [any Service] = assembly.clientDeliverer(logger: logger).map { [$0] } ?? []
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: services + deliverer, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))

@@ -39,6 +39,8 @@ struct ClientOperations: Sendable {
         .optional("jwksUri", "Where they are, if it keeps them itself."),
         .optional("backchannelLogoutUri", "Where it is told, without a browser, that a session has ended."),
         .optional("backchannelLogoutSessionRequired", .boolean, "Whether it has said that it needs the session's sid."),
+        .required("backchannelTokenDeliveryMode", "How it hears what people have answered: poll, ping or push."),
+        .optional("backchannelClientNotificationEndpoint", "Where it is told what people have answered."),
         .optional("registeredBy", "The initial access token by which it registered itself: a third party's service."),
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
@@ -110,6 +112,13 @@ struct ClientOperations: Sendable {
         ),
         .optional(
             "backchannelLogoutSessionRequired", .boolean, "Whether it needs the session's sid, which it always gets."),
+        .optional(
+            "backchannelTokenDeliveryMode",
+            "How it hears what people have answered whom it has had asked without a browser: poll, ping or push. A new service asks: poll."
+        ),
+        .optional(
+            "backchannelClientNotificationEndpoint",
+            "Where it is told, for ping and push: https, or http to a loopback address. An empty text for nowhere."),
         .optional(
             "authorizationDetailsTypes", .strings,
             "What it may ask people to agree to in detail (RFC 9396): payment. A new service may ask nothing."),
@@ -188,6 +197,7 @@ struct ClientOperations: Sendable {
             "authorizationDetailsTypes": .array(client.settings.profile.detailTypes.map(JSON.string)),
             "mayDeregister": .bool(client.settings.mayDeregister),
             "party": .string(client.settings.party.rawValue),
+            "backchannelTokenDeliveryMode": .string(client.settings.answers.mode.rawValue),
             "grantTypes": .array(client.settings.grantTypes.map(JSON.string)),
             "tokenEndpointAuthMethod": .string(client.settings.authenticationMethod),
             "scopes": .array(client.settings.tokens.scopes.map(JSON.string)),
@@ -202,6 +212,7 @@ struct ClientOperations: Sendable {
         object["jwks"] = client.settings.keySet.flatMap { try? JSON(parsing: Array($0.utf8)) }
         object["backchannelLogoutUri"] = client.settings.logout.map { .string($0.text) }
         object["backchannelLogoutSessionRequired"] = client.settings.logout.map { .bool($0.needsSession) }
+        object["backchannelClientNotificationEndpoint"] = client.settings.answers.address.map(JSON.string)
         object["registeredBy"] = client.registration.map { .string($0.initialToken) }
         object["jwksUri"] = client.settings.keySetAddress.map(JSON.string)
         object["clientUri"] = client.clientURI.map(JSON.string)
@@ -259,6 +270,14 @@ struct ClientOperations: Sendable {
                 return party
             })
         change.keySetAddress = try body.string("jwksUri")
+        change.answerMode = try body.string("backchannelTokenDeliveryMode").map { name in
+            guard let mode = ClientSettings.AnswerDelivery.Mode(rawValue: name) else {
+                throw Problem(
+                    .badRequest, "invalid-client-metadata", "backchannelTokenDeliveryMode is poll, ping or push.")
+            }
+            return mode
+        }
+        change.answerAddress = try body.string("backchannelClientNotificationEndpoint")
         change.logoutURI = try body.string("backchannelLogoutUri")
         change.logoutNeedsSession = try body.bool("backchannelLogoutSessionRequired")
         return change

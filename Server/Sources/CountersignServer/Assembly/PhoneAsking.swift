@@ -52,7 +52,7 @@ final class PhoneAsking: BackchannelMethod {
             return .authenticated(
                 AuthenticationOutcome(
                     account: outcome.accountID, authenticatedAt: outcome.authTime, acr: outcome.acr, amr: outcome.amr,
-                    device: outcome.deviceID))
+                    device: outcome.deviceID, signedText: outcome.contentHash))
         }
     }
 }

@@ -195,6 +195,8 @@ struct PublicOperations {
                         .optional("login_hint", "The person, by user name."),
                         .optional("id_token_hint", "The person, by an ID token of theirs."),
                         .optional("binding_message", "What the phone shows."),
+                        .optional("authorization_details", "What the person is asked in detail, as JSON (RFC 9396)."),
+                        .optional("client_notification_token", "What a client is told by that does not ask."),
                         .optional("requested_expiry", "Seconds."),
                     ] + Self.credentials
                 ),
@@ -204,7 +206,7 @@ struct PublicOperations {
                         members: [
                             .required("auth_req_id", "What the client asks by."),
                             .required("expires_in", .integer, "Seconds."),
-                            .required("interval", .integer, "Seconds from one question to the next."),
+                            .optional("interval", .integer, "Seconds from one question to the next."),
                         ])
                 ], refusals: .oauth, refusing: [Self.tooMany]),
             PublicOperation(

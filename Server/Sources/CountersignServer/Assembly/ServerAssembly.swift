@@ -16,7 +16,7 @@ public import _Primitives
 public struct ServerAssembly: Sendable {
     /// Everything that is kept.
     public typealias ServerStore = CeremonyStores & AdministrationStore & OpenIDStore & PasswordStore & GrantListStore
-        & LogoutOutbox & RegistrationStore
+        & ClientOutbox & RegistrationStore
 
     /// What an operator chooses.
     public struct Configuration: Sendable {
@@ -102,7 +102,7 @@ public struct ServerAssembly: Sendable {
     /// The channels that wait for events.
     public let channels: EventChannels
     let trail: any AuditStore
-    let outbox: any LogoutOutbox
+    let outbox: any ClientOutbox
     let registrations: ClientRegistrations
     let time: TimeSource
     let random: RandomSource

@@ -46,9 +46,10 @@ public struct ServerMetrics: Sendable {
             "countersign_store_seconds": "What the store took, with the wait for it: a step (writes) or a read.",
             "countersign_store_failures_total": "Steps and reads that the store could not do.",
             "countersign_store_waiting": "Steps and reads that wait for the store.",
-            "countersign_logouts_total": "Services that were told, or not, that somebody has signed out.",
-            "countersign_logouts_waiting": "Services that have still to be told that somebody has signed out.",
-            "countersign_logouts_oldest_seconds": "How long the oldest of them has waited.",
+            "countersign_deliveries_total":
+                "What services were told, or not: that somebody has signed out, or has answered.",
+            "countersign_deliveries_waiting": "What services have still to be told.",
+            "countersign_deliveries_oldest_seconds": "How long the oldest of them has waited.",
         ])
     }
 
@@ -100,20 +101,22 @@ public struct ServerMetrics: Sendable {
         ).increment()
     }
 
-    /// Counts what became of telling a service that somebody has signed out.
-    func told(_ result: LogoutResult) {
-        Counter(label: "countersign_logouts_total", dimensions: [("result", result.rawValue)], factory: self.registry)
-            .increment()
+    /// Counts what became of telling a service something.
+    func told(_ result: DeliveryResult) {
+        Counter(
+            label: "countersign_deliveries_total", dimensions: [("result", result.rawValue)], factory: self.registry
+        )
+        .increment()
     }
 
-    /// Asks how many services have still to be told, and how long the oldest has waited, whenever the numbers are read.
-    func watch(logouts: @escaping @Sendable () -> (count: Int, age: Duration)) {
-        let count = Gauge(label: "countersign_logouts_waiting", dimensions: [], factory: self.registry)
-        let age = Gauge(label: "countersign_logouts_oldest_seconds", dimensions: [], factory: self.registry)
+    /// Asks how much services have still to be told, and how long the oldest has waited, whenever the numbers are read.
+    func watch(deliveries: @escaping @Sendable () -> (count: Int, age: Duration)) {
+        let count = Gauge(label: "countersign_deliveries_waiting", dimensions: [], factory: self.registry)
+        let age = Gauge(label: "countersign_deliveries_oldest_seconds", dimensions: [], factory: self.registry)
         self.registry.collect {
-            let logouts = logouts()
-            count.record(logouts.count)
-            age.record(logouts.age.components.seconds)
+            let waiting = deliveries()
+            count.record(waiting.count)
+            age.record(waiting.age.components.seconds)
         }
     }
 

@@ -28,18 +28,23 @@ extension OpenIDProvider {
                     detail: "the operator can give it --grant-type")
             }
             guard form["request"] == nil else { throw OAuthError(.invalidRequest, "Do not use request.") }
-            try self.refuseDetails(in: form)
             let scope = try AuthorizationParameters.scope(form["scope"], settings: client.settings)
             let lifetime = try self.backchannelLifetime(form["requested_expiry"])
+            let message = try self.message(form, of: client)
+            let notification = try self.notification(form, of: client)
             let (account, hint) = try await self.hinted(form, client: client, method)
             let now = self.time.now()
             let secret = self.random.token(byteCount: 32)
             let request = BackchannelRequestRecord(
                 id: self.random.identifier(), digest: Sealing.digest(ofSecret: secret), client: client.id,
-                scope: scope.description, interval: Limits.Fixed.pollingInterval, expiresAt: now + lifetime)
+                scope: scope.description, interval: Limits.Fixed.pollingInterval, expiresAt: now + lifetime,
+                details: form["authorization_details"],
+                notification: notification.map {
+                    BackchannelNotification(mode: $0.mode, secret: secret, token: $0.token)
+                })
             let result = try await method.ask(
                 AskedPerson(
-                    request: request.id, account: account, hint: hint, message: form["binding_message"],
+                    request: request.id, account: account, hint: hint, message: message,
                     client: AuthenticatedClient(
                         id: client.id, name: client.name, origin: try Self.origin(of: client),
                         mayDeregister: client.settings.mayDeregister),
@@ -52,14 +57,52 @@ extension OpenIDProvider {
             }
             try await self.store.addBackchannelRequest(
                 request, keptUntil: request.expiresAt + self.limits.oauth.endedPollingRetention)
-            return ProviderAnswer(
-                status: 200,
-                body: [
-                    "auth_req_id": .string(secret), "expires_in": .integer(lifetime.components.seconds),
-                    "interval": .integer(Limits.Fixed.pollingInterval.components.seconds),
-                ])
+            var body: JSONObject = [
+                "auth_req_id": .string(secret), "expires_in": .integer(lifetime.components.seconds),
+            ]
+            // Section 7.3: whoever is told the answer has nothing to ask.
+            if notification?.mode != .push {
+                body["interval"] = .integer(Limits.Fixed.pollingInterval.components.seconds)
+            }
+            return ProviderAnswer(status: 200, body: body)
         }
     }
+
+    /// What the person is shown, and signs: the client's message, or what it asks in detail. A phone shows one text.
+    private func message(_ form: Parameters, of client: ClientRecord) throws -> String? {
+        let details = form["authorization_details"]
+        guard details == nil || form["binding_message"] == nil else {
+            throw OAuthError(
+                .invalidRequest, "A request has binding_message or authorization_details: a phone shows one text.")
+        }
+        try self.checkDetails(details, of: client)
+        return try self.agreement(to: details) ?? form["binding_message"]
+    }
+
+    /// How the client is told, where it does not ask: with the token that it shows this server to be this server by
+    /// (section 7.1).
+    private func notification(_ form: Parameters, of client: ClientRecord) throws -> (
+        mode: BackchannelNotification.Mode, token: String
+    )? {
+        let mode: BackchannelNotification.Mode
+        switch client.settings.answers.mode {
+        case .poll: return nil
+        case .ping: mode = .ping
+        case .push: mode = .push
+        }
+        guard let token = form["client_notification_token"] else {
+            throw OAuthError(.invalidRequest, "This client is told: a request needs a client_notification_token.")
+        }
+        // RFC 6750, section 2.1.
+        let text = token.utf8.reversed().drop { $0 == UInt8(ascii: "=") }
+        guard !text.isEmpty, token.utf8.count <= Limits.Fixed.notificationTokenBytes,
+            text.allSatisfy({ Self.tokenCharacters.contains($0) })
+        else { throw OAuthError(.invalidRequest, "The client_notification_token is too long, or no bearer token.") }
+        return (mode, token)
+    }
+
+    private static let tokenCharacters = Set(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+/".utf8)
 
     /// How long a request is to live: what the client wishes, within bounds.
     private func backchannelLifetime(_ text: String?) throws -> Duration {

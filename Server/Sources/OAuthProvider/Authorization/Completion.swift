@@ -49,7 +49,7 @@ extension OpenIDProvider {
         return PendingAuthorization(
             client: client.id, clientName: client.name, clientOrigin: try self.reply(to: request).redirectURI.origin,
             loginHint: wishes.loginHint, isNewcomer: wishes.prompts.contains(.create),
-            methods: self.methods(of: client, for: wishes.details), agreement: try self.agreement(of: wishes),
+            methods: self.methods(of: client, for: wishes.details), agreement: try self.agreement(to: wishes.details),
             expiresAt: request.expiresAt)
     }
 

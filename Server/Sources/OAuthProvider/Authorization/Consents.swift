@@ -226,7 +226,7 @@ extension OpenIDProvider {
             client: client.id, clientName: client.name,
             clientOrigin: try self.reply(to: request).redirectURI.origin, username: person.username,
             items: try ConsentItem.items(scope: terms.scope, claims: terms.claims), scopes: terms.scope.ofClients,
-            resources: terms.resources, agreement: try self.agreement(of: wishes))
+            resources: terms.resources, agreement: try self.agreement(to: wishes.details))
     }
 
     /// Ends a request with its person's word: the client gets its code, and the consent is remembered, or it is told

@@ -9,14 +9,20 @@ extension OpenIDProvider {
     /// Throws `OAuthError` `invalid_authorization_details`. `setting` is set to the setting of the client that it does not fit.
     func checkDetails(_ text: String?, of client: ClientRecord, setting: inout String?) throws {
         guard let text else { return }
-        let types = self.types(of: client)
-        if types.isEmpty { setting = "--authorization-details-type" }
-        _ = try self.shownText(of: AuthorizationDetails(text, types: types, limits: Self.detailLimits))
+        if self.types(of: client).isEmpty { setting = "--authorization-details-type" }
+        try self.checkDetails(text, of: client)
         guard !self.methods(of: client, for: text).isEmpty else {
             setting = "--sign-in-method"
             throw OAuthError(
                 .invalidAuthorizationDetails, "In no way in which people sign in to this client can they agree to it.")
         }
+    }
+
+    /// The same where a person is asked on the phone without a page.
+    func checkDetails(_ text: String?, of client: ClientRecord) throws {
+        guard let text else { return }
+        let details = try AuthorizationDetails(text, types: self.types(of: client), limits: Self.detailLimits)
+        _ = try self.shownText(of: details)
     }
 
     /// The ways in which people may sign in to a client, the first of them first: those alone in which they can agree to
@@ -27,26 +33,32 @@ extension OpenIDProvider {
         return client.settings.signInMethods.filter(signing.containsBytes)
     }
 
-    /// What a person is asked to agree to, beside signing in; `nil` for nothing.
-    func agreement(of wishes: AuthorizationWishes) throws -> String? {
-        try wishes.details.map { try self.shownText(of: self.details(kept: $0)) }
+    /// What a person is asked to agree to, as they are shown it; `nil` for nothing.
+    func agreement(to details: String?) throws -> String? {
+        try details.map { try self.shownText(of: self.details(kept: $0)) }
     }
 
     /// Whether a person has agreed to the details of a request, if it has any: they have signed what they were shown.
     func isAgreed(to details: String?, by outcome: AuthenticationOutcome) throws -> Bool {
-        guard let details else { return true }
-        let text = try self.shownText(of: self.details(kept: details))
+        guard let text = try self.agreement(to: details) else { return true }
         return outcome.signedText.map { constantTimeEqual($0, Sealing.digest(ofSecret: text)) } ?? false
     }
 
-    /// The part of a grant's details that a token request asks for: all of them, where it asks for none (section 6). Without
-    /// a grant there are none. What the operator has taken from the client since is left out.
+    /// The part of a grant's details that a token request asks for: all of them, where it asks for none (section 6). What the
+    /// operator has taken from the client since is left out.
     ///
     /// Throws `OAuthError` `invalid_authorization_details` for what was not granted.
-    func details(_ parameters: Parameters, within grant: GrantRecord?, of client: ClientRecord) throws
+    func details(_ parameters: Parameters, within grant: GrantRecord, of client: ClientRecord) throws
         -> AuthorizationDetails?
     {
-        var granted = try grant?.details.map { try self.details(kept: $0) }
+        try self.details(parameters, within: grant.details, of: client)
+    }
+
+    /// The same of details as they are kept.
+    func details(_ parameters: Parameters, within kept: String?, of client: ClientRecord) throws
+        -> AuthorizationDetails?
+    {
+        var granted = try kept.map { try self.details(kept: $0) }
         let types = self.types(of: client).map(\.name)
         if let names = granted?.types, !names.allSatisfy(types.containsBytes) { granted = nil }
         guard let text = parameters["authorization_details"] else { return granted }

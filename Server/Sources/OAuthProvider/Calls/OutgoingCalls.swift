@@ -16,11 +16,11 @@ public struct OutgoingCall: Sendable, Equatable {
     public let content: Content
     /// The credential that it comes with (`Authorization`), where it has one. Not for a log.
     public let authorization: String?
-    /// Bytes of the answer's body that are read. A longer one is a failure.
-    public let longestAnswer: Int
+    /// Bytes of the answer's body that are read. A longer one is a failure; `nil` where none of it is read.
+    public let longestAnswer: Int?
 
     /// A call of these values.
-    public init(to address: String, _ content: Content = .none, authorization: String? = nil, longestAnswer: Int) {
+    public init(to address: String, _ content: Content = .none, authorization: String? = nil, longestAnswer: Int?) {
         self.address = address
         self.content = content
         self.authorization = authorization

@@ -54,6 +54,19 @@ extension OpenIDProvider {
                     detail: error.detail)
             }
         }
+        if let address = settings.answers.address {
+            do { _ = try RedirectURI(address) } catch {
+                throw OAuthError(
+                    .invalidRequest,
+                    "The address for answers is https, or http to a literal loopback address, without a fragment.",
+                    detail: error.detail)
+            }
+        } else if settings.answers.mode != .poll {
+            throw OAuthError(
+                .invalidRequest,
+                "A client that is told what people have answered names where (backchannel_client_notification_endpoint)."
+            )
+        }
         if settings.grantTypes.containsBytes(of: Self.codeGrant), client.redirectURIs.isEmpty {
             throw OAuthError(.invalidRequest, "A redirect address is needed.")
         }

@@ -55,6 +55,10 @@ public struct ClientChange: Sendable, Equatable {
     public var logoutURI: String?
     /// Whether it has to be told which session it was.
     public var logoutNeedsSession: Bool?
+    /// How it hears what people have answered whom it has had asked.
+    public var answerMode: ClientSettings.AnswerDelivery.Mode?
+    /// Where it is told; an empty text for nowhere.
+    public var answerAddress: String?
 
     /// These changes and no others.
     public init(
@@ -102,6 +106,9 @@ public struct ClientChange: Sendable, Equatable {
             applied.logout = ClientSettings.LogoutAddress(
                 address, needsSession: self.logoutNeedsSession ?? settings.logout?.needsSession ?? false)
         }
+        applied.answers = ClientSettings.AnswerDelivery(
+            self.answerMode ?? settings.answers.mode,
+            at: self.answerAddress.map { $0.isEmpty ? nil : $0 } ?? settings.answers.address)
         return applied
     }
 }
@@ -163,6 +170,9 @@ extension ClientSettings {
             events.append(event(.clientPartyChanged, "\(client) \(self.party.rawValue)"))
         }
         if self.logout != old.logout { events.append(event(.clientLogoutChanged, client)) }
+        if self.answers != old.answers {
+            events.append(event(.clientAnswersChanged, "\(client) \(self.answers.mode.rawValue)"))
+        }
         if self.mayDeregister != old.mayDeregister {
             events.append(event(self.mayDeregister ? .clientMayDeregister : .clientMayNotDeregister, client))
         }

@@ -56,16 +56,25 @@ struct AuthorizationCodeGrant: TokenGrant {
     static func firstRefreshToken(
         of grant: GrantRecord, for request: TokenRequest, from provider: OpenIDProvider, at now: Timestamp
     ) async throws -> String {
-        let limits = provider.limits.oauth
         let token = try RefreshToken(grant: grant.id, keys: provider.keys, random: provider.random)
-        let start = RefreshFamilyStart(
-            grant: grant.id, head: token.digest, headEndsAt: now + limits.refreshTokenLifetime,
-            keyThumbprint: request.client.settings.isPublic ? request.proof?.thumbprint.text : nil,
-            until: now + limits.lastingGrantLifetime, most: limits.lastingGrantsPerClient,
-            displaced: AuditEvent(.grantDisplaced, at: now, actor: request.client.id))
-        let isThere = try await provider.store.beginFamily(start, at: now)
+        let isThere = try await Self.begin(
+            token, of: grant, for: request.client, boundTo: request.proof?.thumbprint, from: provider, at: now)
         guard isThere else { throw OAuthError(.invalidGrant, "The code is not valid.", detail: "revoked meanwhile") }
         return token.text
+    }
+
+    /// Begins a family of refresh tokens with its first one. Says whether the grant is there, and its family at this token.
+    static func begin(
+        _ token: RefreshToken, of grant: GrantRecord, for client: ClientRecord, boundTo key: KeyThumbprint?,
+        from provider: OpenIDProvider, at now: Timestamp
+    ) async throws -> Bool {
+        let limits = provider.limits.oauth
+        return try await provider.store.beginFamily(
+            RefreshFamilyStart(
+                grant: grant.id, head: token.digest, headEndsAt: now + limits.refreshTokenLifetime,
+                keyThumbprint: client.settings.isPublic ? key?.text : nil, until: now + limits.lastingGrantLifetime,
+                most: limits.lastingGrantsPerClient,
+                displaced: AuditEvent(.grantDisplaced, at: now, actor: client.id)), at: now)
     }
 
     /// The verifier; `nil` where there is none, and the client's codes may be bound to its nonce.

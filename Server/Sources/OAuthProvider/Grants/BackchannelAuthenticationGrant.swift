@@ -14,10 +14,14 @@ struct BackchannelAuthenticationGrant: TokenGrant {
     /// what ``AuthorizationCodeGrant`` costs beside its own step.
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
+        guard client.settings.answers.mode != .push else {
+            throw OAuthError(
+                .unauthorizedClient, "This client is told what a person has answered, and does not ask.",
+                detail: "the operator can change --backchannel-token-delivery-mode")
+        }
         let secret = try request.parameters.required("auth_req_id")
         guard let method = provider.backchannel else { throw Self.refusal("nobody is asked without a browser here") }
         let algorithm = client.settings.idTokenAlgorithm
-        try provider.refuseDetails(in: request.parameters)
         let asked = try await provider.askedAudience(by: request.parameters, of: client)
         try await provider.requireSigningKey(algorithm)
         let now = provider.time.now()
@@ -28,12 +32,13 @@ struct BackchannelAuthenticationGrant: TokenGrant {
                 replay: AuditEvent(.codeReplayed, at: now, actor: client.id)), at: now)
         switch answer {
         case .open(let open):
+            let details = try provider.details(request.parameters, within: open.details, of: client)
             let standing = try await Self.grant(open, of: client, by: method, from: provider, at: now)
             let key = request.proof?.thumbprint
             let audience = try await provider.audience(asked, of: standing.grant, for: client)
             var response = try provider.tokens(
-                for: standing, audience: audience, nonce: nil, named: [:], acr: nil, details: nil, algorithm: algorithm,
-                boundTo: key, at: now)
+                for: standing, audience: audience, nonce: nil, named: [:], acr: nil, details: details,
+                algorithm: algorithm, boundTo: key, at: now)
             if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
                 response.refreshToken = try await AuthorizationCodeGrant.firstRefreshToken(
                     of: standing.grant, for: request, from: provider, at: now)
@@ -47,7 +52,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
     }
 
     /// The grant that comes of what the person has said. Throws `OAuthError` where that is not yes.
-    private static func grant(
+    static func grant(
         _ asked: BackchannelRequestRecord, of client: ClientRecord, by method: any BackchannelMethod,
         from provider: OpenIDProvider, at now: Timestamp
     ) async throws -> StandingGrant {
@@ -60,7 +65,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         case .authenticated(let found): outcome = found
         }
         guard try await provider.people.person(account: outcome.account) != nil,
-            let address = client.redirectURIs.first
+            let address = client.redirectURIs.first, try provider.isAgreed(to: asked.details, by: outcome)
         else { throw denied }
         let session = provider.session(
             of: provider.authentication(of: outcome, by: method.name), cookie: SessionSecret(random: provider.random),
@@ -70,7 +75,7 @@ struct BackchannelAuthenticationGrant: TokenGrant {
             id: provider.random.identifier(), client: client.id,
             subject: provider.subject(ofAccount: outcome.account, client: client.id),
             authentication: session.authentication.id, session: session.id,
-            isLasting: scope.contains(Scope.offlineAccess), scope: asked.scope,
+            isLasting: scope.contains(Scope.offlineAccess), scope: asked.scope, details: asked.details,
             expiresAt: now + provider.limits.accessTokenLifetime)
         do {
             try await provider.store.grant(

@@ -26,10 +26,16 @@ struct RefreshToken {
     ///
     /// Cost: one HMAC, one hash.
     init(grant: String, keys: SigningKeys, random: RandomSource) throws {
-        guard let name = Base64URL.decode(grant), name.count == Self.grantBytes else {
+        try self.init(grant: grant, secret: random.bytes(Self.secretBytes), keys: keys)
+    }
+
+    /// The token of a grant with that secret of 32 bytes, which nobody can guess.
+    ///
+    /// Cost: one HMAC, one hash.
+    init(grant: String, secret: [UInt8], keys: SigningKeys) throws {
+        guard let name = Base64URL.decode(grant), name.count == Self.grantBytes, secret.count == Self.secretBytes else {
             throw StoreError(.corrupt, "a grant's identifier")
         }
-        let secret = random.bytes(Self.secretBytes)
         self.grant = grant
         self.text = Base64URL.encode(name + secret + keys.seal(ofRefreshToken: name + secret))
         self.digest = Sealing.digest(ofSecret: secret)

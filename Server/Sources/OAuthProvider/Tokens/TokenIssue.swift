@@ -120,9 +120,10 @@ extension OpenIDProvider {
         Base64URL.encode(Array(SHA256.hash(data: Array(secret.utf8))))
     }
 
-    /// `at_hash`: the left half of the hash that the ID token's algorithm is made with, as base64url (OpenID Connect Core
+    /// `at_hash`, and `rt_hash` (OpenID Connect CIBA Core 1.0, section 10.3.1): the left half of the hash that the ID token's
+    /// algorithm is made with, as base64url (OpenID Connect Core
     /// 1.0, section 3.1.3.6). Ed25519 is made with SHA-512.
-    private static func halfHash(_ token: String, _ algorithm: JWSAlgorithm) -> String {
+    static func halfHash(_ token: String, _ algorithm: JWSAlgorithm) -> String {
         let bytes = Array(token.utf8)
         return Base64URL.encode(
             algorithm == .edDSA
@@ -289,6 +290,10 @@ extension OpenIDProvider {
         metadata.introspectionAlgorithms = SigningKeys.algorithms.map(\.rawValue)
         metadata.requestObjectAlgorithms = PrivateKeyJWT.algorithms.map(\.rawValue)
         metadata.hasRegistration = self.configuration.hasRegistration
+        metadata.backchannelModes =
+            self.configuration.calls == nil
+            ? [ClientSettings.AnswerDelivery.Mode.poll.rawValue]
+            : ClientSettings.AnswerDelivery.Mode.allCases.map(\.rawValue)
         metadata.authorizationDetailTypes = self.configuration.detailTypes.map(\.type.name)
         return metadata.json
     }

@@ -35,6 +35,8 @@ struct OwnPerson {
     let username: String
     let answers: AnswerOptions
     let phone: PhoneOptions
+    /// What the person answers; what the options say, where it is not given.
+    var script: ScriptedAnswers?
 
     /// Authenticates in the app itself. Throws ``Refusal`` and what the SDK throws.
     func authenticate(on device: PhoneDevice, _ report: Report) async throws -> (
@@ -48,7 +50,7 @@ struct OwnPerson {
             throw Refusal.notFound("no-such-account", "The account of that name is at \(server.text).")
         }
         try self.answers.checkArguments(for: server)
-        var script = ScriptedAnswers(self.answers)
+        var script = self.script ?? ScriptedAnswers(self.answers)
         script.approveOwnRequest()
         let person = PhoneHolder(report: report, script: script)
         let interaction = PersonInteraction(person: person, isRegistration: false)

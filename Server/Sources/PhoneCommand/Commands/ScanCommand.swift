@@ -87,6 +87,14 @@ struct OutOfBandRun {
         let payload = try await input.decoded(read, by: client)
         var script = ScriptedAnswers(self.answers)
         if self.isEnrolment, !report.terminal.isInteractive { script.approveEnrolment() }
+        try await self.answer(payload, by: client, with: script, report)
+    }
+
+    /// Does what a payload asks for.
+    func answer(
+        _ payload: OutOfBandPayload, by client: MobileAuthenticationClient, with script: ScriptedAnswers,
+        _ report: Report
+    ) async throws {
         let person = PhoneHolder(report: report, script: script)
         do {
             switch try await client.operations.outOfBandOperation.payload(payload).execute() {

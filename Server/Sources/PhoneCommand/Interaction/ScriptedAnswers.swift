@@ -35,6 +35,15 @@ struct ScriptedAnswers: Sendable {
     /// Nobody else asks for an authentication that the phone's own user starts.
     mutating func approveOwnRequest() { self.decision = self.decision ?? .approve }
 
+    /// Agrees to the phone's own request, whatever is said to the one that follows, and gives the answers to that: without
+    /// the first secret, where there is another.
+    mutating func dividedAfterOwnRequest() -> Self {
+        var following = self
+        if following.secrets.count > 1 { following.secrets.removeFirst() }
+        self.decision = .approve
+        return following
+    }
+
     /// The next PIN or password; each line is used once.
     mutating func next(_ kind: AuthenticatorName) -> String? {
         self.secret != kind || self.secrets.isEmpty ? nil : self.secrets.removeFirst()

@@ -25,18 +25,46 @@ private enum BackchannelColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case id, digest, client, scope, pause, endsAt, expiresAt, askedAt, grantID
+    case id, digest, client, scope, pause, endsAt, expiresAt, askedAt, grantID, details, notification
+}
+
+extension SealingPurpose {
+    /// What a person is asked in detail, bound to the request.
+    fileprivate static let backchannelDetails = SealingPurpose("oauth backchannel details")
+    /// What a client is told by, bound to the request.
+    fileprivate static let backchannelNotification = SealingPurpose("oauth backchannel notification")
 }
 
 extension SQLiteDatabase: BackchannelStore {
     public func addBackchannelRequest(_ request: BackchannelRequestRecord, keptUntil end: Timestamp) async throws {
+        let details = try request.details.map {
+            try self.sealing.seal($0, purpose: .backchannelDetails, row: request.id).blob
+        }
+        let notification = try request.notification.map {
+            try self.sealing.seal($0.text, purpose: .backchannelNotification, row: request.id).blob
+        }
         try await self.step { db in
             try db.insert(
                 [
                     BackchannelColumn.id: request.id, .digest: request.digest.blob, .client: request.client,
                     .scope: request.scope, .pause: request.interval.milliseconds,
-                    .endsAt: request.expiresAt.milliseconds, .expiresAt: end.milliseconds,
+                    .endsAt: request.expiresAt.milliseconds, .expiresAt: end.milliseconds, .details: details,
+                    .notification: notification,
                 ], by: BackchannelColumn.insertion)
+        }
+    }
+
+    public func backchannelRequest(_ id: String, at moment: Timestamp) async throws -> NotifiedBackchannelRequest? {
+        try await self.read { [sealing] db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT \(BackchannelColumn.selection) FROM oauth_backchannel_request WHERE id = ?"),
+                arguments: [id])
+            guard let row else { return nil }
+            let given = try row.optionalText(BackchannelColumn.grantID)
+            let standing = try given.flatMap { try db.standingGrant($0, at: moment, sealing) }
+            guard given == nil || standing != nil else { return nil }
+            return NotifiedBackchannelRequest(request: try BackchannelRequestRecord(row, sealing), given: standing)
         }
     }
 
@@ -64,10 +92,7 @@ extension SQLiteDatabase: BackchannelStore {
             try db.cachedStatement(sql: "UPDATE oauth_backchannel_request SET asked_at = ?, pause = ? WHERE id = ?")
                 .execute(arguments: [moment.milliseconds, next.milliseconds, id])
             guard !isTooSoon else { return .tooSoon }
-            return .open(
-                BackchannelRequestRecord(
-                    id: id, digest: question.digest, client: question.client,
-                    scope: try row.text(BackchannelColumn.scope), interval: pause, expiresAt: end))
+            return .open(try BackchannelRequestRecord(row, sealing))
         }
     }
 
@@ -99,5 +124,37 @@ extension Database {
                     "SELECT \(BackchannelColumn.selection) FROM oauth_backchannel_request WHERE digest = ? AND client = ?"
             ),
             arguments: [question.digest.blob, question.client])
+    }
+}
+
+extension BackchannelRequestRecord {
+    /// Reads a row of the table's columns.
+    fileprivate init(_ row: Row, _ sealing: Sealing) throws {
+        let id = try row.text(BackchannelColumn.id)
+        self.init(
+            id: id, digest: try row.bytes(BackchannelColumn.digest), client: try row.text(BackchannelColumn.client),
+            scope: try row.text(BackchannelColumn.scope),
+            interval: .milliseconds(try row.integer(BackchannelColumn.pause, as: Int64.self)),
+            expiresAt: try row.moment(BackchannelColumn.endsAt),
+            details: try row.optionalBytes(BackchannelColumn.details).map {
+                try sealing.openText($0, purpose: .backchannelDetails, row: id)
+            },
+            notification: try row.optionalBytes(BackchannelColumn.notification).map {
+                try BackchannelNotification(
+                    kept: sealing.openText($0, purpose: .backchannelNotification, row: id))
+            })
+    }
+}
+
+extension BackchannelNotification {
+    /// As it is sealed: none of the three has a space.
+    fileprivate var text: String { "\(self.mode.rawValue) \(self.secret) \(self.token)" }
+
+    fileprivate init(kept text: String) throws {
+        let parts = text.splitBytes(at: " ").map(String.init)
+        guard parts.count == 3, let mode = Mode(rawValue: parts[0]) else {
+            throw StoreError(.corrupt, "how a client is told")
+        }
+        self.init(mode: mode, secret: parts[1], token: parts[2])
     }
 }

@@ -52,7 +52,8 @@ extension SQLiteDatabase: ClientStore {
                         secret_digest = ?, may_deregister = ?, id_token_algorithm = ?, code_binding = ?,
                         former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
                         authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?,
-                        backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?
+                        backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?,
+                        backchannel_mode = ?, backchannel_address = ?
                     WHERE id = ?
                     """
             ).execute(arguments: [
@@ -64,7 +65,8 @@ extension SQLiteDatabase: ClientStore {
                 client.settings.authenticationMethod, client.settings.keySet, client.settings.tokens.text,
                 Self.text(client.settings.signInMethods), client.settings.party.rawValue,
                 client.settings.logout?.text, client.settings.logout?.needsSession ?? false,
-                client.settings.keySetAddress, id,
+                client.settings.keySetAddress, client.settings.answers.mode.rawValue,
+                client.settings.answers.address, id,
             ])
             try db.setProfile(client.settings.profile, ofClient: id)
             let addresses = try String.fetchAll(
@@ -83,7 +85,7 @@ extension SQLiteDatabase: ClientStore {
         try await self.step { [sealing] db in
             for table in [
                 "oauth_pushed_request", "oauth_device_code", "oauth_backchannel_request", "oauth_request",
-                "oauth_grant", "oauth_consent", "oauth_subject", "oauth_session_service", "oauth_logout",
+                "oauth_grant", "oauth_consent", "oauth_subject", "oauth_session_service", "oauth_delivery",
                 "oauth_device_secret",
             ] {
                 try db.cachedStatement(sql: "DELETE FROM \(table) WHERE client = ?").execute(arguments: [id])
@@ -111,6 +113,9 @@ extension SQLiteDatabase: ClientStore {
         guard let party = ClientSettings.Party(rawValue: try row.text(ClientColumn.party)) else {
             throw StoreError(.corrupt, "whose a client is")
         }
+        guard let mode = ClientSettings.AnswerDelivery.Mode(rawValue: try row.text(ClientColumn.backchannelMode)) else {
+            throw StoreError(.corrupt, "how a client hears what people answer")
+        }
         var settings = ClientSettings(
             idTokenAlgorithm: try row.algorithm(ClientColumn.idTokenAlgorithm), codeBinding: binding,
             mayDeregister: try row.integer(ClientColumn.mayDeregister, as: Int.self) != 0,
@@ -126,6 +131,8 @@ extension SQLiteDatabase: ClientStore {
                 detailTypes: try Self.texts(row.text(ClientColumn.detailTypes))),
             party: party)
         settings.keySetAddress = try row.optionalText(ClientColumn.keySetAddress)
+        settings.answers = ClientSettings.AnswerDelivery(
+            mode, at: try row.optionalText(ClientColumn.backchannelAddress))
         settings.logout = try row.optionalText(ClientColumn.backchannelLogoutURI).map {
             ClientSettings.LogoutAddress(
                 $0, needsSession: try row.flag(ClientColumn.backchannelLogoutSessionRequired))
@@ -169,7 +176,7 @@ private enum ClientColumn: Int, TableColumn {
 
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
         codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
-        backchannelLogoutURI, backchannelLogoutSessionRequired, keySetAddress,
+        backchannelLogoutURI, backchannelLogoutSessionRequired, keySetAddress, backchannelMode, backchannelAddress,
         registrationDigest, registeredBy, tokenSettings, signInMethods, securityProfile, requiresSignedRequests,
         origins, detailTypes,
         party
@@ -196,6 +203,8 @@ extension Database {
                 .keySetAddress: client.settings.keySetAddress,
                 .registrationDigest: client.registration?.tokenDigest.blob,
                 .registeredBy: client.registration?.initialToken,
+                .backchannelMode: client.settings.answers.mode.rawValue,
+                .backchannelAddress: client.settings.answers.address,
                 .backchannelLogoutURI: client.settings.logout?.text,
                 .backchannelLogoutSessionRequired: client.settings.logout?.needsSession ?? false,
                 .signInMethods: SQLiteDatabase.text(client.settings.signInMethods),

@@ -43,6 +43,9 @@ private enum RefreshColumn: Int, TableColumn {
 extension SQLiteDatabase: RefreshStore {
     public func beginFamily(_ start: RefreshFamilyStart, at moment: Timestamp) async throws -> Bool {
         let isThere = try await self.step { [sealing] db in
+            let begun = try Row.fetchOne(
+                db.cachedStatement(sql: "SELECT head FROM oauth_refresh WHERE grant_id = ?"), arguments: [start.grant])
+            if let begun { return constantTimeEqual(try begun.bytes("head"), start.head) }
             guard try db.letLast(start, at: moment, sealing) else { return false }
             try db.insert(
                 [

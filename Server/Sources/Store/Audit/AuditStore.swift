@@ -84,6 +84,8 @@ extension AuditEvent.Kind {
     public static let clientPartyChanged = Self(rawValue: "client-party-changed")
     /// Where a client is told that sessions have ended has changed; the detail is its identifier.
     public static let clientLogoutChanged = Self(rawValue: "client-logout-changed")
+    /// How a client hears what people have answered was changed; the detail is the client and how.
+    public static let clientAnswersChanged = Self(rawValue: "client-answers-changed")
     /// A client may have people's keys deleted from now on; the detail is its identifier.
     public static let clientMayDeregister = Self(rawValue: "client-may-deregister")
     /// A client may no longer; the detail is its identifier.

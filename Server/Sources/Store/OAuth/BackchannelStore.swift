@@ -1,5 +1,29 @@
 public import _Primitives
 
+/// How a client is told what became of a request, where it does not ask (OpenID Connect CIBA Core 1.0, sections 10.2 and
+/// 10.3).
+public struct BackchannelNotification: Sendable, Equatable {
+    /// Whether it is told that there is an answer, or the answer.
+    public enum Mode: String, Sendable, CaseIterable {
+        case ping, push
+    }
+
+    /// What it is told.
+    public let mode: Mode
+    /// What the client knows the request by (`auth_req_id`). Sealed at rest.
+    public let secret: String
+    /// What this server shows the client that it is this server (`client_notification_token`). Sealed at rest, and not for a
+    /// log.
+    public let token: String
+
+    /// A notification of these values.
+    public init(mode: Mode, secret: String, token: String) {
+        self.mode = mode
+        self.secret = secret
+        self.token = token
+    }
+}
+
 /// What a client wants a person asked whom it names, without a browser (OpenID Connect CIBA Core 1.0).
 public struct BackchannelRequestRecord: Sendable, Equatable {
     /// 128 random bits as base64url: by it whoever asks the person knows it. It opens nothing.
@@ -14,11 +38,18 @@ public struct BackchannelRequestRecord: Sendable, Equatable {
     public let interval: Duration
     /// From then on it is worth nothing.
     public let expiresAt: Timestamp
+    /// What the person is asked in detail (`authorization_details`, RFC 9396), as JSON; `nil` for nothing. Sealed at rest.
+    public let details: String?
+    /// How the client is told; `nil` where it asks.
+    public let notification: BackchannelNotification?
 
     /// A record of these values.
     public init(
-        id: String, digest: [UInt8], client: String, scope: String, interval: Duration, expiresAt: Timestamp
+        id: String, digest: [UInt8], client: String, scope: String, interval: Duration, expiresAt: Timestamp,
+        details: String? = nil, notification: BackchannelNotification? = nil
     ) {
+        self.details = details
+        self.notification = notification
         self.id = id
         self.digest = digest
         self.client = client
@@ -48,6 +79,20 @@ public struct BackchannelGrant: Sendable, Equatable {
     }
 }
 
+/// A request whose client is to be told.
+public struct NotifiedBackchannelRequest: Sendable, Equatable {
+    /// The request.
+    public let request: BackchannelRequestRecord
+    /// What it has given already: the client may have been told, and may not.
+    public let given: StandingGrant?
+
+    /// A request that has given this.
+    public init(request: BackchannelRequestRecord, given: StandingGrant?) {
+        self.request = request
+        self.given = given
+    }
+}
+
 /// What a client's question comes to.
 public enum BackchannelAnswer: Sendable, Equatable {
     /// It may be told what the person has said: whoever asks the person knows.
@@ -69,6 +114,9 @@ public enum BackchannelAnswer: Sendable, Equatable {
 public protocol BackchannelStore: Sendable {
     /// Keeps a new request until `end`, which is later than its own, so that a client that asks late is told why.
     func addBackchannelRequest(_ request: BackchannelRequestRecord, keptUntil end: Timestamp) async throws
+
+    /// The request of that identifier, expired or not; `nil` once what it gave was revoked.
+    func backchannelRequest(_ id: String, at moment: Timestamp) async throws -> NotifiedBackchannelRequest?
 
     /// Answers a client.
     ///

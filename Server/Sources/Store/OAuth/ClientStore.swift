@@ -39,6 +39,31 @@ public struct ClientSettings: Sendable, Equatable {
         }
     }
 
+    /// How a client hears what a person has answered whom it has had asked without a browser (OpenID Connect CIBA Core 1.0,
+    /// section 4).
+    public struct AnswerDelivery: Sendable, Equatable {
+        /// `backchannel_token_delivery_mode`.
+        public enum Mode: String, Sendable, CaseIterable {
+            /// It asks.
+            case poll
+            /// It is told that there is an answer, and asks then.
+            case ping
+            /// It is told the answer.
+            case push
+        }
+
+        /// How it hears.
+        public let mode: Mode
+        /// Where it is told (`backchannel_client_notification_endpoint`).
+        public let address: String?
+
+        /// A way to hear.
+        public init(_ mode: Mode = .poll, at address: String? = nil) {
+            self.mode = mode
+            self.address = address
+        }
+    }
+
     /// What the client's ID tokens are signed with (`id_token_signed_response_alg`).
     public var idTokenAlgorithm: JWSAlgorithm
     /// The ways to tokens that it may go (`grant_types`).
@@ -63,6 +88,8 @@ public struct ClientSettings: Sendable, Equatable {
     public var profile: ClientProfile
     /// Where it is told that a session has ended; `nil` where it does not want to be.
     public var logout: LogoutAddress?
+    /// How it hears what people have answered.
+    public var answers = AnswerDelivery()
 
     /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
     /// section 2).

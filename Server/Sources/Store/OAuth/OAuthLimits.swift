@@ -24,18 +24,18 @@ extension Limits {
         /// For how long it is tried to tell a client that a session has ended. Past it the log and the audit trail say that
         /// the client was not told.
         public var logoutDeliveryLifetime: Duration = .seconds(24 * 60 * 60)
-        /// After how long it is tried again for the first time; each time it is twice as long.
-        public var logoutRetryPause: Duration = .seconds(5)
+        /// After how long it is tried again to tell a client something, for the first time; each time it is twice as long.
+        public var deliveryRetryPause: Duration = .seconds(5)
         /// After how long it is tried again, at most.
-        public var longestLogoutRetryPause: Duration = .seconds(15 * 60)
+        public var longestDeliveryRetryPause: Duration = .seconds(15 * 60)
         /// How long a server has for a delivery that it has taken, before another one takes it: longer than a call lasts.
-        public var logoutLease: Duration = .seconds(60)
+        public var deliveryLease: Duration = .seconds(60)
         /// How often the server looks whether a client has to be told something.
-        public var logoutInterval: Duration = .seconds(1)
+        public var deliveryInterval: Duration = .seconds(1)
         /// Deliveries to one client that are under way at once.
-        public var logoutsAtOncePerClient = 4
+        public var deliveriesAtOncePerClient = 4
         /// Deliveries that are under way at once.
-        public var logoutsAtOnce = 64
+        public var deliveriesAtOnce = 64
         /// How long a call to an address of somebody else's can last.
         public var outgoingCallTime: Duration = .seconds(10)
         /// Calls to addresses of others that are under way at once. Past it a call fails, and is tried again like any other.

@@ -87,7 +87,8 @@ public enum RefreshOutcome: Sendable, Equatable {
 
 /// Keeps the families of refresh tokens.
 public protocol RefreshStore: Sendable {
-    /// Begins a family at `moment`: the grant is bound to the key, and lasts from then on. Says whether the grant is there.
+    /// Begins a family at `moment`: the grant is bound to the key, and lasts from then on. Says whether the grant is there,
+    /// and its family, which may have begun before, at this head.
     ///
     /// Must be one step with the end of those that are too many: of any number of families that begin at once,
     /// ``RefreshFamilyStart/most`` of the person's at the client are left, the newest.

@@ -1,15 +1,16 @@
 public import Store
 import _Primitives
 
-/// What every store keeps of what clients have to be told: the duties of ``LogoutOutbox``, and of every step that ends a
-/// session.
+/// What every store keeps of what clients have to be told: the duties of ``ClientOutbox``, of every step that ends a
+/// session, and of the step that ends what a person was asked.
 public enum LogoutConformance {
     /// What the rules are about.
-    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & CeremonyStore & ClientStore
-        & LogoutOutbox & SessionStore
+    public typealias Subject = any AccountStore & AuditStore & AuthorizationStore & BackchannelStore & CeremonyStore
+        & ClientStore
+        & ClientOutbox & SessionStore
 
     /// The rules, each over an empty store.
-    public static let checks: [ConformanceCheck<Subject>] = Self.ends + Self.quiet + Self.turns
+    public static let checks: [ConformanceCheck<Subject>] = Self.ends + Self.quiet + Self.turns + Self.answers
 
     private static let start = Timestamp.start
     private static let lease = start + .seconds(60)
@@ -46,13 +47,82 @@ public enum LogoutConformance {
     private static func take(
         _ store: Subject, at moment: Timestamp = Self.start, lease: Timestamp = Self.lease, limit: Int = 9,
         exceptOf busy: Set<ExactText> = []
-    ) async throws -> [LogoutDelivery] {
-        try await store.takeLogouts(at: moment, lease: lease, limit: limit, exceptOf: busy)
+    ) async throws -> [ClientDelivery] {
+        try await store.takeDeliveries(at: moment, lease: lease, limit: limit, exceptOf: busy)
     }
+
+    private static func notified(_ number: Int, _ mode: BackchannelNotification.Mode?) -> BackchannelRequestRecord {
+        BackchannelRequestRecord(
+            id: "q\(number)", digest: Self.bytes(UInt8(number)), client: "c", scope: "openid", interval: .seconds(5),
+            expiresAt: Self.start + .seconds(300), details: #"[{"type":"x"}]"#,
+            notification: mode.map { BackchannelNotification(mode: $0, secret: "secret-\(number)", token: "t/~+") })
+    }
+
+    /// Somebody is asked whom the client has named.
+    private static func ask(_ request: BackchannelRequestRecord, _ store: Subject) async throws {
+        let ceremony = CeremonyRecord(
+            id: "ceremony-\(request.id)", kind: .authentication, clientID: "c", reference: request.id,
+            accountID: "account-alice", createdAt: Self.start, expiresAt: request.expiresAt, detail: CeremonyDetail())
+        try await store.createCeremony(ceremony, tokens: [], audit: nil)
+        try await store.addBackchannelRequest(request, keptUntil: request.expiresAt + .seconds(60))
+    }
+
+    private static func change(
+        _ request: String, to phase: CeremonyRecord.Phase, at moment: Timestamp, _ store: Subject
+    ) async throws {
+        _ = try await store.change(.reference(request)) { record in
+            record.phase = phase
+            record.changedAt = moment
+            return CeremonyChange()
+        }
+    }
+
+    private static let answers: [ConformanceCheck<Subject>] = [
+        ConformanceCheck("who wants to be told what a person answers is, in the step that ends what they were asked") {
+            store in
+            try await Self.addClient("c", store)
+            _ = try await store.changeClient("c") { client in
+                client.settings.answers = ClientSettings.AnswerDelivery(.ping, at: "https://c.example/answers")
+                return []
+            }
+            let requests = [Self.notified(1, .ping), Self.notified(2, .push), Self.notified(3, nil)]
+            for request in requests {
+                try await Self.ask(request, store)
+                let kept = try await store.backchannelRequest(request.id, at: Self.start)
+                try expect(kept == NotifiedBackchannelRequest(request: request, given: nil), "as it was added")
+            }
+            try await Self.change("q1", to: .claimed, at: Self.start, store)
+            try expect(try await store.waitingDeliveries().count == 0, "nobody has answered")
+            let later = Self.start + .seconds(9)
+            for request in requests {
+                for _ in 0..<2 { try await Self.change(request.id, to: .ended, at: later, store) }
+            }
+            try expect(try await store.waitingDeliveries() == WaitingDeliveries(count: 2, oldest: later), "once each")
+            try expect(try await Self.take(store, at: later - .milliseconds(1)).isEmpty, "not before")
+            let taken = try await Self.take(store, at: later)
+            try expect(taken.map(\.content) == [.answer(request: "q1"), .answer(request: "q2")], "\(taken)")
+            try expect(taken.allSatisfy { $0.address == "https://c.example/answers" }, "where it wants to be told")
+            try expect(taken.allSatisfy { $0.createdAt == later && $0.attempt == 1 }, "since then")
+            for delivery in taken { try await store.removeDelivery(delivery, audit: nil) }
+            try expect(try await store.waitingDeliveries().count == 0, "told")
+        },
+        ConformanceCheck("what a client is to be told of answers goes with its address for them, and no other does") {
+            store in
+            try await Self.addClient("c", store)
+            try await Self.addClient("d", store)
+            try await Self.signIn(1, store)
+            try await Self.ask(Self.notified(1, .push), store)
+            try await Self.change("q1", to: .ended, at: Self.start, store)
+            try expect(try await store.endSession("session-1", audit: Self.event), "ended")
+            try expect(try await store.waitingDeliveries().count == 3, "all three")
+            try expect(try await Self.told(store) == ["c session-1", "d session-1"], "the logouts")
+            try expect(try await store.waitingDeliveries().count == 2, "the answer has gone")
+        },
+    ]
 
     /// Client and session of what is to be told, in the order of the clients.
     private static func told(_ store: Subject) async throws -> [String] {
-        try await Self.take(store).map { "\($0.client) \($0.session)" }
+        try await Self.take(store).map { "\($0.client) \($0.session ?? "")" }
     }
 
     private static func check(_ end: @escaping @Sendable (Subject) async throws -> Bool)
@@ -66,10 +136,11 @@ public enum LogoutConformance {
             try await enrol(store, "bob")
             try await Self.signIn(1, store, device: "device-phone-alice")
             try await Self.signIn(2, store, account: "account-bob", device: "device-phone-bob")
-            try expect(try await store.waitingLogouts() == WaitingLogouts(count: 0, oldest: nil), "nobody yet")
+            try expect(try await store.waitingDeliveries() == WaitingDeliveries(count: 0, oldest: nil), "nobody yet")
             try expect(try await end(store), "ended")
             try expect(
-                try await store.waitingLogouts() == WaitingLogouts(count: 2, oldest: Self.start), "in the same step")
+                try await store.waitingDeliveries() == WaitingDeliveries(count: 2, oldest: Self.start),
+                "in the same step")
             let taken = try await Self.take(store)
             try expect(taken.map(\.client) == ["c", "d"], "both clients, and nobody else: \(taken)")
             try expect(taken.allSatisfy { $0.session == "session-1" }, "the session")
@@ -126,20 +197,20 @@ public enum LogoutConformance {
             let later = Self.start + .seconds(4000)
             while try await store.sweepAuthorizations(at: later, idleSince: Self.start, limit: 9) > 0 {}
             try expect(try await store.session(cookieDigest: Self.bytes(2)) == nil, "ran out")
-            try expect(try await store.waitingLogouts().count == 0, "nobody")
+            try expect(try await store.waitingDeliveries().count == 0, "nobody")
         },
         ConformanceCheck("what a client is to be told goes with it, and with its wish to be told") { store in
             for id in ["c", "d"] { try await Self.addClient(id, store) }
             try await Self.signIn(1, store)
             try expect(try await store.endSession("session-1", audit: Self.event), "ended")
             try expect(try await store.deleteClient("c", audit: Self.event), "deleted")
-            try expect(try await store.waitingLogouts().count == 1, "d's")
+            try expect(try await store.waitingDeliveries().count == 1, "d's")
             _ = try await store.changeClient("d") { client in
                 client.settings.logout = nil
                 return []
             }
             try expect(try await Self.take(store).isEmpty, "nobody")
-            try expect(try await store.waitingLogouts().count == 0, "and nothing stays")
+            try expect(try await store.waitingDeliveries().count == 0, "and nothing stays")
         },
         ConformanceCheck("a client is told where it is registered at the time") { store in
             for id in ["c", "d"] { try await Self.addClient(id, store) }
@@ -160,7 +231,7 @@ public enum LogoutConformance {
             for id in ["c", "d"] { try await Self.addClient(id, store) }
             try await Self.signIn(1, store)
             try expect(try await store.endSession("session-1", audit: Self.event), "ended")
-            let taken = try await withThrowingTaskGroup(of: [LogoutDelivery].self) { group in
+            let taken = try await withThrowingTaskGroup(of: [ClientDelivery].self) { group in
                 for _ in 0..<50 { group.addTask { try await Self.take(store) } }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
@@ -169,25 +240,25 @@ public enum LogoutConformance {
             let again = try await Self.take(store, at: Self.lease, lease: Self.lease + .seconds(60))
             try expect(again.map(\.attempt) == [2, 2], "the second time")
             // Who was too slow changes nothing of the other's turn, but what was told was told.
-            try await store.postponeLogout(taken[0], until: Self.lease)
+            try await store.postponeDelivery(taken[0], until: Self.lease)
             try expect(try await Self.take(store, at: Self.lease).isEmpty, "not due")
-            try await store.removeLogout(taken[0], audit: nil)
-            try expect(try await store.waitingLogouts().count == 1, "told")
+            try await store.removeDelivery(taken[0], audit: nil)
+            try expect(try await store.waitingDeliveries().count == 1, "told")
         },
         ConformanceCheck("a delivery waits as long as it is to, and goes once it is told, with its event") { store in
             try await Self.addClient("c", store)
             try await Self.signIn(1, store)
             try expect(try await store.endSession("session-1", audit: Self.event), "ended")
             guard let taken = try await Self.take(store).first else { throw ConformanceFailure(description: "none") }
-            try await store.postponeLogout(taken, until: Self.start + .seconds(5))
+            try await store.postponeDelivery(taken, until: Self.start + .seconds(5))
             try expect(try await Self.take(store, at: Self.start + .milliseconds(4999)).isEmpty, "waits")
             let later = try await Self.take(store, at: Self.start + .seconds(5))
             try expect(later.map(\.attempt) == [2], "due")
             let undelivered = AuditEvent(AuditEvent.Kind(rawValue: "given up"), at: Self.start, actor: "c")
-            for _ in 0..<2 { try await store.removeLogout(later[0], audit: undelivered) }
+            for _ in 0..<2 { try await store.removeDelivery(later[0], audit: undelivered) }
             let trail = try await store.auditEntries(after: 0, limit: 99).map(\.event).filter { $0 == undelivered }
             try expect(trail.count == 1, "one event")
-            try expect(try await store.waitingLogouts() == WaitingLogouts(count: 0, oldest: nil), "nothing")
+            try expect(try await store.waitingDeliveries() == WaitingDeliveries(count: 0, oldest: nil), "nothing")
         },
         ConformanceCheck("each client has a share, and one that is busy waits while the others are told") { store in
             for id in ["c", "d"] { try await Self.addClient(id, store) }
@@ -197,7 +268,7 @@ public enum LogoutConformance {
             }
             let first = try await Self.take(store, limit: 2)
             try expect(
-                first.map { "\($0.client) \($0.session)" } == [
+                first.map { "\($0.client) \($0.session ?? "")" } == [
                     "c session-1", "c session-2", "d session-1", "d session-2",
                 ], "two each, the oldest: \(first)")
             let others = try await Self.take(store, limit: 9, exceptOf: ["c"])
@@ -205,4 +276,12 @@ public enum LogoutConformance {
             try expect(others.allSatisfy { $0.client == "d" }, "and nothing of c's")
         },
     ]
+}
+
+extension ClientDelivery {
+    /// The session that has ended, where it is about one.
+    fileprivate var session: String? { if case .logout(let session, _) = self.content { session } else { nil } }
+
+    /// The account's name at the client, where it is about a session.
+    fileprivate var subject: String? { if case .logout(_, let subject) = self.content { subject } else { nil } }
 }

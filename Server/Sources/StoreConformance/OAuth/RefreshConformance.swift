@@ -179,6 +179,15 @@ public enum RefreshConformance {
             try expect(try await store.endSession("session-r", account: "a", audit: Self.event), "taken back")
             try expect(try await Self.refresh(store, 0, to: 1) == .unknown, "ended")
         },
+        ConformanceCheck("a family begins once, and says so of its first token alone") { store in
+            try await Self.begin(store)
+            try expect(try await store.beginFamily(Self.family("grant"), at: Self.start), "the same again")
+            guard case .renewed = try await Self.refresh(store, 0, to: 1) else {
+                throw ConformanceFailure(description: "the first token is not good")
+            }
+            let isThere = try await store.beginFamily(Self.family("grant"), at: Self.start)
+            try expect(!isThere, "it has gone on")
+        },
         ConformanceCheck("a family begins for a grant that is there, and for no other") { store in
             let isThere = try await store.beginFamily(Self.family("none"), at: Self.start)
             try expect(!isThere, "no grant")

@@ -17,7 +17,7 @@ import Testing
 import _Primitives
 
 /// A call centre that has people asked on their phones, over HTTP.
-private struct CallCentre: Sendable {
+struct CallCentre: Sendable {
     static let grant = "urn:openid:params:grant-type:ciba"
 
     let server: ServerFixture
@@ -26,11 +26,14 @@ private struct CallCentre: Sendable {
     let id: String
 
     init(
-        _ server: ServerFixture, _ client: any TestClientProtocol, grants: [String] = [Self.grant, "refresh_token"]
+        _ server: ServerFixture, _ client: any TestClientProtocol, grants: [String] = [Self.grant, "refresh_token"],
+        answers: ClientSettings.AnswerDelivery = ClientSettings.AnswerDelivery(), detailTypes: [String] = []
     ) async throws {
+        var settings = ClientSettings(
+            idTokenAlgorithm: .es256, grantTypes: grants, profile: ClientProfile(detailTypes: detailTypes))
+        settings.answers = answers
         let registered = try await server.assembly.provider.registerClient(
-            name: "Call Centre", redirectURIs: ["https://calls.example/about"],
-            settings: ClientSettings(idTokenAlgorithm: .es256, grantTypes: grants))
+            name: "Call Centre", redirectURIs: ["https://calls.example/about"], settings: settings)
         self.server = server
         self.client = client
         self.id = registered.client.id
@@ -101,10 +104,16 @@ private struct CallCentre: Sendable {
         }
     }
 
-    /// Has the person take up what waits for them, and answer it.
+    /// Has the person take up what waits for them, and answer it, as an app does.
     func answer(_ phone: VirtualPhone) async throws {
-        let question = try #require(try await self.questions(phone).first)
-        _ = try await phone.authenticate(try OutOfBandPayload(link: question.requiredString("link")))
+        let authenticated = try await phone.authenticate(username: "alice")
+        phone.person.forget()
+        let provider = try #require(authenticated.authorizationProvider)
+        let questions: [ServiceQuestion] = try await phone.client.operations.waitingQuestions.username("alice")
+            .authorizationProvider(provider).execute()
+        let question = try #require(questions.first)
+        #expect(question.service == "Call Centre" && question.origin == "https://calls.example")
+        _ = try await phone.authenticate(question.payload)
     }
 }
 

@@ -26,6 +26,7 @@ struct OptionsTests {
             ["enroll", "x", "--authenticator", "finger"], ["enroll", "x", "--pin-stdin", "--password-stdin"],
             ["enroll", "x", "--pin", "1", "--password-stdin"], ["scan", "x", "--pin", "1", "--pin-stdin"],
             ["scan", "x", "--approve", "--deny"], ["scan"], ["revoke", "s"], ["deregister"],
+            ["inbox"], ["inbox", "alice", "--approve", "--deny"],
             ["deregister", "alice", "--only", "everything"], ["sensor", "--fingerprint", "none"],
             ["sensor", "--face", "wink"], ["sensor", "--passcode", "changed"], ["clock", "--skew", "86401"],
             ["clock", "--skew", "-86401"],
@@ -41,6 +42,7 @@ struct OptionsTests {
             ["scan", "-", "--deny", "--json"], ["deregister", "alice", "--only", "face", "--pin-stdin"],
             ["sensor", "--fingerprint", "changed", "--face", "no-match", "--passcode", "none"], ["sensor"],
             ["clock", "--skew", "-86400"], ["revoke", "s", "--account", "alice"],
+            ["inbox", "alice", "--question", "q", "--deny", "--pin-stdin"], ["inbox", "alice"],
         ])
     func taken(line: [String]) {
         #expect(!self.isRefused(line))
@@ -70,6 +72,15 @@ struct OptionsTests {
         #expect(script.next(.pin) == nil)
         var silent = ScriptedAnswers(try AnswerOptions.parse([]))
         #expect(silent.secret == nil && silent.next(.pin) == nil && silent.decision == nil)
+    }
+
+    @Test("What follows the phone's own request has an answer of its own, and the next secret, or the only one")
+    func divided() throws {
+        var denying = ScriptedAnswers(try AnswerOptions.parse(["--deny", "--pin", "258036"]))
+        var following = denying.dividedAfterOwnRequest()
+        #expect(denying.decision == .approve && following.decision == .deny)
+        #expect(denying.next(.pin) == "258036" && following.next(.pin) == "258036")
+        #expect(following.next(.pin) == nil)
     }
 
     @Test("A script's own word counts before what a command means")

@@ -1,42 +1,46 @@
 public import _Primitives
 
-/// Something that a client has still to be told: a session of its has ended.
-public struct LogoutDelivery: Sendable, Hashable {
+/// Something that a client has still to be told, at an address of its own.
+public struct ClientDelivery: Sendable, Hashable {
+    /// What it is about.
+    public enum Content: Sendable, Hashable {
+        /// A session of the client's has ended: the session, and the account's name at this client.
+        case logout(session: String, subject: String)
+        /// A person has answered whom the client has had asked, or does not answer any more: the request, by its identifier.
+        case answer(request: String)
+    }
+
     /// Its place in the outbox.
     public let number: Int64
     /// Whom it is for.
     public let client: String
     /// Where the client wants to be told, as it is registered now.
     public let address: String
-    /// The session that has ended.
-    public let session: String
-    /// The account's name at this client.
-    public let subject: String
+    /// What it is about.
+    public let content: Content
     /// How often it was taken, this time too.
     public let attempt: Int
-    /// When the session ended.
+    /// Since when there is something to be told.
     public let createdAt: Timestamp
 
     /// A delivery of these values.
     public init(
-        number: Int64, client: String, address: String, session: String, subject: String, attempt: Int,
-        createdAt: Timestamp
+        number: Int64, client: String, address: String, content: Content, attempt: Int, createdAt: Timestamp
     ) {
         self.number = number
         self.client = client
         self.address = address
-        self.session = session
-        self.subject = subject
+        self.content = content
         self.attempt = attempt
         self.createdAt = createdAt
     }
 }
 
 /// How much of what clients have to be told is not delivered.
-public struct WaitingLogouts: Sendable, Equatable {
+public struct WaitingDeliveries: Sendable, Equatable {
     /// How many.
     public let count: Int
-    /// When the oldest session of them ended.
+    /// Since when the oldest of them waits.
     public let oldest: Timestamp?
 
     /// So many, since then.
@@ -51,8 +55,13 @@ public struct WaitingLogouts: Sendable, Equatable {
 /// The steps that end a session fill it: whoever signs out or is signed out, by the person, an operator, a lock, the end of
 /// a device or of the account, leaves a delivery for each client that the session has signed in to and that wants to be
 /// told, in the same step. A session that runs out leaves none, nor one that its own person's next sign-in takes the place
-/// of. Deliveries go with their client.
-public protocol LogoutOutbox: Sendable {
+/// of.
+///
+/// So does the step that ends a ceremony, however it ends, whose reference is a request with a
+/// ``BackchannelRequestRecord/notification``.
+///
+/// Deliveries go with their client.
+public protocol ClientOutbox: Sendable {
     /// Takes deliveries that are due at `moment` for the caller, who has them until `lease`: then they are due again,
     /// whatever became of the caller.
     ///
@@ -61,15 +70,16 @@ public protocol LogoutOutbox: Sendable {
     /// - Parameters:
     ///   - limit: Of one client's; the oldest come first.
     ///   - busy: Clients whose deliveries stay where they are.
-    func takeLogouts(at moment: Timestamp, lease: Timestamp, limit: Int, exceptOf busy: Set<ExactText>) async throws
-        -> [LogoutDelivery]
+    func takeDeliveries(
+        at moment: Timestamp, lease: Timestamp, limit: Int, exceptOf busy: Set<ExactText>
+    ) async throws -> [ClientDelivery]
 
     /// Removes a delivery: the client has been told, or has to be given up, with the audit event then.
-    func removeLogout(_ delivery: LogoutDelivery, audit: AuditEvent?) async throws
+    func removeDelivery(_ delivery: ClientDelivery, audit: AuditEvent?) async throws
 
     /// Has a delivery wait until `moment`, where nobody else has taken it since.
-    func postponeLogout(_ delivery: LogoutDelivery, until moment: Timestamp) async throws
+    func postponeDelivery(_ delivery: ClientDelivery, until moment: Timestamp) async throws
 
     /// How many wait, those included that are under way.
-    func waitingLogouts() async throws -> WaitingLogouts
+    func waitingDeliveries() async throws -> WaitingDeliveries
 }

@@ -1,5 +1,6 @@
 import CountersignServer
 import Foundation
+import HTTPTypes
 import Hummingbird
 import JOSE
 import Logging
@@ -33,7 +34,7 @@ private struct HandedLog: LogHandler {
 
 @Suite(
     "OpenID Connect Back-Channel Logout 1.0, over real sockets: a service that was down is told when it is up (F129)")
-struct LogoutDelivererTests {
+struct ClientDelivererTests {
     /// A store of its own, with a person who is signed in to a service that wants to be told at `address`.
     private static func signedIn(_ store: OpenStore, _ assembly: ServerAssembly, at address: String) async throws
         -> String
@@ -76,8 +77,8 @@ struct LogoutDelivererTests {
         let folder = "/tmp/countersign-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var limits = Limits()
-        (limits.oauth.logoutInterval, limits.oauth.logoutRetryPause) = (.milliseconds(10), .milliseconds(10))
-        limits.oauth.longestLogoutRetryPause = .milliseconds(50)
+        (limits.oauth.deliveryInterval, limits.oauth.deliveryRetryPause) = (.milliseconds(10), .milliseconds(10))
+        limits.oauth.longestDeliveryRetryPause = .milliseconds(50)
         let quick = limits
         func open() throws -> OpenStore {
             try OpenStore(
@@ -103,7 +104,7 @@ struct LogoutDelivererTests {
         let second = try await assembly(store, metrics)
         let (lines, writing) = AsyncStream.makeStream(of: String.self)
         let logger = Logger(label: "test") { _ in HandedLog(lines: writing) }
-        let deliverer = try #require(second.logoutDeliverer(logger: logger))
+        let deliverer = try #require(second.clientDeliverer(logger: logger))
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [deliverer], logger: Logger(label: "quiet")))
         async let running: Void = group.run()
@@ -120,7 +121,7 @@ struct LogoutDelivererTests {
             let form = await arrivals.first { _ in true }
             // What the service has said is written down before anything ends.
             let deadline = ContinuousClock.now + .seconds(30)
-            while try await store.database.waitingLogouts().count > 0, ContinuousClock.now < deadline {
+            while try await store.database.waitingDeliveries().count > 0, ContinuousClock.now < deadline {
                 await Task.yield()
             }
             return form
@@ -133,12 +134,81 @@ struct LogoutDelivererTests {
         #expect(try JWTClaims(verified).subject == subject)
         await group.triggerGracefulShutdown()
         try await running
-        #expect(try await store.database.waitingLogouts().count == 0)
+        #expect(try await store.database.waitingDeliveries().count == 0)
         let text = metrics.registry.text
-        #expect(text.contains("countersign_logouts_total{result=\"failed\"}"))
-        #expect(text.contains("countersign_logouts_total{result=\"delivered\"} 1"))
-        #expect(text.contains("# TYPE countersign_logouts_waiting gauge"))
-        #expect(text.contains("# TYPE countersign_logouts_oldest_seconds gauge"))
+        #expect(text.contains("countersign_deliveries_total{result=\"failed\"}"))
+        #expect(text.contains("countersign_deliveries_total{result=\"delivered\"} 1"))
+        #expect(text.contains("# TYPE countersign_deliveries_waiting gauge"))
+        #expect(text.contains("# TYPE countersign_deliveries_oldest_seconds gauge"))
+        await store.database.close()
+    }
+
+    /// Has a client asked alice, who has answered.
+    private static func answered(_ store: OpenStore, _ assembly: ServerAssembly, at address: String) async throws {
+        let now = TimeSource.system.now()
+        var settings = ClientSettings(idTokenAlgorithm: .es256, grantTypes: ["urn:openid:params:grant-type:ciba"])
+        settings.answers = ClientSettings.AnswerDelivery(.ping, at: address)
+        let client = try await assembly.provider.registerClient(
+            name: "Call Centre", redirectURIs: ["https://calls.example/"], settings: settings
+        ).client.id
+        let end = now + .seconds(300)
+        try await store.database.createCeremony(
+            CeremonyRecord(
+                id: "ceremony", kind: .authentication, clientID: client, reference: "request", accountID: "alice",
+                createdAt: now, expiresAt: end, detail: CeremonyDetail()), tokens: [], audit: nil)
+        try await store.database.addBackchannelRequest(
+            BackchannelRequestRecord(
+                id: "request", digest: [UInt8](repeating: 1, count: 32), client: client, scope: "openid",
+                interval: .seconds(5), expiresAt: end,
+                notification: BackchannelNotification(mode: .ping, secret: "the-request", token: "the-token")),
+            keptUntil: end)
+        _ = try await store.database.change(.reference("request")) { record in
+            record.phase = .ended
+            return CeremonyChange()
+        }
+    }
+
+    @Test("a redirect is not followed, what comes back is not read, and the client is told in the end (F127)")
+    func pinged() async throws {
+        let folder = "/tmp/countersign-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var limits = Limits()
+        (limits.oauth.deliveryInterval, limits.oauth.deliveryRetryPause) = (.milliseconds(10), .milliseconds(10))
+        let store = try OpenStore(
+            folder: DataFolder(path: folder + "/data"), keyFile: KeyFile(path: folder + "/key"), limits: limits)
+        var configuration = ServerAssembly.Configuration(issuer: "http://localhost:8080", facets: [], limits: limits)
+        configuration.calls = CheckedCalls(mayCallLoopback: true, limits: limits)
+        let assembly = try await store.assembly(configuration)
+        let deliverer = try #require(assembly.clientDeliverer(logger: Logger(label: "quiet")))
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(services: [deliverer], logger: Logger(label: "quiet")))
+        let arrivals = Mutex<[String]>([])
+        try await CalledService.run(
+            answer: { request, body in
+                let count = arrivals.withLock { arrivals in
+                    arrivals.append(
+                        "\(request.method) \(request.uri) \(request.headers[.authorization] ?? "") \(request.headers[.contentType] ?? "") \(String(buffer: body))"
+                    )
+                    return arrivals.count
+                }
+                if count == 1 { return Response(status: .temporaryRedirect, headers: [.location: "/elsewhere"]) }
+                // Longer than anything that is read.
+                let long = ByteBuffer(repeating: UInt8(ascii: "x"), count: 4 << 20)
+                return Response(status: .ok, body: ResponseBody(byteBuffer: long))
+            }
+        ) { port in
+            try await Self.answered(store, assembly, at: "http://127.0.0.1:\(port)/told")
+            async let running: Void = group.run()
+            let deadline = ContinuousClock.now + .seconds(30)
+            while try await store.database.waitingDeliveries().count > 0, ContinuousClock.now < deadline {
+                await Task.yield()
+            }
+            await group.triggerGracefulShutdown()
+            try await running
+        }
+        let told = #"POST /told Bearer the-token application/json {"auth_req_id":"the-request"}"#
+        #expect(arrivals.withLock { $0 } == [told, told])
+        #expect(try await store.database.waitingDeliveries().count == 0)
         await store.database.close()
     }
 }

@@ -1,0 +1,91 @@
+public import Logging
+import OAuthProvider
+public import ServiceLifecycle
+import Store
+import Synchronization
+import _Primitives
+
+extension ServerAssembly {
+    /// The service that tells clients what they have to be told; `nil` where nobody can be called.
+    public func clientDeliverer(logger: Logger) -> ClientDeliverer? {
+        guard let calls = self.configuration.calls else { return nil }
+        let metrics = self.configuration.metrics
+        let deliveries = ClientDeliveries(provider: self.provider, outbox: self.outbox, calls: calls) { failure in
+            ClientDeliverer.log(failure, logger)
+        }
+        return ClientDeliverer(
+            deliveries: deliveries, outbox: self.outbox, metrics: metrics, logger: logger,
+            interval: self.configuration.limits.oauth.deliveryInterval, time: self.time)
+    }
+}
+
+/// Looks whether clients have to be told something, and tells them, until the server shuts down. Nobody who signs out, or
+/// answers, waits for it. Any number of servers may do so over one store.
+public struct ClientDeliverer: Service {
+    let deliveries: ClientDeliveries
+    let outbox: any ClientOutbox
+    let metrics: ServerMetrics
+    let logger: Logger
+    let interval: Duration
+    let time: TimeSource
+
+    /// Delivers until the server shuts down. What is under way then is due again when its lease is over.
+    public func run() async throws {
+        let waiting = LastSeen()
+        let time = self.time
+        self.metrics.watch(deliveries: {
+            let seen = waiting.deliveries
+            return (seen.count, seen.oldest.map { time.now() - $0 } ?? .zero)
+        })
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                while !Task.isCancelled {
+                    do {
+                        for delivery in try await self.deliveries.takeDue() {
+                            group.addTask { await self.deliver(delivery) }
+                        }
+                        waiting.note(try await self.outbox.waitingDeliveries())
+                    } catch {
+                        self.logger.error("The outbox cannot be read", metadata: ["reason": "\(error)"])
+                    }
+                    try? await Task.sleep(for: self.interval)
+                }
+            }
+        }
+    }
+
+    private func deliver(_ delivery: ClientDelivery) async {
+        do {
+            self.metrics.told(try await self.deliveries.deliver(delivery))
+        } catch {
+            self.logger.error("A delivery waits for its next turn", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    static func log(_ failure: DeliveryFailure, _ logger: Logger) {
+        let (what, setting) =
+            switch failure.matter {
+            case .logout: ("that somebody has signed out", "--backchannel-logout-uri")
+            case .answer: ("what somebody has answered", "--backchannel-client-notification-endpoint")
+            }
+        let metadata: Logger.Metadata = [
+            "client": "\(failure.client)", "attempt": "\(failure.attempt)", "reason": "\(failure.reason)",
+            "remedy":
+                "The service has to answer 200 at the address that `countersign admin client show` names; `client change \(setting)` changes it.",
+        ]
+        if failure.isGivenUp {
+            logger.error("A service was not told \(what), and is not told any more", metadata: metadata)
+        } else {
+            logger.notice("A service could not be told \(what); it is tried again", metadata: metadata)
+        }
+    }
+}
+
+/// What waited when the outbox was last looked at.
+private final class LastSeen: Sendable {
+    private let state = Mutex(WaitingDeliveries(count: 0, oldest: nil))
+
+    var deliveries: WaitingDeliveries { self.state.withLock { $0 } }
+
+    func note(_ deliveries: WaitingDeliveries) { self.state.withLock { $0 = deliveries } }
+}

@@ -1,0 +1,102 @@
+import JOSE
+import OAuth
+import Store
+import _Primitives
+
+extension ClientDeliveries {
+    /// What a client is told when a person has answered whom it has had asked, or does not answer any more: that there is an
+    /// answer (OpenID Connect CIBA Core 1.0, section 10.2), or the answer (sections 10.3.1 and 12).
+    ///
+    /// A client that was told and did not say so is told again: of one grant, with the same refresh token. 401 and 403 say
+    /// that the token which the client gave for it is not the client's any more, whatever is tried.
+    ///
+    /// - Returns: `nil` where there is nothing to be told any more.
+    ///
+    /// Cost: one query; what is pushed costs what ``BackchannelAuthenticationGrant`` costs beside its first step.
+    func answer(to request: String, for client: ClientRecord) async throws -> ClientMessage? {
+        let provider = self.provider
+        let now = provider.time.now()
+        let found = try await provider.store.backchannelRequest(request, at: now)
+        guard let asked = found, let notification = asked.request.notification else { return nil }
+        var body: JSONObject = ["auth_req_id": .string(notification.secret)]
+        // A client that asks late is told why until then.
+        var end = asked.request.expiresAt + provider.limits.oauth.endedPollingRetention
+        var grant: String?
+        if notification.mode == .push {
+            do {
+                guard let pushed = try await self.tokens(of: asked, secret: notification.secret, for: client, at: now)
+                else { return nil }
+                for (name, value) in pushed.response.json.members { body[name] = value }
+                grant = pushed.grant.id
+                // The tokens are worth nothing after their grant.
+                end = min(end, pushed.grant.expiresAt)
+            } catch let error as OAuthError {
+                for (name, value) in Self.pushed(error).json.members { body[name] = value }
+            }
+        }
+        return ClientMessage(
+            content: .json(JSON.object(body).serialized), authorization: "Bearer \(notification.token)", end: end,
+            refusals: [401, 403], undelivered: .answerUndelivered, grant: grant)
+    }
+
+    /// What a client is given for a yes. `nil` where it has used what it was given before: then it was told.
+    ///
+    /// Throws `OAuthError` where there is nothing to be given.
+    private func tokens(
+        of asked: NotifiedBackchannelRequest, secret: String, for client: ClientRecord, at now: Timestamp
+    ) async throws -> (response: TokenResponse, grant: GrantRecord)? {
+        let provider = self.provider
+        guard let method = provider.backchannel else { throw OAuthError(.transactionFailed) }
+        let algorithm = client.settings.idTokenAlgorithm
+        try await provider.requireSigningKey(algorithm)
+        let standing =
+            if let given = asked.given {
+                given
+            } else {
+                try await BackchannelAuthenticationGrant.grant(
+                    asked.request, of: client, by: method, from: provider, at: now)
+            }
+        let claim = "urn:openid:params:jwt:claim:"
+        var named: JSONObject = [claim + "auth_req_id": .string(secret)]
+        var refreshToken: RefreshToken?
+        if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
+            let token = try RefreshToken(pushedFor: secret, grant: standing.grant, keys: provider.keys)
+            let isThere = try await AuthorizationCodeGrant.begin(
+                token, of: standing.grant, for: client, boundTo: nil, from: provider, at: now)
+            guard isThere else { return nil }
+            named[claim + "rt_hash"] = .string(OpenIDProvider.halfHash(token.text, algorithm))
+            refreshToken = token
+        }
+        let audience = try await provider.audience(nil, of: standing.grant, for: client)
+        var response = try provider.tokens(
+            for: standing, audience: audience, nonce: nil, named: named, acr: nil,
+            details: provider.details([:], within: standing.grant, of: client), algorithm: algorithm, boundTo: nil,
+            at: now)
+        response.refreshToken = refreshToken?.text
+        return (response, standing.grant)
+    }
+
+    /// What a client is told that is pushed to (section 12): three codes, and no word of what keeps the server from giving
+    /// tokens.
+    private static func pushed(_ error: OAuthError) -> OAuthError {
+        switch error.code {
+        case .accessDenied, .expiredToken: error
+        default: OAuthError(.transactionFailed, "The person has answered, and nothing can be given for it.")
+        }
+    }
+}
+
+extension RefreshToken {
+    /// The refresh token that is pushed for a request: the same whenever it is tried.
+    ///
+    /// Cost: two HMACs, one hash.
+    fileprivate init(pushedFor secret: String, grant: GrantRecord, keys: SigningKeys) throws {
+        let derived = keys.pairwise("pushed refresh token", client: grant.client, of: secret)
+        try self.init(grant: grant.id, secret: Sealing.digest(ofSecret: derived), keys: keys)
+    }
+}
+
+extension AuditEvent.Kind {
+    /// A client was not told what a person had answered, however often it was tried; the actor is the client.
+    static let answerUndelivered = Self(rawValue: "answer-undelivered")
+}

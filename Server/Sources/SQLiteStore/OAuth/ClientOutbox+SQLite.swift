@@ -1,0 +1,191 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension Migration {
+    /// What clients have to be told of sessions that have ended, and where. Nobody has said yet where.
+    static let logoutOutbox = Migration(name: "logout outbox") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN backchannel_logout_uri TEXT;
+                ALTER TABLE oauth_client ADD COLUMN backchannel_logout_session_required INTEGER NOT NULL DEFAULT 0;
+                CREATE TABLE oauth_logout (
+                    number INTEGER PRIMARY KEY, client TEXT NOT NULL, session TEXT NOT NULL,
+                    subject TEXT NOT NULL, created_at INTEGER NOT NULL, due_at INTEGER NOT NULL,
+                    attempts INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX oauth_logout_client ON oauth_logout (client, due_at);
+                CREATE INDEX oauth_logout_due ON oauth_logout (due_at);
+                """)
+    }
+
+    /// The outbox is for whatever clients have to be told, and what people have answered comes to be in it by itself. What
+    /// it held stays there.
+    static let clientOutbox = Migration(name: "client outbox") { db, _ in
+        try db.execute(
+            sql: """
+                ALTER TABLE oauth_client ADD COLUMN backchannel_mode TEXT NOT NULL DEFAULT 'poll';
+                ALTER TABLE oauth_client ADD COLUMN backchannel_address TEXT;
+                ALTER TABLE oauth_backchannel_request ADD COLUMN notification BLOB;
+                ALTER TABLE oauth_backchannel_request ADD COLUMN details BLOB;
+                CREATE TABLE oauth_delivery (
+                    number INTEGER PRIMARY KEY, client TEXT NOT NULL, kind INTEGER NOT NULL, matter TEXT NOT NULL,
+                    subject TEXT, created_at INTEGER NOT NULL, due_at INTEGER NOT NULL, attempts INTEGER NOT NULL
+                ) STRICT;
+                INSERT INTO oauth_delivery (client, kind, matter, subject, created_at, due_at, attempts)
+                SELECT client, \(DeliveryKind.logout.rawValue), session, subject, created_at, due_at, attempts
+                FROM oauth_logout ORDER BY number;
+                DROP TABLE oauth_logout;
+                CREATE INDEX oauth_delivery_client ON oauth_delivery (client, due_at);
+                CREATE INDEX oauth_delivery_due ON oauth_delivery (due_at);
+                CREATE TRIGGER oauth_backchannel_answered AFTER UPDATE OF phase ON ceremony
+                WHEN NEW.reference IS NOT NULL AND NEW.phase = \(CeremonyRecord.Phase.ended.rawValue)
+                    AND OLD.phase <> NEW.phase
+                BEGIN
+                    INSERT INTO oauth_delivery (client, kind, matter, created_at, due_at, attempts)
+                    SELECT client, \(DeliveryKind.answer.rawValue), id, NEW.changed_at, NEW.changed_at, 0
+                    FROM oauth_backchannel_request WHERE id = NEW.reference AND notification IS NOT NULL;
+                END
+                """)
+    }
+}
+
+/// What a delivery is about, as it is kept.
+private enum DeliveryKind: Int, CaseIterable {
+    case logout = 0
+    case answer = 1
+
+    /// The column of a client's that says where it wants to be told.
+    var address: String {
+        switch self {
+        case .logout: "backchannel_logout_uri"
+        case .answer: "backchannel_address"
+        }
+    }
+}
+
+extension ClientDelivery.Content {
+    /// The session, or the request.
+    fileprivate var matter: String {
+        switch self {
+        case .logout(let session, _): session
+        case .answer(let request): request
+        }
+    }
+}
+
+extension SQLiteDatabase: ClientOutbox {
+    public func takeDeliveries(
+        at moment: Timestamp, lease: Timestamp, limit: Int, exceptOf busy: Set<ExactText>
+    ) async throws -> [ClientDelivery] {
+        // Nearly always nothing is due: readers say so.
+        try await self.step(screenedBy: { db -> Screening<Void, [ClientDelivery]> in
+            try db.clientsToBeTold(at: moment, exceptOf: busy).isEmpty ? .answered([]) : .step(())
+        }) { db, _ in
+            try db.clientsToBeTold(at: moment, exceptOf: busy).flatMap { client in
+                try db.takeDeliveries(of: client, at: moment, lease: lease, limit: limit)
+            }
+        }
+    }
+
+    public func removeDelivery(_ delivery: ClientDelivery, audit: AuditEvent?) async throws {
+        try await self.step { [sealing] db in
+            // A number is given anew when the newest delivery has gone.
+            try db.cachedStatement(sql: "DELETE FROM oauth_delivery WHERE number = ? AND client = ? AND matter = ?")
+                .execute(arguments: [delivery.number, delivery.client, delivery.content.matter])
+            guard db.changesCount > 0, let audit else { return }
+            try db.appendAudit(audit, sealing)
+        }
+    }
+
+    public func postponeDelivery(_ delivery: ClientDelivery, until moment: Timestamp) async throws {
+        try await self.step { db in
+            try db.cachedStatement(
+                sql: """
+                    UPDATE oauth_delivery SET due_at = ?
+                    WHERE number = ? AND client = ? AND matter = ? AND attempts = ?
+                    """
+            ).execute(arguments: [
+                moment.milliseconds, delivery.number, delivery.client, delivery.content.matter, delivery.attempt,
+            ])
+        }
+    }
+
+    public func waitingDeliveries() async throws -> WaitingDeliveries {
+        try await self.read { db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(sql: "SELECT count(*) AS count, min(created_at) AS oldest FROM oauth_delivery"))
+            guard let row else { return WaitingDeliveries(count: 0, oldest: nil) }
+            return WaitingDeliveries(count: try row.integer("count"), oldest: try row.optionalMoment("oldest"))
+        }
+    }
+}
+
+extension Database {
+    /// Ends the sessions that a condition on `oauth_session` chooses, and leaves for each client that they have signed in to
+    /// and that wants to be told what it is to be told. Says how many there were.
+    ///
+    /// Every end of a session goes through here, but for those that are nobody's doing: it has run out, or its own person
+    /// has signed in anew in its browser.
+    func endSessions(where condition: String, _ arguments: StatementArguments, at moment: Timestamp) throws -> Int {
+        let ended = try String.fetchAll(
+            self.cachedStatement(sql: "SELECT oauth_session.id FROM oauth_session WHERE \(condition)"),
+            arguments: arguments)
+        for id in ended {
+            try self.cachedStatement(
+                sql: """
+                    INSERT INTO oauth_delivery (client, kind, matter, subject, created_at, due_at, attempts)
+                    SELECT service.client, ?3, oauth_session.id, oauth_subject.subject, ?2, ?2, 0
+                    FROM oauth_session_service AS service
+                    JOIN oauth_session ON oauth_session.id = service.session
+                    JOIN oauth_client ON oauth_client.id = service.client AND backchannel_logout_uri IS NOT NULL
+                    JOIN oauth_subject ON oauth_subject.account = oauth_session.account
+                        AND oauth_subject.client = service.client
+                    WHERE service.session = ?1
+                    """
+            ).execute(arguments: [id, moment.milliseconds, DeliveryKind.logout.rawValue])
+            try self.cachedStatement(sql: "DELETE FROM oauth_session WHERE id = ?").execute(arguments: [id])
+        }
+        return ended.count
+    }
+
+    fileprivate func clientsToBeTold(at moment: Timestamp, exceptOf busy: Set<ExactText>) throws -> [String] {
+        try String.fetchAll(
+            self.cachedStatement(sql: "SELECT DISTINCT client FROM oauth_delivery WHERE due_at <= ? ORDER BY client"),
+            arguments: [moment.milliseconds]
+        ).filter { !busy.contains(ExactText($0)) }
+    }
+
+    fileprivate func takeDeliveries(of client: String, at moment: Timestamp, lease: Timestamp, limit: Int) throws
+        -> [ClientDelivery]
+    {
+        var addresses: [DeliveryKind: String] = [:]
+        for kind in DeliveryKind.allCases {
+            addresses[kind] = try String.fetchOne(
+                self.cachedStatement(sql: "SELECT \(kind.address) FROM oauth_client WHERE id = ?"), arguments: [client])
+            guard addresses[kind] == nil else { continue }
+            // It does not want to be told any more.
+            try self.cachedStatement(sql: "DELETE FROM oauth_delivery WHERE client = ? AND kind = ?")
+                .execute(arguments: [client, kind.rawValue])
+        }
+        return try Row.fetchAll(
+            self.cachedStatement(
+                sql: """
+                    UPDATE oauth_delivery SET due_at = ?3, attempts = attempts + 1 WHERE number IN (
+                        SELECT number FROM oauth_delivery WHERE client = ?1 AND due_at <= ?2
+                        ORDER BY due_at, number LIMIT ?4)
+                    RETURNING number, kind, matter, subject, attempts, created_at
+                    """), arguments: [client, moment.milliseconds, lease.milliseconds, limit]
+        ).map { row in
+            guard let kind = DeliveryKind(rawValue: try row.integer("kind")), let address = addresses[kind] else {
+                throw StoreError(.corrupt, "what a client is to be told")
+            }
+            let matter = try row.text("matter")
+            return ClientDelivery(
+                number: try row.integer("number"), client: client, address: address,
+                content: kind == .logout
+                    ? .logout(session: matter, subject: try row.text("subject")) : .answer(request: matter),
+                attempt: try row.integer("attempts"), createdAt: try row.moment("created_at"))
+        }.sorted { $0.number < $1.number }
+    }
+}
