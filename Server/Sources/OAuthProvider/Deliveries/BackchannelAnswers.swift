@@ -59,10 +59,10 @@ extension ClientDeliveries {
         let claim = "urn:openid:params:jwt:claim:"
         var named: JSONObject = [claim + "auth_req_id": .string(secret)]
         var refreshToken: RefreshToken?
-        if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
+        if standing.grant.isRenewed(by: client) {
             let token = try RefreshToken(pushedFor: secret, grant: standing.grant, keys: provider.keys)
-            let isThere = try await AuthorizationCodeGrant.begin(
-                token, of: standing.grant, for: client, boundTo: nil, from: provider, at: now)
+            let isThere = try await provider.begin(
+                token, of: standing.grant, for: client, boundTo: nil, at: now)
             guard isThere else { return nil }
             named[claim + "rt_hash"] = .string(OpenIDProvider.halfHash(token.text, algorithm))
             refreshToken = token

@@ -20,9 +20,8 @@ struct AuthorizationCodeGrant: TokenGrant {
         let secret = try request.parameters.required("code")
         let redirectURI = try request.parameters.required("redirect_uri")
         let verifier = try Self.verifier(request.parameters, of: client)
-        let algorithm = client.settings.idTokenAlgorithm
         let asked = try await provider.askedAudience(by: request.parameters, of: client)
-        try await provider.requireSigningKey(algorithm)
+        try await provider.requireSigningKey(client.settings.idTokenAlgorithm)
         let key = request.proof?.thumbprint
         let now = provider.time.now()
         let taking = try await provider.store.takeCode(
@@ -35,46 +34,13 @@ struct AuthorizationCodeGrant: TokenGrant {
             taking, client: client, redirectURI: redirectURI, verifier: verifier, key: key,
             lifetime: provider.limits.authorizationCodeLifetime, at: now)
         let details = try provider.details(request.parameters, within: standing.grant, of: client)
-        let audience = try await provider.audience(asked, of: standing.grant, for: client)
         let deviceSecret = try await provider.deviceSecret(
             for: standing, of: client, showing: request.parameters["device_secret"], isBound: key != nil, at: now)
-        var response = try await provider.tokens(
-            for: standing, audience: audience, nonce: code.nonce, named: provider.namedClaims(for: standing),
-            acr: code.acr, details: details, algorithm: algorithm, boundTo: key, deviceSecret: deviceSecret, at: now)
+        var response = try await provider.firstTokens(
+            of: standing, for: request, audience: asked, details: details, nonce: code.nonce, acr: code.acr,
+            deviceSecret: deviceSecret, at: now)
         response.deviceSecret = deviceSecret
-        if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
-            response.refreshToken = try await Self.firstRefreshToken(
-                of: standing.grant, for: request, from: provider, at: now)
-        }
         return response
-    }
-
-    /// Begins the family of a grant: only now does the grant last, as its code may never have come to anything.
-    ///
-    /// What a client that cannot authenticate is given is bound to the key that it shows. The others' is bound to the
-    /// client, so that they can change their keys (RFC 9449, section 5).
-    static func firstRefreshToken(
-        of grant: GrantRecord, for request: TokenRequest, from provider: OpenIDProvider, at now: Timestamp
-    ) async throws -> String {
-        let token = try RefreshToken(grant: grant.id, keys: provider.keys, random: provider.random)
-        let isThere = try await Self.begin(
-            token, of: grant, for: request.client, boundTo: request.proof?.thumbprint, from: provider, at: now)
-        guard isThere else { throw OAuthError(.invalidGrant, "The code is not valid.", detail: "revoked meanwhile") }
-        return token.text
-    }
-
-    /// Begins a family of refresh tokens with its first one. Says whether the grant is there, and its family at this token.
-    static func begin(
-        _ token: RefreshToken, of grant: GrantRecord, for client: ClientRecord, boundTo key: KeyThumbprint?,
-        from provider: OpenIDProvider, at now: Timestamp
-    ) async throws -> Bool {
-        let limits = provider.limits.oauth
-        return try await provider.store.beginFamily(
-            RefreshFamilyStart(
-                grant: grant.id, head: token.digest, headEndsAt: now + limits.refreshTokenLifetime,
-                keyThumbprint: client.settings.isPublic ? key?.text : nil, until: now + limits.lastingGrantLifetime,
-                most: limits.lastingGrantsPerClient,
-                displaced: AuditEvent(.grantDisplaced, at: now, actor: client.id)), at: now)
     }
 
     /// The verifier; `nil` where there is none, and the client's codes may be bound to its nonce.

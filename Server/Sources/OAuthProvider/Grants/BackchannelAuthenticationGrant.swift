@@ -21,30 +21,17 @@ struct BackchannelAuthenticationGrant: TokenGrant {
         }
         let secret = try request.parameters.required("auth_req_id")
         guard let method = provider.backchannel else { throw Self.refusal("nobody is asked without a browser here") }
-        let algorithm = client.settings.idTokenAlgorithm
         let asked = try await provider.askedAudience(by: request.parameters, of: client)
-        try await provider.requireSigningKey(algorithm)
+        try await provider.requireSigningKey(client.settings.idTokenAlgorithm)
         let now = provider.time.now()
-        let answer = try await provider.store.backchannelAnswer(
-            PollingQuestion(
-                digest: Sealing.digest(ofSecret: secret), client: client.id,
-                tolerance: Limits.Fixed.pollingTolerance, slowdown: Limits.Fixed.pollingInterval,
-                replay: AuditEvent(.codeReplayed, at: now, actor: client.id)), at: now)
+        let answer = try await provider.store.backchannelAnswer(PollingQuestion(secret, by: client, at: now), at: now)
         switch answer {
         case .open(let open):
             let details = try provider.details(request.parameters, within: open.details, of: client)
             let standing = try await Self.grant(open, of: client, by: method, from: provider, at: now)
-            let key = request.proof?.thumbprint
-            let audience = try await provider.audience(asked, of: standing.grant, for: client)
-            var response = try provider.tokens(
-                for: standing, audience: audience, nonce: nil, named: [:], acr: nil, details: details,
-                algorithm: algorithm, boundTo: key, at: now)
-            if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
-                response.refreshToken = try await AuthorizationCodeGrant.firstRefreshToken(
-                    of: standing.grant, for: request, from: provider, at: now)
-            }
-            return response
-        case .tooSoon: throw OAuthError(.slowDown, "Wait five seconds longer from one question to the next.")
+            return try await provider.firstTokens(
+                of: standing, for: request, audience: asked, details: details, at: now)
+        case .tooSoon: throw PollingQuestion.tooSoon
         case .expired: throw Self.expired
         case .replayed: throw Self.refusal("used before: the grant is revoked")
         case .unknown: throw Self.refusal("unknown, another client's, or revoked")

@@ -14,30 +14,17 @@ struct DeviceCodeGrant: TokenGrant {
     func tokens(for request: TokenRequest, from provider: OpenIDProvider) async throws -> TokenResponse {
         let client = request.client
         let secret = try request.parameters.required("device_code")
-        let algorithm = client.settings.idTokenAlgorithm
         try provider.refuseDetails(in: request.parameters)
         let asked = try await provider.askedAudience(by: request.parameters, of: client)
-        try await provider.requireSigningKey(algorithm)
+        try await provider.requireSigningKey(client.settings.idTokenAlgorithm)
         let now = provider.time.now()
-        let answer = try await provider.store.answer(
-            PollingQuestion(
-                digest: Sealing.digest(ofSecret: secret), client: client.id,
-                tolerance: Limits.Fixed.pollingTolerance, slowdown: Limits.Fixed.pollingInterval,
-                replay: AuditEvent(.codeReplayed, at: now, actor: client.id)), at: now)
+        let answer = try await provider.store.answer(PollingQuestion(secret, by: client, at: now), at: now)
         switch answer {
         case .taken(let standing):
-            let key = request.proof?.thumbprint
-            let audience = try await provider.audience(asked, of: standing.grant, for: client)
-            var response = try provider.tokens(
-                for: standing, audience: audience, nonce: nil, named: [:], acr: nil, details: nil, algorithm: algorithm,
-                boundTo: key, at: now)
-            if standing.grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
-                response.refreshToken = try await AuthorizationCodeGrant.firstRefreshToken(
-                    of: standing.grant, for: request, from: provider, at: now)
-            }
-            return response
+            return try await provider.firstTokens(
+                of: standing, for: request, audience: asked, details: nil, at: now)
         case .pending: throw OAuthError(.authorizationPending, "The person has not answered yet.")
-        case .tooSoon: throw OAuthError(.slowDown, "Wait five seconds longer from one question to the next.")
+        case .tooSoon: throw PollingQuestion.tooSoon
         case .denied: throw OAuthError(.accessDenied, "The person did not sign the device in.")
         case .expired: throw OAuthError(.expiredToken, "The code has ended. Begin again.")
         case .replayed: throw Self.refusal("used before: the grant is revoked")

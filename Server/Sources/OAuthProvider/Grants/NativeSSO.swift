@@ -33,8 +33,7 @@ struct NativeSSO {
         guard let group = client.settings.tokens.group else {
             throw Self.notOfGroup("the operator can give the client --sso-group")
         }
-        let algorithm = client.settings.idTokenAlgorithm
-        try await self.provider.requireSigningKey(algorithm)
+        try await self.provider.requireSigningKey(client.settings.idTokenAlgorithm)
         let now = self.provider.time.now()
         let held = try await self.held(secret, showing: idToken, at: now)
         guard held.secret.group.hasSameBytes(as: group) else { throw Self.notOfGroup("another --sso-group") }
@@ -48,7 +47,6 @@ struct NativeSSO {
         }
         let scope = try self.scope(within: held.secret.scope)
         try self.provider.refuseDetails(in: parameters)
-        let audience = self.provider.usualAudience(of: client)
         let consent = try await self.provider.consent(to: scope, for: client, account: held.session.account)
         let grant = self.provider.grant(of: held.session, for: client, scope: scope, consent: consent, at: now)
         do {
@@ -59,17 +57,10 @@ struct NativeSSO {
         } catch let error as StoreError where error.code == .notFound {
             throw Self.refusal("the secret, its session or the consent has ended meanwhile")
         }
-        var response = try self.provider.tokens(
-            for: StandingGrant(grant: grant, authentication: held.session.authentication), audience: audience,
-            nonce: nil, named: [:], acr: nil, details: nil, algorithm: algorithm,
-            boundTo: self.request.proof?.thumbprint,
-            deviceSecret: secret,
-            at: now)
+        var response = try await self.provider.firstTokens(
+            of: StandingGrant(grant: grant, authentication: held.session.authentication), for: self.request,
+            audience: nil, details: nil, deviceSecret: secret, at: now)
         response.issuedTokenType = Self.accessToken
-        if grant.isLasting, client.settings.grantTypes.containsBytes(of: RefreshTokenGrant.type) {
-            response.refreshToken = try await AuthorizationCodeGrant.firstRefreshToken(
-                of: grant, for: self.request, from: self.provider, at: now)
-        }
         return response
     }
 

@@ -24,6 +24,7 @@ private enum BackchannelColumn: Int, TableColumn {
     static let table = "oauth_backchannel_request"
     static let selection = Self.selected()
     static let insertion = Self.inserted()
+    static let polled = PolledTable(name: Self.table, selection: Self.selection)
 
     case id, digest, client, scope, pause, endsAt, expiresAt, askedAt, grantID, details, notification
 }
@@ -69,30 +70,16 @@ extension SQLiteDatabase: BackchannelStore {
     }
 
     public func backchannelAnswer(_ question: PollingQuestion, at moment: Timestamp) async throws -> BackchannelAnswer {
-        // A client can send what it has invented: readers look it up, and what there is nothing to write of ends there.
-        try await self.step(screenedBy: { db -> Screening<Void, BackchannelAnswer> in
-            try db.askedBackchannelRequest(question) == nil ? .answered(.unknown) : .step(())
-        }) { [sealing] db, _ in
-            guard let row = try db.askedBackchannelRequest(question) else { return .unknown }
-            let id = try row.text(BackchannelColumn.id)
-            if let grant = try row.optionalText(BackchannelColumn.grantID) {
-                var replay = question.replay
-                replay.accountID = try db.standingGrant(grant, at: moment, sealing)?.authentication.account
-                // With the grant its request is gone, too: whoever goes on adds nothing to the trail.
-                try db.deleteGrant(grant)
-                try db.appendAudit(replay, sealing)
-                return .replayed
+        try await self.poll(
+            question, in: BackchannelColumn.polled, at: moment, unknown: .unknown, isTaken: { _ in true }
+        ) { [sealing] polled, _ in
+            switch polled {
+            case .open(let row): .open(try BackchannelRequestRecord(row, sealing))
+            case .tooSoon: .tooSoon
+            case .expired: .expired
+            case .replayed: .replayed
+            case .unknown: .unknown
             }
-            let end = try row.moment(BackchannelColumn.endsAt)
-            guard moment < end else { return .expired }
-            let pause = Duration.milliseconds(try row.integer(BackchannelColumn.pause, as: Int64.self))
-            let last = try row.optionalMoment(BackchannelColumn.askedAt)
-            let isTooSoon = last.map { moment < $0 + pause - question.tolerance } ?? false
-            let next = isTooSoon ? pause + question.slowdown : pause
-            try db.cachedStatement(sql: "UPDATE oauth_backchannel_request SET asked_at = ?, pause = ? WHERE id = ?")
-                .execute(arguments: [moment.milliseconds, next.milliseconds, id])
-            guard !isTooSoon else { return .tooSoon }
-            return .open(try BackchannelRequestRecord(row, sealing))
         }
     }
 
@@ -112,18 +99,6 @@ extension SQLiteDatabase: BackchannelStore {
                 .execute(arguments: [given.grant.id, given.request])
             try db.appendAudit(audit, sealing)
         }
-    }
-}
-
-extension Database {
-    /// The row of a request, where it is the client's who asks.
-    fileprivate func askedBackchannelRequest(_ question: PollingQuestion) throws -> Row? {
-        try Row.fetchOne(
-            self.cachedStatement(
-                sql:
-                    "SELECT \(BackchannelColumn.selection) FROM oauth_backchannel_request WHERE digest = ? AND client = ?"
-            ),
-            arguments: [question.digest.blob, question.client])
     }
 }
 

@@ -37,6 +37,7 @@ private enum DeviceCodeColumn: Int, TableColumn {
     static let table = "oauth_device_code"
     static let selection = Self.selected()
     static let insertion = Self.inserted()
+    static let polled = PolledTable(name: Self.table, selection: Self.selection)
 
     case digest, userCode, shownCode, client, scope, pause, endsAt, expiresAt, askedAt, isDenied, request, grantID
     case takenAt
@@ -122,50 +123,25 @@ extension SQLiteDatabase: DeviceCodeStore {
     }
 
     public func answer(_ question: PollingQuestion, at moment: Timestamp) async throws -> DeviceAnswer {
-        // A client can send what it has invented: readers look it up, and what there is nothing to write of ends there.
-        try await self.step(screenedBy: { db -> Screening<Void, DeviceAnswer> in
-            try db.askedDeviceCode(question) == nil ? .answered(.unknown) : .step(())
-        }) { [sealing] db, _ in
-            guard let row = try db.askedDeviceCode(question) else { return .unknown }
-            let grant = try row.optionalText(DeviceCodeColumn.grantID)
-            if let grant, try row.optionalMoment(DeviceCodeColumn.takenAt) != nil {
-                var replay = question.replay
-                replay.accountID = try db.standingGrant(grant, at: moment, sealing)?.authentication.account
-                // With the grant its code is gone, too: whoever goes on adds nothing to the trail.
-                try db.deleteGrant(grant)
-                try db.appendAudit(replay, sealing)
-                return .replayed
+        try await self.poll(
+            question, in: DeviceCodeColumn.polled, at: moment, unknown: .unknown,
+            isTaken: { try $0.optionalMoment(DeviceCodeColumn.takenAt) != nil },
+            isOver: { try $0.flag(DeviceCodeColumn.isDenied) }
+        ) { [sealing] polled, db in
+            switch polled {
+            case .open(let row):
+                guard try !row.flag(DeviceCodeColumn.isDenied) else { return .denied }
+                guard let grant = try row.optionalText(DeviceCodeColumn.grantID) else { return .pending }
+                guard let standing = try db.standingGrant(grant, at: moment, sealing) else { return .unknown }
+                try db.cachedStatement(sql: "UPDATE oauth_device_code SET taken_at = ? WHERE digest = ?")
+                    .execute(arguments: [moment.milliseconds, question.digest.blob])
+                return .taken(standing)
+            case .tooSoon: return .tooSoon
+            case .expired: return .expired
+            case .replayed: return .replayed
+            case .unknown: return .unknown
             }
-            guard try moment < row.moment(DeviceCodeColumn.endsAt) else { return .expired }
-            guard try !row.flag(DeviceCodeColumn.isDenied) else { return .denied }
-            let pause = Duration.milliseconds(try row.integer(DeviceCodeColumn.pause, as: Int64.self))
-            let last = try row.optionalMoment(DeviceCodeColumn.askedAt)
-            if let last, moment < last + pause - question.tolerance {
-                try db.noteAsked(question, at: moment, pause: pause + question.slowdown)
-                return .tooSoon
-            }
-            try db.noteAsked(question, at: moment, pause: pause)
-            guard let grant else { return .pending }
-            guard let standing = try db.standingGrant(grant, at: moment, sealing) else { return .unknown }
-            try db.cachedStatement(sql: "UPDATE oauth_device_code SET taken_at = ? WHERE digest = ?")
-                .execute(arguments: [moment.milliseconds, question.digest.blob])
-            return .taken(standing)
         }
-    }
-}
-
-extension Database {
-    /// The row of a code, where it is the client's who asks.
-    fileprivate func askedDeviceCode(_ question: PollingQuestion) throws -> Row? {
-        try Row.fetchOne(
-            self.cachedStatement(
-                sql: "SELECT \(DeviceCodeColumn.selection) FROM oauth_device_code WHERE digest = ? AND client = ?"),
-            arguments: [question.digest.blob, question.client])
-    }
-
-    fileprivate func noteAsked(_ question: PollingQuestion, at moment: Timestamp, pause: Duration) throws {
-        try self.cachedStatement(sql: "UPDATE oauth_device_code SET asked_at = ?, pause = ? WHERE digest = ?")
-            .execute(arguments: [moment.milliseconds, pause.milliseconds, question.digest.blob])
     }
 }
 
