@@ -99,7 +99,7 @@ let package = Package(
                 "Store", "UAFRelyingParty", protocols, arguments, configuration, hummingbird, hummingbirdCore,
                 hummingbirdTLS,
                 httpClient,
-                lifecycle, log, metrics, nio, nioHTTP1, nioSSL, system, unixSignals,
+                lifecycle, log, metrics, nio, nioHTTP1, nioSSL, system, unixSignals, x509, asn1, crypto, cryptoExtras,
             ]),
         .executableTarget(
             name: "PhoneCommand",
@@ -160,7 +160,7 @@ let package = Package(
                 "UAFRelyingParty",
                 "Store",
                 protocols, sdk("CountersignTestKit"), arguments, hummingbird, hummingbirdTesting, httpTypes, crypto,
-                lifecycle, log, metrics, hummingbirdTLS, nio, nioEmbedded, nioSSL, x509, asn1,
+                lifecycle, log, metrics, hummingbirdTLS, httpClient, nio, nioHTTP1, nioEmbedded, nioSSL, x509, asn1,
             ]),
         // The fuzz targets' code for what the server alone judges.
         .testTarget(

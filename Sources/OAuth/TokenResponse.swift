@@ -90,6 +90,8 @@ public struct ProviderMetadata: Hashable, Sendable {
     public var responseModes: [String]
     /// The words of `prompt` (Initiating User Registration via OpenID Connect 1.0, section 4).
     public var promptValues: [String]
+    /// Where the addresses begin that ask clients for their certificates (RFC 8705, section 5); `nil` where none does.
+    public var mutualTLSOrigin: String?
     /// Whether clients can register themselves (`registration_endpoint`).
     public var hasRegistration = false
 
@@ -140,6 +142,12 @@ public struct ProviderMetadata: Hashable, Sendable {
     public static func pushedRequestEndpoint(of issuer: String) -> String { issuer + "/oauth2/par" }
     /// The userinfo endpoint of an issuer: what proofs of keys name there.
     public static func userinfoEndpoint(of issuer: String) -> String { issuer + "/oauth2/userinfo" }
+
+    /// The addresses that clients call by themselves, and may show a certificate at.
+    private static let endpointsOfClients = [
+        "token_endpoint", "revocation_endpoint", "introspection_endpoint", "userinfo_endpoint",
+        "pushed_authorization_request_endpoint", "device_authorization_endpoint", "backchannel_authentication_endpoint",
+    ]
 
     /// The document.
     public var json: JSONObject {
@@ -199,6 +207,15 @@ public struct ProviderMetadata: Hashable, Sendable {
         }
         if !self.introspectionAlgorithms.isEmpty {
             json["introspection_signing_alg_values_supported"] = texts(self.introspectionAlgorithms)
+        }
+        if let origin = self.mutualTLSOrigin {
+            json["tls_client_certificate_bound_access_tokens"] = .bool(true)
+            var aliases: JSONObject = [:]
+            for name in Self.endpointsOfClients {
+                guard case .string(let address)? = json[name] else { continue }
+                aliases[name] = .string(origin + address.dropFirst(self.issuer.count))
+            }
+            json["mtls_endpoint_aliases"] = .object(aliases)
         }
         if self.supportsNativeSSO { json["native_sso_supported"] = .bool(true) }
         return json

@@ -15,6 +15,20 @@ public typealias OpenIDStore = AuthorizationStore & BackchannelStore & ClientSto
 public struct OpenIDProvider: Sendable {
     /// What an operator chooses.
     public struct Configuration: Sendable {
+        /// A listener that asks clients for their certificates (RFC 8705).
+        public struct MutualTLS: Sendable {
+            /// Where its addresses begin (`mtls_endpoint_aliases`), without a slash at its end.
+            public var origin: String
+            /// Whether there are authorities whose certificates count (`tls_client_auth`).
+            public var hasAuthorities: Bool
+
+            /// A listener at that address.
+            public init(origin: String, hasAuthorities: Bool) {
+                self.origin = origin
+                self.hasAuthorities = hasAuthorities
+            }
+        }
+
         /// The issuer's address, without a slash at its end.
         public var issuer: String
         /// The times, counts and sizes.
@@ -25,6 +39,8 @@ public struct OpenIDProvider: Sendable {
         public var levels: [AssuranceWord]
         /// Whether the metadata names the address where clients register themselves.
         public var hasRegistration = false
+        /// Where clients show certificates; `nil` where nowhere.
+        public var mutualTLS: MutualTLS?
         /// How the addresses of clients' keys are called; `nil` where none is.
         public var calls: (any OutgoingCalls)?
         /// What people can be asked in detail (RFC 9396). Which of it a client may ask is its own setting.

@@ -17,7 +17,7 @@ struct Migration: Sendable {
         .composedNames, .authentications, .clientKinds, .refreshTokens, .shownOnce, .keyBindings,
         .pushedRequests, .requestWishes, .deviceCodes, .resources, .passwords, .signInMethods, .clientProfiles,
         .contacts, .grantClaims, .consents, .grantLists, .logoutOutbox, .clientKeyAddresses, .clientRegistrations,
-        .backchannelRequests, .authorizationDetails, .deviceSecretsOfApps, .clientOutbox,
+        .backchannelRequests, .authorizationDetails, .deviceSecretsOfApps, .clientOutbox, .clientCertificates,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.

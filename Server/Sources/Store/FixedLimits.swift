@@ -92,6 +92,8 @@ extension Limits {
         public static let subjectsPerClient = 16
         /// How often a token can be exchanged for another: so many services can act one for the other.
         public static let exchangeDepth = 4
+        /// Bytes of the name of a client's certificate.
+        public static let certificateNameBytes = 1024
         /// Characters of the name of a group of apps.
         public static let groupCharacters = 64
         /// Characters of one of a client's scopes.

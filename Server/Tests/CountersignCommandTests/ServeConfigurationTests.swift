@@ -54,6 +54,29 @@ struct ServeConfigurationTests {
         #expect(configuration.issuer == "http://localhost:3")
     }
 
+    @Test(
+        "the listener for clients' certificates has the public one's certificate and host, unless it is told otherwise")
+    func mutualTLS() async throws {
+        let flags = [
+            "issuer": "https://sign-in.bank.example", "tlsCertificate": "c.pem", "tlsKey": "k.pem",
+            "mtlsBind": "0.0.0.0:8443",
+        ]
+        let usual = try await self.load(flags)
+        #expect(usual.mtlsAddress == "https://sign-in.bank.example:8443")
+        #expect(usual.mtlsCertificate == "c.pem" && usual.mtlsKey == "k.pem" && usual.mtlsAuthorities == nil)
+        let own = [
+            "mtlsAddress": "https://mtls.bank.example", "mtlsCertificate": "m.pem", "mtlsKey": "n.pem",
+            "mtlsCa": "/ca.pem",
+        ]
+        let told = try await self.load(flags.merging(own) { $1 })
+        #expect(told.mtlsAddress == "https://mtls.bank.example" && told.mtlsAuthorities == "/ca.pem")
+        #expect(told.mtlsCertificate == "m.pem" && told.mtlsKey == "n.pem")
+        for line in ["mtlsBind: 0.0.0.0:8443", "mtlsAddress: https://mtls.bank.example", "mtlsCa: /ca.pem"] {
+            #expect(told.printed.contains(line), "\(line)")
+        }
+        #expect(try await !self.load().printed.contains("mtls"))
+    }
+
     @Test("lifetimes come by name")
     func limits() async throws {
         #expect(try await self.load(["limits": "code=5, claimed=7"]).limits == ["code": 5, "claimed": 7])
@@ -68,6 +91,16 @@ struct ServeConfigurationTests {
             ["issuer": "https://user@a.example"], ["issuer": "https://a.example?q=1"],
             ["issuer": "https://a.example#f"], ["issuer": "https://"], ["issuer": "http://127.0.0.1.example.com"],
             ["bind": "127.example.com:80"], ["tlsKey": "k.pem"], ["tlsCertificate": "c.pem"],
+            ["mtlsBind": "x", "mtlsCertificate": "c.pem", "mtlsKey": "k.pem"], ["mtlsBind": "127.0.0.1:8443"],
+            ["mtlsCa": "ca.pem"], ["mtlsAddress": "https://a.example"],
+            [
+                "mtlsBind": "127.0.0.1:8443", "mtlsCertificate": "c.pem", "mtlsKey": "k.pem",
+                "mtlsAddress": "http://a.example",
+            ],
+            [
+                "mtlsBind": "127.0.0.1:8443", "mtlsCertificate": "c.pem", "mtlsKey": "k.pem",
+                "mtlsAddress": "https://a.example", "issuer": "https://a.example", "trustedProxies": "10.0.0.0/8",
+            ],
             ["connections": "0"], ["connections": "-1"], ["connections": "many"], ["connections": ""],
             ["bind": "0.0.0.0:8080"], ["limits": "code"], ["limits": "code=0"], ["limits": "code=a"],
             ["traceBeyondLoopback": "yes"], ["lenient": "row1"], ["lenient": "row21VendorTags:xyz"],

@@ -41,13 +41,34 @@ final class IssuedFiles: Sendable {
     }
 
     /// Writes `NAME.pem` and `NAME-key.pem`.
-    func issue(_ name: String, for host: String = "localhost", validFor seconds: Double = 86_400) throws {
+    func issue(
+        _ name: String, for host: String = "localhost", validFor seconds: Double = 86_400,
+        uses: [ExtendedKeyUsage.Usage] = []
+    ) throws {
         let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
         let certificate = try self.certificate(
             key.publicKey, try DistinguishedName { CommonName(name) },
-            try Certificate.Extensions { SubjectAlternativeNames([.dnsName(host)]) }, validFor: seconds)
+            try Certificate.Extensions {
+                SubjectAlternativeNames([.dnsName(host)])
+                if !uses.isEmpty { try ExtendedKeyUsage(uses) }
+            }, validFor: seconds)
         try self.write(try certificate.serializeAsPEM().pemString, name)
         try self.write(try key.serializeAsPEM().pemString, "\(name)-key")
+    }
+
+    /// Writes a certificate that nobody but its own key vouches for, and the key.
+    func issueSelfSigned(_ name: String) throws -> P256.Signing.PrivateKey {
+        let key = P256.Signing.PrivateKey()
+        let own = Certificate.PrivateKey(key)
+        let subject = try DistinguishedName { CommonName(name) }
+        let certificate = try Certificate(
+            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: own.publicKey,
+            notValidBefore: Date(timeIntervalSinceNow: -7200), notValidAfter: Date(timeIntervalSinceNow: 86_400),
+            issuer: subject, subject: subject, signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: Certificate.Extensions(), issuerPrivateKey: own)
+        try self.write(try certificate.serializeAsPEM().pemString, name)
+        try self.write(try own.serializeAsPEM().pemString, "\(name)-key")
+        return key
     }
 
     private func certificate(

@@ -76,6 +76,7 @@ struct ProviderFixture: Sendable {
     /// - Parameter closing: Whether the store is still open afterwards, and to be closed here.
     static func run(
         limits: Limits = Limits(), levels: [AssuranceWord] = [], closing: Bool = true,
+        mutualTLS: OpenIDProvider.Configuration.MutualTLS? = nil, calls: (any OutgoingCalls)? = nil,
         _ body: (ProviderFixture) async throws -> Void
     ) async throws {
         let folder = NSTemporaryDirectory() + "provider-" + UUID().uuidString
@@ -83,8 +84,10 @@ struct ProviderFixture: Sendable {
         let clock = MovedClock()
         let outcomes = RecordedOutcomes()
         let people = ListedPeople()
+        var configuration = OpenIDProvider.Configuration(issuer: self.issuer, limits: limits, levels: levels)
+        (configuration.mutualTLS, configuration.calls) = (mutualTLS, calls)
         let provider = try await OpenIDProvider.open(
-            OpenIDProvider.Configuration(issuer: self.issuer, limits: limits, levels: levels), store: store,
+            configuration, store: store,
             methods: [outcomes],
             people: people, time: clock.source)
         for account in ["account-a", "account-b", "account-c"] {

@@ -31,7 +31,7 @@ struct ClientCommand: AsyncParsableCommand {
         @Option(
             name: .long,
             help: ArgumentHelp(
-                "How it proves who it is: client_secret_basic, private_key_jwt, or none for an app on people's own devices.",
+                "How it proves who it is: client_secret_basic, private_key_jwt, tls_client_auth, self_signed_tls_client_auth, or none for an app on people's own devices.",
                 valueName: "method"))
         var authMethod: String?
 
@@ -170,6 +170,18 @@ struct ClientCommand: AsyncParsableCommand {
         @Flag(name: .long, help: "Let it ask people nothing in detail.")
         var noAuthorizationDetailsType = false
 
+        @Option(
+            name: .long,
+            help: ArgumentHelp(
+                "With --auth-method tls_client_auth: the name that its certificate has, as san_dns:client.bank.example; subject_dn, san_uri, san_ip and san_email are others. An empty text for none.",
+                valueName: "kind:name"))
+        var certificateName: String?
+
+        @Flag(
+            name: .long, inversion: .prefixedNo,
+            help: "Whether its tokens are bound to the certificate that it shows (RFC 8705).")
+        var certificateBoundTokens: Bool?
+
         /// Whether the service shares a secret with the server, as one does that is registered with nothing else.
         var hasSecret: Bool { self.authMethod.map { $0.hasPrefix("client_secret_") } ?? true }
 
@@ -196,6 +208,8 @@ struct ClientCommand: AsyncParsableCommand {
             body["backchannelLogoutSessionRequired"] = self.backchannelLogoutSessionRequired.map(JSON.bool)
             body["mayAct"] = self.mayAct.map(JSON.string)
             body["ssoGroup"] = self.ssoGroup.map(JSON.string)
+            body["certificateName"] = self.certificateName.map(JSON.string)
+            body["certificateBoundTokens"] = self.certificateBoundTokens.map(JSON.bool)
         }
 
         private var lists: [(name: String, list: [String], isNone: Bool)] {
@@ -451,7 +465,7 @@ struct ClientCommand: AsyncParsableCommand {
                     Name what to change: --name, --redirect-uri, --post-logout-redirect-uri, --client-uri, --rotate-secret, \
                     --id-token-signed-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, --profile, \
                     --[no-]require-signed-request-object, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, --[no-]subject-client, \
-                    --may-act, --sso-group, --access-token-format, --party, --jwks-uri, --backchannel-logout-uri, \
+                    --may-act, --sso-group, --certificate-name, --[no-]certificate-bound-tokens, --access-token-format, --party, --jwks-uri, --backchannel-logout-uri, \
                     --[no-]backchannel-logout-session-required, --backchannel-token-delivery-mode, \
                     --backchannel-client-notification-endpoint, --[no-]authorization-details-type or --[no-]may-deregister.
                     """)
@@ -537,6 +551,8 @@ struct ClientCommand: AsyncParsableCommand {
             "exchanges       \((try client.strings("subjectClients") ?? []).joined(separator: " "))",
             try client.string("mayAct").map { "may act         \($0)" },
             try client.string("ssoGroup").map { "signs in with   \($0)" },
+            try client.string("certificateName").map { "certificate     \($0)" },
+            "bound tokens    \(try client.bool("certificateBoundTokens") == true ? "to its certificate" : "to a key, where it shows one")",
             try client.object("jwks").map { "keys            \(try Self.names(ofKeys: $0))" },
             "profile         \(try client.requiredString("profile"))",
             "signs requests  \(try client.bool("requireSignedRequestObject") == true ? "yes" : "no")",

@@ -50,6 +50,37 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help:
+            "Where a second listener asks clients for their certificates (mTLS, RFC 8705), as HOST:PORT; it ends TLS itself."
+    )
+    var mtlsBind: String?
+
+    @Option(
+        name: .long,
+        help: """
+            The address that clients reach it at, e.g. https://mtls.sign-in.example.com (default: the host of --issuer and \
+            the port of --mtls-bind).
+            """)
+    var mtlsAddress: String?
+
+    @Option(
+        name: .long,
+        help:
+            "The certificates, PEM, of the authorities that issue clients' certificates; without it clients register their keys."
+    )
+    var mtlsCa: String?
+
+    @Option(
+        name: .long,
+        help: "The certificate chain that the second listener shows (default: --tls-certificate); read again on SIGHUP."
+    )
+    var mtlsCertificate: String?
+
+    @Option(name: .long, help: "The private key of that; read again on SIGHUP.")
+    var mtlsKey: String?
+
+    @Option(
+        name: .long,
+        help:
             "Connections that people and services can have open at a time (default: what the open files' limit leaves)."
     )
     var connections: String?
@@ -150,6 +181,11 @@ struct ServeCommand: AsyncParsableCommand {
         flags["keyFile"] = self.keyFile
         flags["tlsCertificate"] = self.tlsCertificate
         flags["tlsKey"] = self.tlsKey
+        flags["mtlsBind"] = self.mtlsBind
+        flags["mtlsAddress"] = self.mtlsAddress
+        flags["mtlsCa"] = self.mtlsCa
+        flags["mtlsCertificate"] = self.mtlsCertificate
+        flags["mtlsKey"] = self.mtlsKey
         flags["connections"] = self.connections
         flags["trustedProxies"] = self.trustedProxies
         if self.clientRegistration { flags["clientRegistration"] = "true" }

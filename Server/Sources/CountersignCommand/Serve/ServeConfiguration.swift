@@ -72,6 +72,14 @@ struct ServeConfiguration: Sendable {
     var breachedPasswords: String?
     var tlsCertificate: String?
     var tlsKey: String?
+    /// Where a listener asks clients for their certificates.
+    var mtlsBind: Endpoint?
+    /// The address that clients reach it at.
+    var mtlsAddress: String?
+    /// The authorities that issue clients' certificates, PEM.
+    var mtlsAuthorities: String?
+    var mtlsCertificate: String?
+    var mtlsKey: String?
     var traceFile: String?
     var tracesBeyondLoopback: Bool
     var logFormat: LineLog.Format
@@ -136,6 +144,11 @@ extension ServeConfiguration {
             breachedPasswords: reader.string(forKey: "breachedPasswords").map(Self.absolute),
             tlsCertificate: certificate,
             tlsKey: reader.string(forKey: "tlsKey"),
+            mtlsBind: try reader.string(forKey: "mtlsBind").map { try Self.endpoint($0, "mtlsBind") },
+            mtlsAddress: reader.string(forKey: "mtlsAddress"),
+            mtlsAuthorities: reader.string(forKey: "mtlsCa").map(Self.absolute),
+            mtlsCertificate: reader.string(forKey: "mtlsCertificate") ?? certificate,
+            mtlsKey: reader.string(forKey: "mtlsKey") ?? reader.string(forKey: "tlsKey"),
             traceFile: reader.string(forKey: "trace"),
             tracesBeyondLoopback: try Self.flag(reader, "traceBeyondLoopback"),
             logFormat: try Self.choice(reader, "logFormat", otherwise: .text),
@@ -143,6 +156,10 @@ extension ServeConfiguration {
             limits: [:]
         )
         while configuration.issuer.hasSuffix("/") { configuration.issuer.removeLast() }
+        if let bind = configuration.mtlsBind, configuration.mtlsAddress == nil {
+            let host = URLComponents(string: configuration.issuer)?.host ?? ""
+            configuration.mtlsAddress = "https://\(host):\(bind.port)"
+        }
         configuration.limits = try Self.limits(reader.string(forKey: "limits"))
         try names.check(environment: environment)
         try configuration.check()
@@ -150,7 +167,10 @@ extension ServeConfiguration {
     }
 
     private static func endpoint(_ reader: ConfigReader, _ key: String, otherwise: String) throws -> Endpoint {
-        let text = reader.string(forKey: ConfigKey([key]), default: otherwise)
+        try Self.endpoint(reader.string(forKey: ConfigKey([key]), default: otherwise), key)
+    }
+
+    private static func endpoint(_ text: String, _ key: String) throws -> Endpoint {
         guard let endpoint = Endpoint(text) else {
             throw CommandFailure(.usage, "\(key) takes HOST:PORT, not \(text)")
         }
@@ -232,10 +252,31 @@ extension ServeConfiguration {
                 .usage, "listening at \(self.bind) without TLS would show secrets to the network",
                 remedy: "Give --tls-certificate and --tls-key, or --trusted-proxies where a proxy ends TLS.")
         }
+        try self.checkMutualTLS()
         if self.traceFile != nil, !self.bind.isLoopback, !self.tracesBeyondLoopback {
             throw CommandFailure(
                 .usage, "--trace records who does what, and \(self.bind) is not loopback",
                 remedy: "Add --trace-beyond-loopback if you mean it.")
+        }
+    }
+
+    private func checkMutualTLS() throws {
+        guard self.mtlsBind != nil else {
+            guard self.mtlsAddress == nil, self.mtlsAuthorities == nil else {
+                throw CommandFailure(.usage, "--mtls-address and --mtls-ca need --mtls-bind")
+            }
+            return
+        }
+        guard self.mtlsCertificate != nil, self.mtlsKey != nil else {
+            throw CommandFailure(
+                .usage, "--mtls-bind needs a certificate",
+                remedy: "Give --mtls-certificate and --mtls-key, or --tls-certificate and --tls-key.")
+        }
+        guard let address = self.mtlsAddress, address.hasPrefix("https://"), ServerOrigin(address)?.text == address,
+            address != self.issuer
+        else {
+            throw CommandFailure(
+                .usage, "--mtls-address takes https://HOST or https://HOST:PORT, and another one than --issuer")
         }
     }
 
@@ -294,6 +335,13 @@ extension ServeConfiguration {
         if let list = self.breachedPasswords { lines.append("breachedPasswords: \(list)") }
         if let certificate = self.tlsCertificate { lines.append("tlsCertificate: \(certificate)") }
         if let key = self.tlsKey { lines.append("tlsKey: \(key)") }
+        if let bind = self.mtlsBind {
+            lines.append("mtlsBind: \(bind)")
+            if let address = self.mtlsAddress { lines.append("mtlsAddress: \(address)") }
+            if let file = self.mtlsAuthorities { lines.append("mtlsCa: \(file)") }
+            if let certificate = self.mtlsCertificate { lines.append("mtlsCertificate: \(certificate)") }
+            if let key = self.mtlsKey { lines.append("mtlsKey: \(key)") }
+        }
         if let trace = self.traceFile { lines.append("trace: \(trace)") }
         if self.logFormat != .text { lines.append("logFormat: \(self.logFormat.rawValue)") }
         if self.logLevel != .info { lines.append("logLevel: \(self.logLevel.rawValue)") }

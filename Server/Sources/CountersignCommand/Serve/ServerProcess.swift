@@ -42,34 +42,41 @@ struct ServerProcess {
         try await self.checkIssuer(folder, opened.database)
         let trace = try self.traceRecorder()
         let identity = try self.tlsIdentity()
+        let mutual = try self.mutualTLS()
         let assembly = try await self.assembly(opened, hashing, metrics, trace, logger)
         let database = opened.database
         metrics.watch(waiting: { database.waiting })
-        let listening = Listening(count: 3)
+        let listening = Listening(count: mutual == nil ? 3 : 4)
         let services: [any Service] = [
             NamedListener(
                 listener: try self.application(
-                    assembly.publicRouter(), at: self.configuration.bind, connections, identity, opened.limits,
-                    listening,
-                    logger), endpoint: self.configuration.bind, setting: "--bind"),
+                    EventTaskResponder(base: assembly.publicRouter().buildResponder()), at: self.configuration.bind,
+                    connections, identity.map { TLSChannelConfiguration(tlsConfiguration: $0.configuration) },
+                    opened.limits, listening, logger), endpoint: self.configuration.bind, setting: "--bind"),
             NamedListener(
                 listener: try self.application(
                     assembly.operationsRouter(
-                        isListening: { listening.isComplete }, assertWritable: { try await database.assertWritable() }),
-                    at: self.configuration.operationsBind, nil, nil, opened.limits, listening, logger),
+                        isListening: { listening.isComplete }, assertWritable: { try await database.assertWritable() }
+                    ).buildResponder(), at: self.configuration.operationsBind, nil, nil, opened.limits, listening,
+                    logger),
                 endpoint: self.configuration.operationsBind, setting: "--operations-bind"),
             AdministrationSocket.application(assembly, folder: folder, logger) { listening.report() },
             assembly.sweeper(logger: logger),
-            Reloader(assembly: assembly, identity: identity, signals: reloads, logger: logger),
+            Reloader(
+                assembly: assembly, identities: [identity, mutual?.identity].compactMap(\.self), signals: reloads,
+                logger: logger),
             FirstStart(
                 issuer: self.configuration.issuer, endpoint: self.configuration.bind, folder: folder,
                 database: database,
                 administrators: assembly.administrators, listening: listening, logger: logger),
         ]
+        let mutualListener: [any Service] = try self.mutualListener(
+            mutual, assembly, connections, opened.limits, listening, logger)
         let deliverer: [any Service] = assembly.clientDeliverer(logger: logger).map { [$0] } ?? []
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: services + deliverer, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+                services: services + mutualListener + deliverer, gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger))
         let ending: Result<Void, any Error>
         do { ending = .success(try await group.run()) } catch { ending = .failure(error) }
         unlink(folder.socketPath)
@@ -99,6 +106,32 @@ struct ServerProcess {
             return nil
         }
         return try TLSIdentity(certificate: certificate, key: key)
+    }
+
+    /// What asks clients for certificates, where something does. It may show another certificate than the public listener,
+    /// which can be behind a proxy that ends TLS.
+    private func mutualTLS() throws -> MutualTLS? {
+        guard self.configuration.mtlsBind != nil, let certificate = self.configuration.mtlsCertificate,
+            let key = self.configuration.mtlsKey
+        else { return nil }
+        return MutualTLS(
+            identity: try TLSIdentity(certificate: certificate, key: key),
+            authorities: try self.configuration.mtlsAuthorities.map { try ClientAuthorities(file: $0) })
+    }
+
+    private func mutualListener(
+        _ mutual: MutualTLS?, _ assembly: ServerAssembly, _ connections: OpenConnections, _ limits: Limits,
+        _ listening: Listening, _ logger: Logger
+    ) throws -> [any Service] {
+        guard let mutual, let endpoint = self.configuration.mtlsBind else { return [] }
+        let responder = CertificateResponder(
+            base: assembly.mutualRouter().buildResponder(), authorities: mutual.authorities)
+        return [
+            NamedListener(
+                listener: try self.application(
+                    responder, at: endpoint, connections, mutual.configuration, limits, listening, logger),
+                endpoint: endpoint, setting: "--mtls-bind")
+        ]
     }
 
     private static func connections(
@@ -141,6 +174,9 @@ struct ServerProcess {
         configuration.breachedPasswords = try self.breachedPasswords()
         configuration.logger = logger
         configuration.hasRegistration = self.configuration.clientRegistration
+        configuration.mutualTLS = self.configuration.mtlsBind.flatMap { _ in self.configuration.mtlsAddress }.map {
+            .init(origin: $0, hasAuthorities: self.configuration.mtlsAuthorities != nil)
+        }
         configuration.softwareStatements = try self.softwareStatements()
         configuration.calls = CheckedCalls(
             allowed: try Self.blocks(self.configuration.outgoingNetworks),
@@ -211,10 +247,11 @@ struct ServerProcess {
         }
     }
 
-    /// The public listener has `connections`.
+    /// What strangers reach has `connections`, which all such listeners share.
     private func application(
-        _ router: Router<ServerContext>, at endpoint: ServeConfiguration.Endpoint, _ connections: OpenConnections?,
-        _ identity: TLSIdentity?, _ limits: Limits, _ listening: Listening, _ logger: Logger
+        _ responder: some HTTPResponder<ServerContext>, at endpoint: ServeConfiguration.Endpoint,
+        _ connections: OpenConnections?, _ tls: TLSChannelConfiguration?, _ limits: Limits, _ listening: Listening,
+        _ logger: Logger
     ) throws -> any Service {
         let isPublic = connections != nil
         let proxies = try self.proxies()
@@ -223,11 +260,11 @@ struct ServerProcess {
             // Whose requests a proxy passes on is counted, not the proxy.
             return proxies.contains { $0.contains(address) } ? nil : AddressBlock.source(of: address)
         }
-        if let identity { builder = try .tls(builder, tlsConfiguration: identity.configuration) }
+        if let tls { builder = try .tls(builder, configuration: tls) }
         var quiet = logger
         quiet.logLevel = isPublic ? logger.logLevel : max(logger.logLevel, .notice)
         return Application(
-            responder: EventTaskResponder(base: router.buildResponder()), server: builder,
+            responder: responder, server: builder,
             configuration: .init(
                 address: .hostname(endpoint.host, port: endpoint.port), serverName: nil,
                 availableConnectionsDelegate: connections),
@@ -238,14 +275,14 @@ struct ServerProcess {
 /// Reads metadata, policies, and certificate and key again whenever the process gets SIGHUP.
 private struct Reloader: Service {
     let assembly: ServerAssembly
-    let identity: TLSIdentity?
+    let identities: [TLSIdentity]
     let signals: UnixSignalsSequence
     let logger: Logger
 
     func run() async throws {
         for await _ in self.signals.cancelOnGracefulShutdown() {
             // First the certificate: what follows says in the log that the reload is over, well or not.
-            self.identity?.reload(logger: self.logger)
+            for identity in self.identities { identity.reload(logger: self.logger) }
             _ = try? self.assembly.reloadRules(logger: self.logger)
         }
     }

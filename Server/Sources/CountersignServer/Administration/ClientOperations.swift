@@ -35,6 +35,10 @@ struct ClientOperations: Sendable {
         .required("subjectClients", .strings, "The services whose tokens it may exchange for its own (RFC 8693)."),
         .optional("mayAct", "The service that alone may act with its tokens."),
         .optional("ssoGroup", "The group of apps of a device that sign in by each other."),
+        .required(
+            "certificateBoundTokens", .boolean,
+            "Whether its tokens are bound to the certificate that it shows (RFC 8705)."),
+        .optional("certificateName", "The name that its certificate has, as KIND:NAME."),
         .required("party", "Whose it is: first-party or third-party."),
         .optional("jwksUri", "Where they are, if it keeps them itself."),
         .optional("backchannelLogoutUri", "Where it is told, without a browser, that a session has ended."),
@@ -59,7 +63,7 @@ struct ClientOperations: Sendable {
         ),
         .optional(
             "tokenEndpointAuthMethod",
-            "client_secret_basic, client_secret_post (the same: a new service has a secret), private_key_jwt, or none for an app on people's own devices. A change ends what it proved itself by before."
+            "client_secret_basic, client_secret_post (the same: a new service has a secret), private_key_jwt, tls_client_auth, self_signed_tls_client_auth, or none for an app on people's own devices. A change ends what it proved itself by before."
         ),
         .optional(
             "jwks", .object,
@@ -85,12 +89,20 @@ struct ClientOperations: Sendable {
             "ssoGroup",
             "The name of the group of apps that sign in by each other on a device. An empty text for none."),
         .optional(
+            "certificateName",
+            "With tls_client_auth: the name that its certificate has, as KIND:NAME, where KIND is subject_dn (as text, RFC 4514), san_dns, san_uri, san_ip or san_email. An empty text for none."
+        ),
+        .optional(
+            "certificateBoundTokens", .boolean,
+            "Whether its tokens are bound to the certificate that it shows at mtls_endpoint_aliases (RFC 8705, section 3). Then it has to show one."
+        ),
+        .optional(
             "signInMethods", .strings,
             "The ways in which people may sign in to it, all of them, the first to be offered first: phone, password. A new service has phone."
         ),
         .optional(
             "profile", .choice(ClientProfile.Security.allCases.map(\.rawValue)),
-            "usual, or fapi2 for the FAPI 2.0 Security Profile: private_key_jwt, requests that are pushed, tokens that are bound to a key, and no RS256. A setting that contradicts it is refused."
+            "usual, or fapi2 for the FAPI 2.0 Security Profile: private_key_jwt or a certificate, requests that are pushed, tokens that are bound to a key or a certificate, and no RS256. A setting that contradicts it is refused."
         ),
         .optional(
             "requireSignedRequestObject", .boolean, "Whether it has to sign its authorization requests (RFC 9101)."),
@@ -209,6 +221,8 @@ struct ClientOperations: Sendable {
         ]
         object["mayAct"] = client.settings.tokens.actor.map(JSON.string)
         object["ssoGroup"] = client.settings.tokens.group.map(JSON.string)
+        object["certificateName"] = client.settings.certificateName.map { .string($0.text) }
+        object["certificateBoundTokens"] = .bool(client.settings.tokens.certificateBound)
         object["jwks"] = client.settings.keySet.flatMap { try? JSON(parsing: Array($0.utf8)) }
         object["backchannelLogoutUri"] = client.settings.logout.map { .string($0.text) }
         object["backchannelLogoutSessionRequired"] = client.settings.logout.map { .bool($0.needsSession) }
@@ -252,7 +266,7 @@ struct ClientOperations: Sendable {
                     }
                     return format
                 }, subjects: try body.strings("subjectClients"), actor: try body.string("mayAct"),
-                group: try body.string("ssoGroup")),
+                group: try body.string("ssoGroup"), certificateBound: try body.bool("certificateBoundTokens")),
             signInMethods: try body.strings("signInMethods"),
             profile: ClientProfileChange(
                 security: try body.string("profile").map { name in
@@ -278,6 +292,14 @@ struct ClientOperations: Sendable {
             return mode
         }
         change.answerAddress = try body.string("backchannelClientNotificationEndpoint")
+        change.certificateName = try body.string("certificateName").map { text in
+            guard let name = text.isEmpty ? ClientCertificateName(.subject, "") : ClientCertificateName(text) else {
+                let kinds = ClientCertificateName.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Problem(
+                    .badRequest, "invalid-client-metadata", "certificateName is KIND:NAME, with a kind of \(kinds).")
+            }
+            return name
+        }
         change.logoutURI = try body.string("backchannelLogoutUri")
         change.logoutNeedsSession = try body.bool("backchannelLogoutSessionRequired")
         return change

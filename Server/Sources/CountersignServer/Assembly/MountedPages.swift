@@ -18,7 +18,7 @@ extension ServerAssembly {
         let cookies = BrowserCookies(
             isSecure: self.configuration.isSecure, lifetime: limits.browserCookieLifetime, random: self.random)
         PageRoutes(pages: answers.pages).mount(on: router)
-        let devices = DeviceAuthorizations(self.provider)
+        let devices = self.devices
         DeviceRoutes(
             devices: devices, answers: answers, cookies: cookies, limits: limits, metrics: self.configuration.metrics
         ).mount(on: router)

@@ -56,6 +56,8 @@ public struct ServerAssembly: Sendable {
         public var softwareStatements = SoftwareStatementIssuers()
         /// How addresses are called that services have named; `nil` where none is.
         public var calls: (any OutgoingCalls)?
+        /// Where clients show certificates (RFC 8705); `nil` where nowhere.
+        public var mutualTLS: OpenIDProvider.Configuration.MutualTLS?
         /// Where the server counts what it does.
         public var metrics = ServerMetrics()
         /// Where the server tells its operator of what is no single request's.
@@ -89,6 +91,8 @@ public struct ServerAssembly: Sendable {
     public let ceremonies: CeremonyEngine
     /// Codes, tokens, sessions and clients.
     public let provider: OpenIDProvider
+    /// Devices without a browser.
+    let devices: DeviceAuthorizations
     /// What services have of people that lasts.
     public let grants: AccountGrants
     /// People and their devices.
@@ -131,6 +135,7 @@ public struct ServerAssembly: Sendable {
         settings.calls = configuration.calls
         settings.detailTypes = DetailType.all(textCharacters: limits.transactionCharacters)
         settings.hasRegistration = configuration.hasRegistration
+        settings.mutualTLS = configuration.mutualTLS
         let provider = try await OpenIDProvider.open(
             settings,
             store: store, methods: [phone, PasswordSignIn(signIns: PasswordSignIns(passwords))], backchannel: asking,
@@ -161,7 +166,8 @@ public struct ServerAssembly: Sendable {
         asking.connect(ceremonies.backchannel)
         return ServerAssembly(
             configuration: configuration, ceremonies: ceremonies, provider: provider,
-            grants: AccountGrants(store: store, limits: limits, time: time), directory: directory,
+            devices: DeviceAuthorizations(provider), grants: AccountGrants(store: store, limits: limits, time: time),
+            directory: directory,
             passwords: passwords,
             administrators: Administrators(store: store, time: time, random: random, limits: limits), trace: trace,
             channels: EventChannels(
@@ -214,6 +220,16 @@ public struct ServerAssembly: Sendable {
         PublicOperations(metadata: self.provider.discovery).mount(on: router)
         let administrators = self.administrators
         self.administration(.token { try await administrators.administrator(token: $0) }).mount(on: router)
+        return router.complete()
+    }
+
+    /// What clients reach that show a certificate (`mtls_endpoint_aliases`, RFC 8705, section 5): whoever hands requests on
+    /// to it says over which connection each came.
+    public func mutualRouter() -> Router<ServerContext> {
+        let router = self.router(metrics: self.configuration.metrics)
+        TokenRoutes(
+            provider: self.provider, devices: self.devices, limits: self.configuration.limits, trace: self.trace
+        ).mountForClients(on: router)
         return router.complete()
     }
 

@@ -3,13 +3,16 @@ import Foundation
 import HTTPTypes
 public import Hummingbird
 public import NIOCore
+public import OAuthProvider
 
 /// What a request carries on its way through the server.
 public struct ServerContext: RequestContext, RemoteAddressRequestContext {
     /// What the HTTP library keeps of a request.
     public var coreContext: CoreRequestContextStorage
     /// The connection.
-    let channel: any Channel
+    public let channel: any Channel
+    /// What a client's request came over: set where the listener asks clients for certificates.
+    public var connection = ClientConnection.usual
     /// The other end of the connection: a proxy's address where one stands in front.
     public let remoteAddress: SocketAddress?
     /// The caller's address after forwarded headers of configured proxies; set by ``ClientAddressMiddleware``.

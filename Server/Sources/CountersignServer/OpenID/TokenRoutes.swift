@@ -17,13 +17,7 @@ struct TokenRoutes: Sendable {
     let trace: TraceRecorder?
 
     func mount(on router: ServerRouter) {
-        router.endpoint("/oauth2/token", [.post: self.token])
-        router.endpoint("/oauth2/par", [.post: self.push])
-        router.endpoint("/oauth2/device_authorization", [.post: self.authorizeDevice])
-        router.endpoint("/oauth2/bc-authorize", [.post: self.askPerson])
-        router.endpoint("/oauth2/revoke", [.post: self.revoke])
-        router.endpoint("/oauth2/introspect", [.post: self.introspect])
-        router.endpoint("/oauth2/userinfo", [.get: self.userinfo, .post: self.userinfo])
+        self.mountForClients(on: router)
         // Keys and addresses change rarely; a rotation announces its key longer before than this.
         let seconds = self.limits.oauth.keySetLifetime.components.seconds
         let cached: HTTPFields = [.cacheControl: "public, max-age=\(seconds)"]
@@ -40,11 +34,23 @@ struct TokenRoutes: Sendable {
         }
     }
 
+    /// What clients call by themselves, and may show a certificate at.
+    func mountForClients(on router: ServerRouter) {
+        router.endpoint("/oauth2/token", [.post: self.token])
+        router.endpoint("/oauth2/par", [.post: self.push])
+        router.endpoint("/oauth2/device_authorization", [.post: self.authorizeDevice])
+        router.endpoint("/oauth2/bc-authorize", [.post: self.askPerson])
+        router.endpoint("/oauth2/revoke", [.post: self.revoke])
+        router.endpoint("/oauth2/introspect", [.post: self.introspect])
+        router.endpoint("/oauth2/userinfo", [.get: self.userinfo, .post: self.userinfo])
+    }
+
     @Sendable private func token(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
             let answer = try await self.provider.token(
-                header: Self.authorization(of: request), body: form, proofs: Self.proofs(of: request))
+                header: Self.authorization(of: request), body: form, proofs: Self.proofs(of: request),
+                over: context.connection)
             if answer.status == 200 { self.trace?.record(.tokensIssued, in: request.trace, context) }
             return answer
         }
@@ -55,14 +61,15 @@ struct TokenRoutes: Sendable {
             let form = try await self.form(of: request, context)
             return try await self.provider.push(
                 header: Self.authorization(of: request), body: form, source: context.source,
-                proofs: Self.proofs(of: request))
+                proofs: Self.proofs(of: request), over: context.connection)
         }
     }
 
     @Sendable private func askPerson(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await Self.answer(context) {
             let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
-            return try await self.provider.askPerson(header: Self.authorization(of: request), body: form)
+            return try await self.provider.askPerson(
+                header: Self.authorization(of: request), body: form, over: context.connection)
         }
     }
 
@@ -70,14 +77,15 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
             return try await self.devices.authorize(
-                header: Self.authorization(of: request), body: form, source: context.source)
+                header: Self.authorization(of: request), body: form, source: context.source, over: context.connection)
         }
     }
 
     @Sendable private func revoke(_ request: Request, _ context: ServerContext) async throws -> Response {
         try await Self.answer(context) {
             let form = try await self.form(of: request, context)
-            return try await self.provider.revoke(header: Self.authorization(of: request), body: form)
+            return try await self.provider.revoke(
+                header: Self.authorization(of: request), body: form, over: context.connection)
         }
     }
 
@@ -86,7 +94,7 @@ struct TokenRoutes: Sendable {
             let form = try await self.form(of: request, context)
             return try await self.provider.introspect(
                 header: Self.authorization(of: request), body: form,
-                accept: request.headers[values: .accept].joined(separator: ","))
+                accept: request.headers[values: .accept].joined(separator: ","), over: context.connection)
         }
     }
 
@@ -94,7 +102,7 @@ struct TokenRoutes: Sendable {
         try await Self.answer(context) {
             try await self.provider.userinfo(
                 header: Self.authorization(of: request), method: request.method.rawValue,
-                proofs: Self.proofs(of: request))
+                proofs: Self.proofs(of: request), over: context.connection)
         }
     }
 

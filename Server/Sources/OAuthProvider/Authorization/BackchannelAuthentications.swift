@@ -14,8 +14,10 @@ extension OpenIDProvider {
     /// Whether there is such a person is told by nothing: one whom nobody is waits, and never answers.
     ///
     /// Cost: two queries, two store steps, four hashes; with `id_token_hint` one verification.
-    public func askPerson(header: String?, body: String) async throws -> ProviderAnswer {
-        try await self.answerClient(header: header, body: body) { client, form in
+    public func askPerson(header: String?, body: String, over connection: ClientConnection = .usual) async throws
+        -> ProviderAnswer
+    {
+        try await self.answerClient(header: header, body: body, over: connection) { client, form in
             guard let method = self.backchannel else {
                 throw OAuthError(.unauthorizedClient, "Nobody is asked without a browser here.")
             }

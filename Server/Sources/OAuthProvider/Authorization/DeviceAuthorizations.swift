@@ -80,10 +80,13 @@ public struct DeviceAuthorizations: Sendable {
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - body: The form as it came, not decoded.
     ///   - source: Where the device is. A client that proves nothing has a budget for each source.
+    ///   - connection: What it came over.
     ///
     /// Cost: one query, one store step, two hashes, one HMAC.
-    public func authorize(header: String?, body: String, source: String) async throws -> ProviderAnswer {
-        try await self.provider.answerClient(header: header, body: body) { client, form in
+    public func authorize(
+        header: String?, body: String, source: String, over connection: ClientConnection = .usual
+    ) async throws -> ProviderAnswer {
+        try await self.provider.answerClient(header: header, body: body, over: connection) { client, form in
             guard client.settings.grantTypes.containsBytes(of: DeviceCodeGrant.type) else {
                 throw OAuthError(
                     .unauthorizedClient, "The client may not use this grant type.",

@@ -41,15 +41,18 @@ extension OpenIDProvider {
     ///   - source: Where the client is. One that proves nothing has a budget for each source.
     ///   - proofs: The values of all header fields `DPoP`: the tokens will be bound to the key of such a proof (RFC 9449,
     ///     section 10.1).
+    ///   - connection: What it came over.
     ///
     /// Cost: one query, one store step, three hashes; with `id_token_hint` one verification, with a signed request another,
     /// and with a proof one signature, two HMACs and one store step more.
-    public func push(header: String?, body: String, source: String, proofs: [String] = []) async throws
-        -> ProviderAnswer
-    {
-        let endpoint = ProviderMetadata.pushedRequestEndpoint(of: self.issuer)
-        return try await self.answerClient(header: header, body: body, proofs: proofs, for: endpoint) {
-            client, form, proof in
+    public func push(
+        header: String?, body: String, source: String, proofs: [String] = [],
+        over connection: ClientConnection = .usual
+    ) async throws -> ProviderAnswer {
+        try await self.answerClient(
+            header: header, body: body, proofs: proofs, over: connection,
+            for: { ProviderMetadata.pushedRequestEndpoint(of: $0) }
+        ) { client, form, proof in
             var setting: String?
             let parameters = try self.pushedParameters(form, of: client, proof: proof, setting: &setting)
             _ = try self.reply(to: parameters, of: client, setting: &setting)

@@ -5,12 +5,15 @@ import _Primitives
 extension OpenIDProvider {
     /// The ways in which clients prove who they are.
     static let clientCredentials: [any ClientCredential.Type] = [
-        ClientSecret.self, PrivateKeyJWT.self, ServiceAssertion.self, PublicClient.self,
+        ClientSecret.self, PrivateKeyJWT.self, ServiceAssertion.self, PublicClient.self, CertificateClient.self,
     ]
 
     /// The values of `token_endpoint_auth_method` that clients can have, each once.
-    static var authenticationMethods: [String] {
-        self.clientCredentials.flatMap { $0.methods }.reduce(into: []) { methods, method in
+    var authenticationMethods: [String] {
+        let mutual = self.configuration.mutualTLS
+        return Self.clientCredentials.flatMap { $0.methods }.reduce(into: []) { methods, method in
+            if method.hasSameBytes(as: CertificateClient.issued), mutual?.hasAuthorities != true { return }
+            if method.hasSameBytes(as: CertificateClient.selfSigned), mutual == nil { return }
             if !methods.containsBytes(of: method) { methods.append(method) }
         }
     }

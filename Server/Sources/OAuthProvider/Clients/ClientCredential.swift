@@ -10,6 +10,8 @@ struct ClientRequest: Sendable {
     let parameters: Parameters
     /// Whether it asks for tokens: a statement to get one by proves nothing elsewhere.
     var asksForTokens = false
+    /// What it came over.
+    var connection = ClientConnection.usual
 }
 
 /// A way in which clients prove who they are, as one request shows it (RFC 6749, section 2.3).

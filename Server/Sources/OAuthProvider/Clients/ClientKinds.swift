@@ -24,7 +24,7 @@ extension OpenIDProvider {
                 .invalidRequest,
                 "A client has one grant type or more of these, each once: \(known.joined(separator: ", ")).")
         }
-        let methods = Self.authenticationMethods
+        let methods = self.authenticationMethods
         guard methods.containsBytes(of: settings.authenticationMethod) else {
             throw OAuthError(
                 .invalidRequest, "A client authenticates in one of these ways: \(methods.joined(separator: ", ")).")
@@ -46,6 +46,7 @@ extension OpenIDProvider {
                     detail: error.detail)
             }
         }
+        try self.checkCertificate(of: settings)
         if let logout = settings.logout {
             do { _ = try RedirectURI(logout.text) } catch {
                 throw OAuthError(
@@ -100,6 +101,37 @@ extension OpenIDProvider {
         try self.checkProfile(of: client)
         for address in client.redirectURIs + client.postLogoutRedirectURIs {
             _ = try RedirectURI(address, allowing: settings.redirectKinds)
+        }
+    }
+
+    /// What a certificate of a client is known by (RFC 8705, section 2).
+    private func checkCertificate(of settings: ClientSettings) throws {
+        let method = settings.authenticationMethod
+        if method.hasSameBytes(as: CertificateClient.selfSigned), settings.keySet == nil, settings.keySetAddress == nil
+        {
+            throw OAuthError(
+                .invalidRequest,
+                "A client that authenticates by \(CertificateClient.selfSigned) needs the keys of its certificates (jwks, or jwks_uri)."
+            )
+        }
+        if method.hasSameBytes(as: CertificateClient.issued), settings.certificateName == nil {
+            throw OAuthError(
+                .invalidRequest,
+                "A client that authenticates by \(CertificateClient.issued) needs the name that its certificate has.")
+        }
+        guard settings.answers.mode != .push || !settings.tokens.certificateBound else {
+            throw OAuthError(
+                .invalidRequest, "Tokens that are pushed to a client come with no certificate of its, to be bound to.")
+        }
+        if let name = settings.certificateName {
+            guard (1...Limits.Fixed.certificateNameBytes).contains(name.value.utf8.count),
+                name.value.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+            else {
+                throw OAuthError(
+                    .invalidRequest,
+                    "The name of a certificate has \(Limits.Fixed.certificateNameBytes) bytes at most, and none that does not show."
+                )
+            }
         }
     }
 

@@ -53,8 +53,10 @@ extension OpenIDProvider {
     private static func checkFAPI2(_ client: ClientRecord) throws {
         func refusal(_ sentence: String) -> OAuthError { OAuthError(.invalidRequest, "A client of fapi2 \(sentence)") }
         let settings = client.settings
-        guard PrivateKeyJWT.methods.containsBytes(of: settings.authenticationMethod) else {
-            throw refusal("authenticates by private_key_jwt: it is confidential, and shares no secret.")
+        guard (PrivateKeyJWT.methods + CertificateClient.proving).containsBytes(of: settings.authenticationMethod)
+        else {
+            throw refusal(
+                "authenticates by private_key_jwt or by a certificate: it is confidential, and shares no secret.")
         }
         guard settings.tokens.group == nil else {
             throw refusal(

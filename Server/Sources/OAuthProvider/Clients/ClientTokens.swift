@@ -19,11 +19,16 @@ public struct TokenSettingsChange: Sendable, Equatable {
     /// The group of apps that it signs in with; an empty text for none.
     public var group: String?
 
+    /// Whether they are bound to the certificate that the client shows.
+    public var certificateBound: Bool?
+
     /// These changes and no others.
     public init(
         scopes: [String]? = nil, resources: [String]? = nil, audiences: [String]? = nil,
-        format: TokenSettings.Format? = nil, subjects: [String]? = nil, actor: String? = nil, group: String? = nil
+        format: TokenSettings.Format? = nil, subjects: [String]? = nil, actor: String? = nil, group: String? = nil,
+        certificateBound: Bool? = nil
     ) {
+        self.certificateBound = certificateBound
         self.subjects = subjects
         self.actor = actor
         self.group = group
@@ -39,7 +44,8 @@ public struct TokenSettingsChange: Sendable, Equatable {
             scopes: self.scopes ?? settings.scopes, resources: self.resources ?? settings.resources,
             audiences: self.audiences ?? settings.audiences, format: self.format ?? settings.format,
             subjects: self.subjects ?? settings.subjects, actor: text(self.actor, settings.actor),
-            group: text(self.group, settings.group))
+            group: text(self.group, settings.group),
+            certificateBound: self.certificateBound ?? settings.certificateBound)
     }
 }
 
@@ -48,7 +54,7 @@ extension TokenSettings {
     var exact: [[ExactText]] {
         [
             self.scopes, self.resources, self.audiences, [self.format.rawValue], self.subjects, [self.actor ?? ""],
-            [self.group ?? ""],
+            [self.group ?? ""], [self.certificateBound ? "bound" : ""],
         ].map { $0.map(ExactText.init) }
     }
 }
@@ -93,6 +99,9 @@ extension OpenIDProvider {
             })
         else {
             throw refuse("What is to be the identifier of a client cannot be one, or there are too many, or one twice.")
+        }
+        guard !tokens.certificateBound || self.configuration.mutualTLS != nil else {
+            throw refuse("No certificates are asked for here: the server needs --mtls-bind.")
         }
         if settings.isPublic, !tokens.subjects.isEmpty {
             throw refuse("A client without a way to authenticate cannot exchange the tokens of others.")

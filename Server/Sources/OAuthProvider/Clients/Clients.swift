@@ -51,6 +51,8 @@ public struct ClientChange: Sendable, Equatable {
     public var party: ClientSettings.Party?
     /// Where its keys are; an empty text for nowhere.
     public var keySetAddress: String?
+    /// The name that its certificate has; an empty name for none.
+    public var certificateName: ClientCertificateName?
     /// Where it is told that a session has ended; an empty text for nowhere.
     public var logoutURI: String?
     /// Whether it has to be told which session it was.
@@ -102,6 +104,9 @@ public struct ClientChange: Sendable, Equatable {
             profile: self.profile.applied(to: settings.profile),
             party: self.party ?? settings.party)
         applied.keySetAddress = self.keySetAddress.map { $0.isEmpty ? nil : $0 } ?? settings.keySetAddress
+        applied.certificateName = (self.certificateName ?? settings.certificateName).flatMap {
+            $0.value.isEmpty ? nil : $0
+        }
         if let address = self.logoutURI ?? settings.logout?.text, !address.isEmpty {
             applied.logout = ClientSettings.LogoutAddress(
                 address, needsSession: self.logoutNeedsSession ?? settings.logout?.needsSession ?? false)
@@ -149,7 +154,10 @@ extension ClientSettings {
             events.append(event(.clientGrantsChanged, "\(client) \(self.grantTypes.joined(separator: " "))"))
         }
         func keys(_ settings: Self) -> [ExactText] {
-            exact([settings.authenticationMethod, settings.keySet ?? "", settings.keySetAddress ?? ""])
+            exact([
+                settings.authenticationMethod, settings.keySet ?? "", settings.keySetAddress ?? "",
+                settings.certificateName?.text ?? "",
+            ])
         }
         if keys(self) != keys(old) {
             events.append(event(.clientAuthenticationChanged, "\(client) \(self.authenticationMethod)"))

@@ -9,11 +9,17 @@ struct PublicClient: ClientCredential {
     let clientID: String
 
     init?(_ request: ClientRequest) {
+        guard request.connection.certificate == nil, let id = Self.identifier(of: request) else { return nil }
+        self.clientID = id
+    }
+
+    /// The identifier of a request that shows nothing else.
+    static func identifier(of request: ClientRequest) -> String? {
         guard request.header == nil, request.parameters["client_secret"] == nil,
             !UnverifiedClientAssertion.isPresent(in: request.parameters),
-            !UnverifiedServiceAssertion.isPresent(in: request.parameters), let id = request.parameters["client_id"]
+            !UnverifiedServiceAssertion.isPresent(in: request.parameters)
         else { return nil }
-        self.clientID = id
+        return request.parameters["client_id"]
     }
 
     func failure(for client: ClientRecord?, at provider: OpenIDProvider) -> String? { nil }

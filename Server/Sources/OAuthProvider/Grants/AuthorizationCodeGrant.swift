@@ -35,7 +35,8 @@ struct AuthorizationCodeGrant: TokenGrant {
             lifetime: provider.limits.authorizationCodeLifetime, at: now)
         let details = try provider.details(request.parameters, within: standing.grant, of: client)
         let deviceSecret = try await provider.deviceSecret(
-            for: standing, of: client, showing: request.parameters["device_secret"], isBound: key != nil, at: now)
+            for: standing, of: client, showing: request.parameters["device_secret"], isBound: request.binding != nil,
+            at: now)
         var response = try await provider.firstTokens(
             of: standing, for: request, audience: asked, details: details, nonce: code.nonce, acr: code.acr,
             deviceSecret: deviceSecret, at: now)

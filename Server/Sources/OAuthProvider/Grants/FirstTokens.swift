@@ -21,15 +21,16 @@ extension OpenIDProvider {
         details: AuthorizationDetails?, nonce: String? = nil, acr: String? = nil, deviceSecret: String? = nil,
         at now: Timestamp
     ) async throws -> TokenResponse {
-        let (client, key) = (request.client, request.proof?.thumbprint)
+        let client = request.client
         let audience = try await self.audience(asked, of: standing.grant, for: client)
         var response = try await self.tokens(
             for: standing, audience: audience, nonce: nonce, named: self.namedClaims(for: standing), acr: acr,
-            details: details, algorithm: client.settings.idTokenAlgorithm, boundTo: key, deviceSecret: deviceSecret,
+            details: details, algorithm: client.settings.idTokenAlgorithm, boundTo: request.binding,
+            deviceSecret: deviceSecret,
             at: now)
         guard standing.grant.isRenewed(by: client) else { return response }
         let token = try RefreshToken(grant: standing.grant.id, keys: self.keys, random: self.random)
-        guard try await self.begin(token, of: standing.grant, for: client, boundTo: key, at: now) else {
+        guard try await self.begin(token, of: standing.grant, for: client, boundTo: request.binding, at: now) else {
             throw OAuthError(.invalidGrant, "What was granted is not valid any more.", detail: "revoked meanwhile")
         }
         response.refreshToken = token.text
@@ -39,17 +40,17 @@ extension OpenIDProvider {
     /// Begins the family of a grant with its first refresh token: only now does the grant last, as what it was given for may
     /// never have come to anything. Says whether the grant is there, and its family at this token.
     ///
-    /// What a client that cannot authenticate is given is bound to the key that it shows. The others' is bound to the
+    /// What a client that cannot authenticate is given is bound to the key that it shows, or to its certificate. The others' is bound to the
     /// client, so that they can change their keys (RFC 9449, section 5).
     func begin(
-        _ token: RefreshToken, of grant: GrantRecord, for client: ClientRecord, boundTo key: KeyThumbprint?,
+        _ token: RefreshToken, of grant: GrantRecord, for client: ClientRecord, boundTo binding: TokenBinding?,
         at now: Timestamp
     ) async throws -> Bool {
         let limits = self.limits.oauth
         return try await self.store.beginFamily(
             RefreshFamilyStart(
                 grant: grant.id, head: token.digest, headEndsAt: now + limits.refreshTokenLifetime,
-                keyThumbprint: client.settings.isPublic ? key?.text : nil, until: now + limits.lastingGrantLifetime,
+                keyThumbprint: client.settings.isPublic ? binding?.text : nil, until: now + limits.lastingGrantLifetime,
                 most: limits.lastingGrantsPerClient,
                 displaced: AuditEvent(.grantDisplaced, at: now, actor: client.id)), at: now)
     }

@@ -40,7 +40,7 @@ struct NativeSSO {
         guard client.settings.signInMethods.containsBytes(of: held.session.authentication.method) else {
             throw Self.refusal("the person signed in by a way that this client does not take")
         }
-        guard !held.secret.isBound || self.request.proof != nil else {
+        guard !held.secret.isBound || self.request.binding != nil else {
             throw OAuthError(
                 .invalidDPoPProof, "What the first app has is bound to a key: what this app gets has to be, too.",
                 detail: "the request has no proof of a key")

@@ -50,6 +50,6 @@ extension OpenIDProvider {
         let audience = try await self.askedAudience(by: request.parameters, of: client)
         return try self.ownToken(
             of: client, by: type, scope: scope, audience: audience ?? self.usualAudience(of: client),
-            boundTo: request.proof?.thumbprint, at: self.time.now())
+            boundTo: request.binding, at: self.time.now())
     }
 }

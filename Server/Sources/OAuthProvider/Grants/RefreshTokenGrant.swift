@@ -17,7 +17,6 @@ struct RefreshTokenGrant: TokenGrant {
         let asked = try request.parameters["scope"].map { try Scope($0) }
         guard let presented = RefreshToken(text, keys: provider.keys) else { throw Self.refusal("not one of ours") }
         let target = try await provider.askedAudience(by: request.parameters, of: client)
-        let key = request.proof?.thumbprint
         let now = provider.time.now()
         let limits = provider.limits.oauth
         // FAPI 2.0 Security Profile, section 5.3.2.1: nothing takes the token's place, as it is bound to its client.
@@ -34,8 +33,10 @@ struct RefreshTokenGrant: TokenGrant {
             guard standing.grant.client.hasSameBytes(as: client.id) else { throw Self.refusal("another client's") }
             guard standing.grant.isAgreed(for: client) else { throw Self.refusal("nobody has agreed to it") }
             if let expected = standing.grant.keyThumbprint {
-                guard key?.text.hasSameBytes(as: expected) ?? false else {
-                    throw Self.refusal(key == nil ? "no proof of its key" : "another key")
+                guard request.binding?.text.hasSameBytes(as: expected) ?? false else {
+                    throw Self.refusal(
+                        request.binding == nil
+                            ? "no proof of its key, nor its certificate" : "another key, or another certificate")
                 }
             }
             if let asked, try !asked.isPart(of: Scope(standing.grant.scope)) {
@@ -52,7 +53,8 @@ struct RefreshTokenGrant: TokenGrant {
                 .limited(to: OpenIDProvider.scopes + client.settings.tokens.scopes)
             var response = try provider.accessToken(
                 for: standing, scope: scope, audience: audience,
-                details: provider.details(request.parameters, within: standing.grant, of: client), boundTo: key, at: now
+                details: provider.details(request.parameters, within: standing.grant, of: client),
+                boundTo: request.binding, at: now
             )
             response.refreshToken = successor.text
             return response

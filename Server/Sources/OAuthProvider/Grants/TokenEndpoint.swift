@@ -15,13 +15,17 @@ extension OpenIDProvider {
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - body: The form as it came, not decoded.
     ///   - proofs: The values of all header fields `DPoP`.
+    ///   - connection: What it came over.
     ///
     /// Cost: one query (client), two hashes, and what the grant costs; with a proof one signature, two HMACs and one store
     /// step more.
-    public func token(header: String?, body: String, proofs: [String] = []) async throws -> ProviderAnswer {
-        let endpoint = ProviderMetadata.tokenEndpoint(of: self.issuer)
-        return try await self.answerClient(header: header, body: body, proofs: proofs, for: endpoint) {
-            client, parameters, proof in
+    public func token(
+        header: String?, body: String, proofs: [String] = [], over connection: ClientConnection = .usual
+    ) async throws -> ProviderAnswer {
+        try await self.answerClient(
+            header: header, body: body, proofs: proofs, over: connection,
+            for: { ProviderMetadata.tokenEndpoint(of: $0) }
+        ) { client, parameters, proof in
             let name = try parameters.required("grant_type")
             guard let grant = Self.tokenGrants.first(where: { type(of: $0).type.hasSameBytes(as: name) }) else {
                 throw OAuthError(.unsupportedGrantType, "The grant type is not known here.")
@@ -31,14 +35,10 @@ extension OpenIDProvider {
                     .unauthorizedClient, "The client may not use this grant type.",
                     detail: "the operator can give it --grant-type")
             }
-            if client.settings.isFAPI2, proof == nil {
-                // Before anything is spent: the client comes again with a proof.
-                throw OAuthError(
-                    .invalidDPoPProof, "The tokens of this client are bound to a key: a DPoP proof is needed.",
-                    detail: "its --profile is fapi2")
-            }
+            // Before anything is spent: the client comes again with what is missing.
+            let binding = try self.binding(of: client, proof, over: connection)
             if let proof { try await self.take(proof) }
-            let request = TokenRequest(client: client, parameters: parameters, proof: proof)
+            let request = TokenRequest(client: client, parameters: parameters, proof: proof, binding: binding)
             return ProviderAnswer(status: 200, body: try await grant.tokens(for: request, from: self).json)
         }
     }

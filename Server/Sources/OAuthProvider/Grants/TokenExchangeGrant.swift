@@ -39,7 +39,7 @@ struct TokenExchangeGrant: TokenGrant {
         let audience = try await Self.audience(of: request, at: provider)
         return try provider.exchangedToken(
             for: subject, standing, of: request.client, act: act, scope: scope, audience: audience,
-            boundTo: request.proof?.thumbprint, at: now)
+            boundTo: request.binding, at: now)
     }
 
     private static func check(_ kind: String, of text: String) throws {
@@ -82,18 +82,18 @@ struct TokenExchangeGrant: TokenGrant {
         return (token, standing)
     }
 
-    /// A token that is bound to a key is shown with that key, here as everywhere: whoever has the token alone gets nothing
-    /// for it, and what they get with it is bound to the same key.
+    /// A token that is bound to a key, or to a certificate, is shown with that, here as everywhere: whoever has the token
+    /// alone gets nothing for it, and what they get with it is bound to the same.
     private static func checkKey(
         of token: OwnAccessToken, shownBy request: TokenRequest, _ refusal: (String) -> OAuthError
     ) throws {
-        guard let expected = token.keyThumbprint else { return }
-        guard let proof = request.proof else {
+        guard let expected = token.binding else { return }
+        if case .key = expected, request.proof == nil {
             throw OAuthError(
                 .invalidDPoPProof, "A token that is bound to a key is shown with a proof of the key.",
                 detail: "the request has no proof of a key")
         }
-        guard proof.thumbprint.text.hasSameBytes(as: expected) else { throw refusal("bound to another key") }
+        guard request.binding == expected else { throw refusal("bound to another key, or to another certificate") }
     }
 
     /// Who acts: whose token `actor_token` is, else the client itself.

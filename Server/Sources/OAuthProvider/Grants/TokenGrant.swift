@@ -7,8 +7,10 @@ struct TokenRequest: Sendable {
     let client: ClientRecord
     /// The form.
     let parameters: Parameters
-    /// What shows that the client holds a key, where it came with that. Then what is given is bound to the key.
+    /// What shows that the client holds a key, where it came with that.
     let proof: DPoPProof?
+    /// What the tokens are bound to.
+    let binding: TokenBinding?
 }
 
 /// A way to tokens: a value of `grant_type` (RFC 6749, section 1.3).

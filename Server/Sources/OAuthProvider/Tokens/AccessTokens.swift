@@ -20,12 +20,12 @@ extension OpenIDProvider {
     ///   - scope: The grant's, or a part of it.
     ///   - audience: Where it can be used.
     ///   - details: What it is good for in detail (RFC 9396): the grant's.
-    ///   - key: The key that it is bound to; `nil` where whoever has it may use it.
+    ///   - binding: What it is bound to; `nil` where whoever has it may use it.
     ///
     /// Cost: one ES256 signature, one hash; of an opaque token one encryption.
     func accessToken(
         for standing: StandingGrant, scope: Scope, audience: TokenAudience, details: AuthorizationDetails?,
-        boundTo key: KeyThumbprint?, at now: Timestamp
+        boundTo binding: TokenBinding?, at now: Timestamp
     ) throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
         var about: JSONObject = [
@@ -34,7 +34,7 @@ extension OpenIDProvider {
         ]
         about["authorization_details"] = details?.json
         var response = try self.accessToken(
-            about, scope: scope, audience: audience, boundTo: key,
+            about, scope: scope, audience: audience, boundTo: binding,
             until: min(now + self.limits.accessTokenLifetime, grant.expiresAt), at: now)
         response.authorizationDetails = details
         return response
@@ -48,13 +48,14 @@ extension OpenIDProvider {
     /// Cost: one HMAC, one ES256 signature, one hash; of an opaque token one encryption.
     func ownToken(
         of client: ClientRecord, by type: String, scope: Scope, audience: TokenAudience,
-        boundTo key: KeyThumbprint?, at now: Timestamp
+        boundTo binding: TokenBinding?, at now: Timestamp
     ) throws -> TokenResponse {
         try self.accessToken(
             [
                 "sub": .string(client.id), "client_id": .string(client.id),
                 TokenClaim.grant: .string(self.ownGrant(of: client.id, by: type)),
-            ], scope: scope, audience: audience, boundTo: key, until: now + self.limits.accessTokenLifetime, at: now)
+            ], scope: scope, audience: audience, boundTo: binding, until: now + self.limits.accessTokenLifetime, at: now
+        )
     }
 
     /// The name of what a client has of its own by that way. Of this epoch: a backup knows nothing of tokens that were
@@ -64,7 +65,8 @@ extension OpenIDProvider {
     }
 
     func accessToken(
-        _ about: JSONObject, scope: Scope, audience: TokenAudience, boundTo key: KeyThumbprint?, until end: Timestamp,
+        _ about: JSONObject, scope: Scope, audience: TokenAudience, boundTo binding: TokenBinding?,
+        until end: Timestamp,
         at now: Timestamp
     ) throws -> TokenResponse {
         var claims: JSONObject = ["iss": .string(self.issuer), "aud": .string(audience.text)]
@@ -74,7 +76,7 @@ extension OpenIDProvider {
         claims["iat"] = .integer(now.seconds)
         claims["exp"] = .integer(end.seconds)
         claims["jti"] = .string(self.random.identifier())
-        claims["cnf"] = key.map { .object($0.confirmation) }
+        claims["cnf"] = binding.map { .object($0.confirmation) }
         let text: String
         switch audience.format {
         case .jwt:
@@ -87,7 +89,7 @@ extension OpenIDProvider {
             text = try self.keys.seal(opaqueToken: JSON.object(claims).serialized, random: self.random, at: now)
         }
         return TokenResponse(
-            accessToken: text, expiresIn: end - now, scope: scope, idToken: nil, tokenType: key == nil ? .bearer : .dpop
+            accessToken: text, expiresIn: end - now, scope: scope, idToken: nil, tokenType: binding?.scheme ?? .bearer
         )
     }
 

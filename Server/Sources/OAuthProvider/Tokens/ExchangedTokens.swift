@@ -28,7 +28,7 @@ extension OpenIDProvider {
     /// Cost: one ES256 signature, one hash; of an opaque token one encryption.
     func exchangedToken(
         for subject: OwnAccessToken, _ standing: StandingGrant, of client: ClientRecord, act: JSONObject, scope: Scope,
-        audience: TokenAudience, boundTo key: KeyThumbprint?, at now: Timestamp
+        audience: TokenAudience, boundTo binding: TokenBinding?, at now: Timestamp
     ) throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
         var response = try self.accessToken(
@@ -38,7 +38,7 @@ extension OpenIDProvider {
                 "act": .object(act),
                 TokenExchange.parents: .array((subject.parents + [subject.id]).map(JSON.string)),
                 TokenExchange.holders: .array((subject.holders + [subject.client]).map(JSON.string)),
-            ], scope: scope, audience: audience, boundTo: key,
+            ], scope: scope, audience: audience, boundTo: binding,
             until: min(now + self.limits.accessTokenLifetime, subject.expiresAt, grant.expiresAt), at: now)
         response.issuedTokenType = TokenExchange.accessToken
         return response

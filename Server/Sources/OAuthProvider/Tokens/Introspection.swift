@@ -16,11 +16,14 @@ extension OpenIDProvider {
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - body: The form as it came, not decoded.
     ///   - accept: The value of `Accept`. Whoever names the media type of RFC 9701 there gets a signed answer.
+    ///   - connection: What it came over.
     ///
     /// Cost: two queries, two hashes; one ES256 verification where this process has not made the token, nor verified it a
     /// while ago; for a signed answer one signature.
-    public func introspect(header: String?, body: String, accept: String? = nil) async throws -> ProviderAnswer {
-        try await self.answerClient(header: header, body: body) { client, parameters in
+    public func introspect(
+        header: String?, body: String, accept: String? = nil, over connection: ClientConnection = .usual
+    ) async throws -> ProviderAnswer {
+        try await self.answerClient(header: header, body: body, over: connection) { client, parameters in
             guard !client.settings.isPublic else {
                 throw OAuthError(.invalidClient, "The client did not authenticate.", detail: "it has no way to")
             }

@@ -22,11 +22,11 @@ struct OwnAccessToken: Sendable {
     /// The clients whose tokens those are.
     let holders: [String]
     let expiresAt: Timestamp
-    /// The key that it is bound to (`cnf`), by its thumbprint; `nil` where it is anybody's who has it.
-    let keyThumbprint: String?
+    /// What it is bound to (`cnf`); `nil` where it is anybody's who has it.
+    let binding: TokenBinding?
 
     /// How it is shown.
-    var scheme: PresentedToken.Scheme { self.keyThumbprint == nil ? .bearer : .dpop }
+    var scheme: PresentedToken.Scheme { self.binding?.scheme ?? .bearer }
 
     /// What it is called, and what those are that it was exchanged for.
     var names: [String] { [self.id] + self.parents }
@@ -44,12 +44,12 @@ struct OwnAccessToken: Sendable {
             throw JOSEError(.malformed, "sub, aud or exp")
         }
         if let confirmation = claims.members["cnf"] {
-            guard case .object(let members) = confirmation, case .string(let thumbprint) = members["jkt"] else {
+            guard case .object(let members) = confirmation, let binding = TokenBinding(confirmation: members) else {
                 throw JOSEError(.malformed, "cnf")
             }
-            self.keyThumbprint = thumbprint
+            self.binding = binding
         } else {
-            self.keyThumbprint = nil
+            self.binding = nil
         }
         self.claims = claims.members
         self.id = try text("jti")

@@ -13,11 +13,14 @@ extension OpenIDProvider {
     /// - Parameters:
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - body: The form as it came, not decoded.
+    ///   - connection: What it came over.
     ///
     /// Cost: two queries, two hashes; one HMAC for a refresh token, one ES256 verification for an access token; one store
     /// step where there is something to revoke.
-    public func revoke(header: String?, body: String) async throws -> ProviderAnswer {
-        try await self.answerClient(header: header, body: body) { client, parameters in
+    public func revoke(header: String?, body: String, over connection: ClientConnection = .usual) async throws
+        -> ProviderAnswer
+    {
+        try await self.answerClient(header: header, body: body, over: connection) { client, parameters in
             // What the hint says shows in the token itself.
             let text = try parameters.required("token")
             let done = ProviderAnswer(status: 200, body: nil)

@@ -70,17 +70,17 @@ extension OpenIDProvider {
     ///   - acr: The word that the client asked for the level by; `nil` for the authentication's own.
     ///   - details: What the access token is good for in detail (RFC 9396).
     ///   - algorithm: What the client has its ID tokens signed with.
-    ///   - key: The key that the access token is bound to.
+    ///   - binding: What the access token is bound to.
     ///
     /// Cost: one ES256 signature, one of `algorithm`, one hash, one HMAC.
     func tokens(
         for standing: StandingGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
-        details: AuthorizationDetails?, algorithm: JWSAlgorithm, boundTo key: KeyThumbprint?,
+        details: AuthorizationDetails?, algorithm: JWSAlgorithm, boundTo binding: TokenBinding?,
         deviceSecret: String? = nil, at now: Timestamp
     ) throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
         let access = try self.accessToken(
-            for: standing, scope: Scope(grant.scope), audience: audience, details: details, boundTo: key, at: now)
+            for: standing, scope: Scope(grant.scope), audience: audience, details: details, boundTo: binding, at: now)
         let expires = JSON.integer((now + access.expiresIn).seconds)
         var claims: JSONObject = [
             "iss": .string(self.issuer), "sub": .string(grant.subject), "aud": .string(grant.client),
@@ -277,7 +277,7 @@ extension OpenIDProvider {
     public var discovery: JSONObject {
         var metadata = ProviderMetadata(
             issuer: self.issuer, scopes: Self.scopes, grantTypes: Self.tokenGrants.map { type(of: $0).type },
-            clientAuthenticationMethods: Self.authenticationMethods,
+            clientAuthenticationMethods: self.authenticationMethods,
             clientSigningAlgorithms: PrivateKeyJWT.algorithms.map(\.rawValue),
             idTokenAlgorithms: SigningKeys.algorithms.map(\.rawValue),
             acrValues: self.configuration.levels.filter { !$0.levels.isEmpty }.map(\.name),
@@ -294,6 +294,7 @@ extension OpenIDProvider {
             self.configuration.calls == nil
             ? [ClientSettings.AnswerDelivery.Mode.poll.rawValue]
             : ClientSettings.AnswerDelivery.Mode.allCases.map(\.rawValue)
+        metadata.mutualTLSOrigin = self.configuration.mutualTLS?.origin
         metadata.authorizationDetailTypes = self.configuration.detailTypes.map(\.type.name)
         return metadata.json
     }

@@ -10,24 +10,26 @@ extension OpenIDProvider {
     ///   - header: The value of `Authorization`, or `nil`.
     ///   - method: The request's method.
     ///   - proofs: The values of all header fields `DPoP`.
+    ///   - connection: What it came over.
     ///
     /// Cost: one ES256 verification, two queries; for a token that is bound to a key one signature, two HMACs and one store
     /// step more.
-    public func userinfo(header: String?, method: String = "GET", proofs: [String] = []) async throws -> ProviderAnswer
-    {
+    public func userinfo(
+        header: String?, method: String = "GET", proofs: [String] = [], over connection: ClientConnection = .usual
+    ) async throws -> ProviderAnswer {
         let shown = Result { () throws(OAuthError) in try PresentedToken(header: header) }
-        var answer = try await self.userinfo(shown, method: method, proofs: proofs)
+        var answer = try await self.userinfo(shown, method: method, proofs: proofs, over: connection)
         if (try? shown.get())?.scheme == .dpop { answer.headers.append(self.keyProofNonceField) }
         return answer
     }
 
-    private func userinfo(_ shown: Result<PresentedToken, OAuthError>, method: String, proofs: [String]) async throws
-        -> ProviderAnswer
-    {
+    private func userinfo(
+        _ shown: Result<PresentedToken, OAuthError>, method: String, proofs: [String], over connection: ClientConnection
+    ) async throws -> ProviderAnswer {
         do {
             let purpose = KeyProofPurpose(
-                method: method, endpoint: ProviderMetadata.userinfoEndpoint(of: self.issuer))
-            let token = try await self.accessToken(shown.get(), proofs: proofs, for: purpose)
+                method: method, endpoint: ProviderMetadata.userinfoEndpoint(of: self.origin(of: connection)))
+            let token = try await self.accessToken(shown.get(), proofs: proofs, over: connection, for: purpose)
             guard token.audience.hasSameBytes(as: self.issuer) else {
                 throw OAuthError(.invalidToken, "The access token is not valid.", detail: "for another resource")
             }

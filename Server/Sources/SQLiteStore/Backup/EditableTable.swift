@@ -38,6 +38,7 @@ struct EditableTable: Sendable {
             ("backchannel_logout_uri", [.clientLogoutChanged]),
             ("backchannel_logout_session_required", [.clientLogoutChanged]),
             ("key_set_address", [.clientAuthenticationChanged]),
+            ("certificate_name", [.clientAuthenticationChanged]),
             ("backchannel_mode", [.clientAnswersChanged]), ("backchannel_address", [.clientAnswersChanged]),
             ("secret_digest", Self.endsSecret), ("former_secret_digest", Self.endsSecret),
             ("former_secret_until", Self.endsSecret),

@@ -25,6 +25,13 @@ extension Migration {
     }
 }
 
+extension Migration {
+    /// The names that clients' certificates have: those that are there already prove themselves in other ways.
+    static let clientCertificates = Migration(name: "certificates of clients") { db, _ in
+        try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN certificate_name TEXT")
+    }
+}
+
 extension SealingPurpose {
     /// What a person has agreed to in detail, bound to its grant.
     static let authorizationDetails = SealingPurpose("oauth authorization details")

@@ -53,7 +53,7 @@ extension SQLiteDatabase: ClientStore {
                         former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
                         authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?,
                         backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?,
-                        backchannel_mode = ?, backchannel_address = ?
+                        backchannel_mode = ?, backchannel_address = ?, certificate_name = ?
                     WHERE id = ?
                     """
             ).execute(arguments: [
@@ -66,7 +66,7 @@ extension SQLiteDatabase: ClientStore {
                 Self.text(client.settings.signInMethods), client.settings.party.rawValue,
                 client.settings.logout?.text, client.settings.logout?.needsSession ?? false,
                 client.settings.keySetAddress, client.settings.answers.mode.rawValue,
-                client.settings.answers.address, id,
+                client.settings.answers.address, client.settings.certificateName?.text, id,
             ])
             try db.setProfile(client.settings.profile, ofClient: id)
             let addresses = try String.fetchAll(
@@ -133,6 +133,12 @@ extension SQLiteDatabase: ClientStore {
         settings.keySetAddress = try row.optionalText(ClientColumn.keySetAddress)
         settings.answers = ClientSettings.AnswerDelivery(
             mode, at: try row.optionalText(ClientColumn.backchannelAddress))
+        settings.certificateName = try row.optionalText(ClientColumn.certificateName).map { text in
+            guard let name = ClientCertificateName(text) else {
+                throw StoreError(.corrupt, "the name of a client's certificate")
+            }
+            return name
+        }
         settings.logout = try row.optionalText(ClientColumn.backchannelLogoutURI).map {
             ClientSettings.LogoutAddress(
                 $0, needsSession: try row.flag(ClientColumn.backchannelLogoutSessionRequired))
@@ -177,6 +183,7 @@ private enum ClientColumn: Int, TableColumn {
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
         codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
         backchannelLogoutURI, backchannelLogoutSessionRequired, keySetAddress, backchannelMode, backchannelAddress,
+        certificateName,
         registrationDigest, registeredBy, tokenSettings, signInMethods, securityProfile, requiresSignedRequests,
         origins, detailTypes,
         party
@@ -201,6 +208,7 @@ extension Database {
                 .formerSecretDigest: client.formerSecret?.digest.blob,
                 .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
                 .keySetAddress: client.settings.keySetAddress,
+                .certificateName: client.settings.certificateName?.text,
                 .registrationDigest: client.registration?.tokenDigest.blob,
                 .registeredBy: client.registration?.initialToken,
                 .backchannelMode: client.settings.answers.mode.rawValue,

@@ -29,6 +29,7 @@ extension TokenSettings {
         if self.format != .jwt { json["format"] = .string(self.format.rawValue) }
         json["actor"] = self.actor.map(JSON.string)
         json["group"] = self.group.map(JSON.string)
+        if self.certificateBound { json["certificateBound"] = .bool(true) }
         return JSON.object(json).text
     }
 
@@ -44,7 +45,7 @@ extension TokenSettings {
                 scopes: try json.strings("scopes") ?? [], resources: try json.strings("resources") ?? [],
                 audiences: try json.strings("audiences") ?? [], format: format,
                 subjects: try json.strings("subjects") ?? [], actor: try json.string("actor"),
-                group: try json.string("group"))
+                group: try json.string("group"), certificateBound: try json.bool("certificateBound") ?? false)
         } catch is JSONError {
             throw StoreError(.corrupt, "a client's tokens")
         }

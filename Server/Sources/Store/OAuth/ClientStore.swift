@@ -74,6 +74,8 @@ public struct ClientSettings: Sendable, Equatable {
     public var keySet: String?
     /// Where they are in the place of that (`jwks_uri`): the client changes them there by itself.
     public var keySetAddress: String?
+    /// The name that its certificate has (`tls_client_auth_…`), where it proves itself by one that an authority has issued.
+    public var certificateName: ClientCertificateName?
     /// What its codes are bound to.
     public var codeBinding: CodeBinding
     /// Whether it may have the keys of people whom it knows deleted: with them a person loses every service, not this

@@ -27,11 +27,16 @@ public struct TokenSettings: Sendable, Equatable {
     /// for an app that shares with none.
     public var group: String?
 
+    /// Whether its tokens are bound to the certificate that it shows (`tls_client_certificate_bound_access_tokens`, RFC
+    /// 8705, section 3.4).
+    public var certificateBound: Bool
+
     /// Settings; by default those of a client that has tokens for this server alone.
     public init(
         scopes: [String] = [], resources: [String] = [], audiences: [String] = [], format: Format = .jwt,
-        subjects: [String] = [], actor: String? = nil, group: String? = nil
+        subjects: [String] = [], actor: String? = nil, group: String? = nil, certificateBound: Bool = false
     ) {
+        self.certificateBound = certificateBound
         self.subjects = subjects
         self.actor = actor
         self.group = group

@@ -48,6 +48,23 @@ extension OAuthConformance {
             try expect(try await store.client("app") == client, "as it was changed")
             try expect(try await store.clients() == [client], "in the list, too")
         },
+        ConformanceCheck("the name of a client's certificate comes back, whatever its kind, also after a change") {
+            store in
+            var client = ClientRecord(
+                id: "app", name: "App", redirectURIs: ["https://app.example/cb"], postLogoutRedirectURIs: [],
+                secretDigest: nil, createdAt: Self.start, settings: ClientSettings())
+            client.settings.certificateName = ClientCertificateName(.subject, "CN=app,O=Bank: the \u{20AC}")
+            try await store.addClient(client, limit: 1, audit: Self.event)
+            try expect(try await store.client("app") == client, "the same client")
+            for name in ClientCertificateName.Kind.allCases.map({ ClientCertificateName($0, "a:b") }) + [nil] {
+                client.settings.certificateName = name
+                _ = try await store.changeClient("app") { current in
+                    current.settings.certificateName = name
+                    return []
+                }
+                try expect(try await store.client("app") == client, "as it was changed")
+            }
+        },
         ConformanceCheck("an origin is a client's that has registered it, letter by letter") { store in
             for (id, origins) in [
                 ("one", ["https://a.example", "https://shared.example"]), ("two", ["https://shared.example"]),

@@ -131,7 +131,7 @@ public enum OAuthConformance {
                     grantTypes: [], authenticationMethod: "none",
                     tokens: TokenSettings(
                         scopes: ["a", "b"], resources: ["urn:c"], audiences: ["urn:d", "urn:e"], format: .opaque,
-                        subjects: ["f"], actor: "g", group: "h")),
+                        subjects: ["f"], actor: "g", group: "h", certificateBound: true)),
             ] {
                 let before = expected.settings
                 expected.settings = settings

@@ -1,0 +1,67 @@
+import JOSE
+import OAuth
+import Store
+import _Primitives
+
+/// The identifier, and the certificate that came with the connection (RFC 8705, section 2): of a name that one of the
+/// operator's authorities vouches for, or with a key that the client has registered. An app that proves nothing may show one,
+/// too, so that what it gets is bound to it.
+struct CertificateClient: ClientCredential {
+    /// An authority vouches for the certificate (section 2.1).
+    static let issued = "tls_client_auth"
+    /// The client has registered the certificate's key itself (section 2.2).
+    static let selfSigned = "self_signed_tls_client_auth"
+    /// Those that need a certificate.
+    static let proving = [Self.issued, Self.selfSigned]
+
+    static let methods = Self.proving + PublicClient.methods
+
+    let clientID: String
+    private let certificate: ClientCertificate
+
+    init?(_ request: ClientRequest) {
+        guard let certificate = request.connection.certificate, let id = PublicClient.identifier(of: request) else {
+            return nil
+        }
+        self.clientID = id
+        self.certificate = certificate
+    }
+
+    /// Cost: for an authority's certificate one or more signatures.
+    func failure(for client: ClientRecord?, at provider: OpenIDProvider) async throws -> String? {
+        guard let client else { return "another way to authenticate" }
+        switch ExactText(client.settings.authenticationMethod) {
+        case ExactText(Self.issued): return await self.distrust(for: client)
+        case ExactText(Self.selfSigned): return try await self.unknownKey(for: client, at: provider)
+        default: return nil
+        }
+    }
+
+    private func distrust(for client: ClientRecord) async -> String? {
+        guard let name = client.settings.certificateName, self.certificate.has(name) else {
+            return "its certificate has the names \(self.certificate.names.map(\.text).joined(separator: ", "))"
+        }
+        return await self.certificate.distrust()
+    }
+
+    private func unknownKey(for client: ClientRecord, at provider: OpenIDProvider) async throws -> String? {
+        guard let key = self.certificate.key else {
+            return "its certificate has a key of a kind that none is registered of"
+        }
+        do {
+            let thumbprint = key.thumbprint
+            func isRegistered(_ keys: JWKSet) -> Bool {
+                keys.keys.contains { $0.thumbprint.hasSameBytes(as: thumbprint) }
+            }
+            if isRegistered(try await provider.keys(of: client, naming: nil)) { return nil }
+            // Where the client keeps its keys itself it can have put another one there since: asking for one that is not
+            // there has them fetched again, if that was not just now.
+            guard client.settings.keySetAddress != nil,
+                isRegistered(try await provider.keys(of: client, naming: thumbprint))
+            else { return "its certificate has another key than those that are registered" }
+            return nil
+        } catch let error as OutgoingCallError {
+            return error.reason
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import OAuth
+import Store
+import _Primitives
+
+/// What a token is bound to: whoever shows it shows this, too.
+enum TokenBinding: Sendable, Equatable {
+    /// A key, of which each request has a proof (RFC 9449).
+    case key(KeyThumbprint)
+    /// The certificate of the connection, by its thumbprint (RFC 8705, section 3).
+    case certificate(String)
+
+    private static let thumbprint = "x5t#S256"
+
+    /// The claim `cnf`.
+    var confirmation: JSONObject {
+        switch self {
+        case .key(let key): key.confirmation
+        case .certificate(let thumbprint): [Self.thumbprint: .string(thumbprint)]
+        }
+    }
+
+    /// Reads the claim; `nil` where it says nothing that is known here.
+    init?(confirmation: JSONObject) {
+        if case .string(let text)? = confirmation["jkt"], let key = try? KeyThumbprint(text) {
+            self = .key(key)
+        } else if case .string(let text)? = confirmation[Self.thumbprint] {
+            self = .certificate(text)
+        } else {
+            return nil
+        }
+    }
+
+    /// How a grant keeps it. A key's thumbprint has no space.
+    var text: String {
+        switch self {
+        case .key(let key): key.text
+        case .certificate(let thumbprint): "\(Self.thumbprint) \(thumbprint)"
+        }
+    }
+
+    /// How the token is shown.
+    var scheme: PresentedToken.Scheme {
+        switch self {
+        case .key: .dpop
+        case .certificate: .bearer
+        }
+    }
+}
+
+extension OpenIDProvider {
+    /// What the tokens of a request are bound to: the key that it proves, or the certificate of its connection where the
+    /// client's tokens are to be bound to that.
+    ///
+    /// Throws `OAuthError` where they have to be bound, and there is nothing to bind them to.
+    func binding(of client: ClientRecord, _ proof: DPoPProof?, over connection: ClientConnection) throws
+        -> TokenBinding?
+    {
+        if let proof { return .key(proof.thumbprint) }
+        if client.settings.tokens.certificateBound {
+            guard let certificate = connection.certificate else {
+                throw OAuthError(
+                    .invalidRequest,
+                    "The tokens of this client are bound to its certificate: ask at the token_endpoint of mtls_endpoint_aliases.",
+                    detail: "its setting is --certificate-bound-tokens, and it has shown none")
+            }
+            return .certificate(certificate.thumbprint)
+        }
+        guard !client.settings.isFAPI2 else {
+            throw OAuthError(
+                .invalidDPoPProof, "The tokens of this client are bound to a key: a DPoP proof is needed.",
+                detail: "its --profile is fapi2, and it has not --certificate-bound-tokens")
+        }
+        return nil
+    }
+}
