@@ -48,7 +48,7 @@ struct NamedClaimsTests {
             let alice = try await self.told(f, ["scope": "openid phone address"], account: "account-a")
             #expect(alice.userinfo.members.isEmpty)
             let scopes = try f.provider.discovery.strings("scopes_supported")
-            #expect(scopes == ["openid", "profile", "email", "phone", "address", "offline_access"])
+            #expect(scopes == ["openid", "profile", "email", "phone", "address", "offline_access", "device_sso"])
         }
     }
 

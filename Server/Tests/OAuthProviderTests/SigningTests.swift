@@ -193,7 +193,9 @@ struct SigningTests {
             #expect(f.provider.discovery["issuer"] == .string(ProviderFixture.issuer))
             #expect(
                 f.provider.discovery["scopes_supported"]
-                    == .array(["openid", "profile", "email", "phone", "address", "offline_access"].map(JSON.string)))
+                    == .array(
+                        ["openid", "profile", "email", "phone", "address", "offline_access", "device_sso"].map(
+                            JSON.string)))
         }
     }
 
