@@ -177,9 +177,7 @@ struct ClientCommand: AsyncParsableCommand {
                 valueName: "kind:name"))
         var certificateName: String?
 
-        @Flag(
-            name: .long, inversion: .prefixedNo,
-            help: "Whether its tokens are bound to the certificate that it shows (RFC 8705).")
+        @Flag(inversion: .prefixedNo, help: "Whether its tokens are bound to the certificate that it shows (RFC 8705).")
         var certificateBoundTokens: Bool?
 
         /// Whether the service shares a secret with the server, as one does that is registered with nothing else.
@@ -466,8 +464,7 @@ struct ClientCommand: AsyncParsableCommand {
                     --id-token-signed-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, --profile, \
                     --[no-]require-signed-request-object, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, --[no-]subject-client, \
                     --may-act, --sso-group, --certificate-name, --[no-]certificate-bound-tokens, --access-token-format, --party, --jwks-uri, --backchannel-logout-uri, \
-                    --[no-]backchannel-logout-session-required, --backchannel-token-delivery-mode, \
-                    --backchannel-client-notification-endpoint, --[no-]authorization-details-type or --[no-]may-deregister.
+                    --[no-]backchannel-logout-session-required, --backchannel-token-delivery-mode, --backchannel-client-notification-endpoint, --[no-]authorization-details-type or --[no-]may-deregister.
                     """)
             }
             guard !self.rotateSecret || self.settings.hasSecret else {
