@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from browser import EXPIRY_SECONDS
-from programs import Server
+from programs import Server, run
 
 APPEARANCES = [(scheme, width) for scheme in ("light", "dark") for width in (320, 1280)]
 
@@ -114,6 +114,37 @@ def test_pages_of_a_device_without_a_browser(deployment, phone, examined):
     examine("the question about a device")
     browser.press(browser.one("confirm")).wait_for("result")
     examine("the end of a device's sign-in")
+
+
+def test_pages_of_a_password(bank, deployment, examined):
+    browser, examine = examined
+    server = deployment.server
+    name = f"typist{next(deployment.numbers)}"
+    server.admin("account", "add", name)
+    command = ("admin", "account", "password", "set", name, "--data", server.folder / "data")
+    assert run("countersign", *command, stdin="for this once\n")[0] == 0
+    client_id, _ = server.add_client(
+        f"Typewriter {name}", "https://typewriter.example/back",
+        options=["--sign-in-method", "phone", "--sign-in-method", "password", "--pkce", "nonce"],
+    )
+    browser.get(
+        f"{server.issuer}/oauth2/authorize?response_type=code&client_id={client_id}&scope=openid&nonce=n"
+        "&redirect_uri=https%3A%2F%2Ftypewriter.example%2Fback"
+    )
+    browser.wait_for("by-phone")
+    examine("the choice of ways to sign in")
+    browser.press(browser.one("by-phone")).wait_for("other-ways")
+    examine("the phone's page with another way")
+    browser.press(browser.one("other-ways")).wait_for("by-password")
+    browser.press(browser.one("by-password")).wait_for("password-form")
+    examine("the page for a password")
+    browser.one("username").send_keys(name)
+    browser.one("password").send_keys("another one")
+    browser.press(browser.one("submit")).wait_for("problem")
+    examine("the page for a password, with a problem")
+    browser.one("password").send_keys("for this once")
+    browser.press(browser.one("submit")).wait_for("new-password-form")
+    examine("the page for a new password")
 
 
 def take_code(browser, issuer):

@@ -9,9 +9,7 @@ extension FailingStore {
 
     func passwordAccount(id: String) async throws -> PasswordAccount? { try await self.store.passwordAccount(id: id) }
 
-    func setPassword(_ password: PasswordRecord, endsSessions: Bool, audit: AuditEvent) async throws -> Bool {
-        try await self.store.setPassword(password, endsSessions: endsSessions, audit: audit)
-    }
+    func setPassword(_ change: PasswordChange) async throws -> Bool { try await self.store.setPassword(change) }
 
     func removePassword(accountID: String, audit: AuditEvent) async throws -> Bool {
         try await self.store.removePassword(accountID: accountID, audit: audit)
@@ -35,9 +33,17 @@ extension FailingStore {
         try await self.store.countAttempt(holder, judge: judge)
     }
 
-    func giveBackAttempt(_ holder: AttemptHolder) async throws { try await self.store.giveBackAttempt(holder) }
+    func giveBackAttempt(_ holder: AttemptHolder, unlessItMade kept: Int) async throws {
+        try await self.store.giveBackAttempt(holder, unlessItMade: kept)
+    }
 
     func advance(_ step: PasswordSignInStep) async throws -> Bool { try await self.store.advance(step) }
+
+    func confirm(
+        accountID: String, verifiedHash: String, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
+    ) async throws -> Bool {
+        try await self.store.confirm(accountID: accountID, verifiedHash: verifiedHash, spent: spent, audit: audit)
+    }
 
     func passwordSignIn(request: String) async throws -> PasswordSignInRecord? {
         try await self.store.passwordSignIn(request: request)

@@ -486,7 +486,7 @@ struct BackupTests {
         for name in ["changed", "removed", "spent", "outside", "same"] {
             try await place.enrol(name)
             _ = try await place.store.setPassword(
-                password(name, "first"), endsSessions: false, audit: event(.passwordSet, name))
+                PasswordChange(to: password(name, "first"), endsSessions: false, audit: event(.passwordSet, name)))
             let totp = TOTPRecord(
                 accountID: name, secret: SecretBytes(BackupPlace.digest(1)), algorithm: "SHA1", digits: 6,
                 periodSeconds: 30, setAt: BackupPlace.now)
@@ -496,12 +496,13 @@ struct BackupTests {
         }
         _ = try place.backUp()
         _ = try await place.store.setPassword(
-            password("changed", "second"), endsSessions: true, audit: event(.passwordChanged, "changed"))
+            PasswordChange(
+                to: password("changed", "second"), endsSessions: true, audit: event(.passwordChanged, "changed")))
         _ = try await place.store.removePassword(accountID: "removed", audit: event(.passwordRemoved, "removed"))
         _ = try await place.store.setRecoveryCodes(
             [BackupPlace.digest(2)], accountID: "spent", audit: event(.recoveryCodeSpent, "spent"))
         _ = try await place.store.setPassword(
-            password("outside", "second"), endsSessions: false, audit: BackupPlace.event("other"))
+            PasswordChange(to: password("outside", "second"), endsSessions: false, audit: BackupPlace.event("other")))
         await place.store.close()
         let report = try place.restore(into: place.data)
         #expect(
@@ -802,7 +803,7 @@ private final class BackupPlace: Sendable {
         _ = try await self.store.advance(
             PasswordSignInStep(
                 to: PasswordSignInRecord(
-                    request: waiting.request.id, accountID: "alice", needsSecondFactor: true, needsNewPassword: false)))
+                    request: waiting.request.id, accountID: "alice", needsSecondFactor: false, needsNewPassword: false)))
         _ = try await self.store.createAdministratorLink(
             digest: Self.digest(6), expiresAt: Self.now + .seconds(60), audit: Self.event("link"))
         _ = try await self.store.redeemAdministratorLink(
@@ -901,8 +902,9 @@ private final class BackupPlace: Sendable {
                 AuditEvent($0, at: Self.now, accountID: "used")
             }, username: "renamed", displayName: "Renamed")
         _ = try await self.store.setPassword(
-            PasswordRecord(accountID: "mailed", hash: "hash", setAt: Self.now), endsSessions: true,
-            audit: AuditEvent(.passwordSet, at: Self.now, accountID: "mailed"))
+            PasswordChange(
+                to: PasswordRecord(accountID: "mailed", hash: "hash", setAt: Self.now), endsSessions: true,
+                audit: AuditEvent(.passwordSet, at: Self.now, accountID: "mailed")))
         try await self.store.setInventedAccounts(
             "{}", audit: AuditEvent(.inventedAccountsSet, at: Self.now, actor: "operator"))
         try await self.store.addClient(Self.client("new"), limit: 99, audit: Self.event("client-added"))

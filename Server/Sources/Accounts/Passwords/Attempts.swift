@@ -39,6 +39,11 @@ extension PasswordAccounts {
         }
     }
 
+    /// Gives back an attempt at a password that nobody could judge.
+    func giveBackAttempt(_ holder: AttemptHolder) async throws {
+        try await self.store.giveBackAttempt(holder, unlessItMade: self.limits.passwords.passwordAttempts)
+    }
+
     /// Whose attempts a name's are: the account's, or those of a number that many names share. Both are counted by the
     /// same step.
     func holder(ofName name: String, account: PasswordAccount?) -> AttemptHolder {

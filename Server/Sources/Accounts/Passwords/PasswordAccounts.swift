@@ -62,6 +62,19 @@ public struct PasswordAccounts: Sendable {
         return try await self.pool.hash(password, unlessIn: self.breached).text
     }
 
+    /// A password that a person has chosen in place of theirs: all that the account has authenticated ends, and its devices
+    /// are told.
+    func change(of account: AccountRecord, to hash: String, verified: String?, address: String?) -> PasswordChange {
+        let now = self.time.now()
+        return PasswordChange(
+            to: PasswordRecord(accountID: account.id, hash: hash, setAt: now), verifiedHash: verified,
+            endsSessions: true,
+            audit: AuditEvent(.passwordChanged, at: now, accountID: account.id, address: address),
+            notice: NoticeRecord(
+                id: self.random.identifier(), accountID: account.id, kind: .passwordChanged, at: now,
+                subject: account.username.text))
+    }
+
     /// What the store keeps of a recovery code: worth nothing with another account.
     func digest(of code: RecoveryCode, accountID: String) -> [UInt8] {
         self.sealing.code(

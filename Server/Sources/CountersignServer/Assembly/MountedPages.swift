@@ -33,6 +33,11 @@ extension ServerAssembly {
             limits: limits, hashing: self.configuration.hashing, metrics: self.configuration.metrics
         ).mount(on: router)
         ConsentRoutes(provider: self.provider, answers: answers, cookies: cookies, limits: limits).mount(on: router)
+        OwnPasswordRoutes(
+            passwords: OwnPassword(self.passwords), factors: SecondFactors(self.passwords), provider: self.provider,
+            answers: answers, cookies: cookies, limits: limits, hashing: self.configuration.hashing,
+            metrics: self.configuration.metrics
+        ).mount(on: router)
         AuthorizationRoutes(
             provider: self.provider, answers: answers, cookies: cookies, limits: limits, trace: self.trace,
             metrics: self.configuration.metrics

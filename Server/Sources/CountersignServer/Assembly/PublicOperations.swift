@@ -24,7 +24,8 @@ struct PublicOperations {
             answers: [.init(status: 200, meaning: "OpenAPI 3.1.", type: "application/json")])
         let parts = [
             [document], self.authorization, self.tokens, self.registration, self.userinfo, self.descriptions,
-            Self.signIn, Self.devices, Self.passwords, Self.dispatch,
+            Self.signIn, Self.devices, Self.passwords, Self.ownPages,
+            Self.dispatch,
             Self.status, Self.redemption, Self.uaf, Self.account,
         ]
         return parts.flatMap(\.self)
@@ -335,6 +336,30 @@ struct PublicOperations {
             "password", "password", [.required("username", "The name."), .required("password", "The password.")])
         + Self.question("code", "code", [.required("code", "A code beside the password.")])
         + Self.question("new-password", "newPassword", [.required("new-password", "The password to keep.")])
+
+    /// A person's own pages, of which each asks for the password anew.
+    private static let ownPages: [PublicOperation] =
+        ["password", "second-factor", "recovery-codes", "second-factor/code"].flatMap { name in
+            let post = PublicOperation(
+                method: .post, path: "/account/\(name)", id: "own-\(name)-change", summary: "A change by the person.",
+                body: (
+                    .form,
+                    [
+                        .required("confirmation", "What the page carried."), .optional("password", "The password."),
+                        .optional("code", "A code beside it."), .optional("new-password", "The password to keep."),
+                        .optional("offer", "What the page with the picture carried."),
+                    ]
+                ), answers: [Self.page], refusals: .pages,
+                refusing: [
+                    Self.tooMany, (403, "Nobody is signed in, or it is not right."), (422, "It cannot be chosen."),
+                ])
+            guard !name.contains("/") else { return [post] }
+            return [
+                PublicOperation(
+                    method: .get, path: "/account/\(name)", id: "own-\(name)", summary: "The page that asks for it.",
+                    answers: [Self.page], refusals: .pages, refusing: [(403, "Nobody is signed in.")]), post,
+            ]
+        }
 
     private static let signIn: [PublicOperation] = [
         PublicOperation(

@@ -190,7 +190,7 @@ extension PasswordSignIns.Stage {
 
 extension PasswordSignIns.Refusal {
     /// Why, for the operator.
-    fileprivate var words: String {
+    var words: String {
         switch self {
         case .wrong: "It was not the right one."
         case .unknownName: "Nobody has this name."
@@ -206,7 +206,7 @@ extension PasswordSignIns.Refusal {
     }
 
     /// The setting that has to do with it.
-    fileprivate var setting: String? {
+    var setting: String? {
         switch self {
         case .resting: "passwordAttempts"
         case .oneTimeOver: "oneTimePasswordLifetime"

@@ -109,6 +109,10 @@ struct FormView {
     var problem: String?
     let action: String
     let submit: String
+    /// A picture, drawn here.
+    var picture: String?
+    /// A secret, to be typed elsewhere.
+    var secret: String?
     var hidden: [Hidden] = []
     var fields: [Field] = []
     var links: [Link] = []

@@ -82,14 +82,21 @@ extension SQLiteDatabase {
         }
     }
 
-    public func setPassword(_ password: PasswordRecord, endsSessions: Bool, audit: AuditEvent) async throws -> Bool {
+    public func setPassword(_ change: PasswordChange) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.account(id: password.accountID, sealing) != nil else { return false }
+            let password = change.password
+            guard let account = try db.account(id: password.accountID, sealing) else { return false }
+            if let verified = change.verifiedHash {
+                guard !account.isLocked, let hash = try db.passwordHash(accountID: account.id, sealing),
+                    hash.hasSameBytes(as: verified)
+                else { return false }
+            }
             try db.replacePassword(password, sealing)
             try db.forgetAttempts(.password(account: password.accountID))
             try db.forgetAttempts(.secondFactor(account: password.accountID))
-            if endsSessions { try db.deleteAuthentications(of: .account(password.accountID), at: audit.at) }
-            try db.appendAudit(audit, sealing)
+            if change.endsSessions { try db.deleteAuthentications(of: .account(account.id), at: change.audit.at) }
+            try db.appendAudit(change.audit, sealing)
+            if let notice = change.notice { try db.insertNotice(notice, sealing) }
             return true
         }
     }
@@ -119,6 +126,10 @@ extension SQLiteDatabase {
                     .lastStep: totp.lastStep,
                 ], by: TOTPColumn.insertion)
             try db.insert(recoveryCodes: recoveryCodes, accountID: totp.accountID)
+            // A password that was shown before, alone, is not enough any more.
+            try db.cachedStatement(sql: "DELETE FROM password_sign_in WHERE account_id = ?").execute(arguments: [
+                totp.accountID
+            ])
             try db.forgetAttempts(.secondFactor(account: totp.accountID))
             try db.appendAudit(audit, sealing)
             return true

@@ -20,6 +20,33 @@ public struct PasswordRecord: Sendable, Equatable {
     }
 }
 
+/// A password that takes the place of an account's, together with what goes with it.
+public struct PasswordChange: Sendable {
+    /// The password from now on.
+    public var password: PasswordRecord
+    /// The hash that was verified, which must still be the account's; the account must not be locked then. `nil` for an
+    /// operator, who asks nobody.
+    public var verifiedHash: String?
+    /// Whether all ends that the account has authenticated: sessions, grants, and with them their tokens.
+    public var endsSessions: Bool
+    /// What the trail says.
+    public var audit: AuditEvent
+    /// What the person's devices are told.
+    public var notice: NoticeRecord?
+
+    /// A change to `password`.
+    public init(
+        to password: PasswordRecord, verifiedHash: String? = nil, endsSessions: Bool, audit: AuditEvent,
+        notice: NoticeRecord? = nil
+    ) {
+        self.password = password
+        self.verifiedHash = verifiedHash
+        self.endsSessions = endsSessions
+        self.audit = audit
+        self.notice = notice
+    }
+}
+
 /// The secret of an account's time-based codes (RFC 6238).
 public struct TOTPRecord: Sendable, Equatable {
     /// Whose it is.
