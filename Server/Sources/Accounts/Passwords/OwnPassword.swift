@@ -128,7 +128,6 @@ public struct OwnPassword: Sendable {
     ///
     /// Throws `PasswordRefusal`.
     public func check(new typed: String) throws {
-        let password = try Password(typed: typed, limits: self.accounts.hashing)
-        try password.checkAsNew(limits: self.accounts.hashing)
+        try self.accounts.check(new: typed)
     }
 }

@@ -112,7 +112,7 @@ public struct PasswordSignIns: Sendable {
         let now = accounts.time.now()
         try AccountError.throwShortage(accounts.guesses.spend(place.source, at: now))
         let name = AccountName(username, limits: accounts.limits)
-        let known = try await accounts.store.passwordAccount(username: name ?? Self.nobody)
+        let known = try await accounts.store.passwordAccount(username: name ?? PasswordAccounts.nobody)
         let holder = accounts.holder(ofName: name?.text ?? "", account: known)
         let isCounted = try await accounts.countAttempt(
             holder, free: accounts.limits.passwords.passwordAttempts, at: now)
@@ -239,9 +239,6 @@ public struct PasswordSignIns: Sendable {
     private func taken(_ step: PasswordSignInStep, otherwise refusal: Refusal = .over) async throws -> Verdict {
         try await self.accounts.store.advance(step) ? .right(step.record.stage) : .refused(refusal)
     }
-
-    /// A name that nobody can have: it has a space.
-    private static let nobody: AccountName = " "
 }
 
 extension PasswordSignInRecord {

@@ -12,6 +12,8 @@ import _Primitives
 struct PublicOperations {
     /// The provider's metadata (RFC 8414).
     let metadata: JSONObject
+    /// Whether people are told by mail.
+    let hasMail: Bool
 
     func mount(on router: ServerRouter) {
         let document = PublicDocument(operations: self.all).json
@@ -25,8 +27,7 @@ struct PublicOperations {
         let parts = [
             [document], self.authorization, self.tokens, self.registration, self.userinfo, self.descriptions,
             Self.signIn, Self.devices, Self.passwords, Self.ownPages,
-            Self.dispatch,
-            Self.status, Self.redemption, Self.uaf, Self.account,
+            self.hasMail ? Self.mailedLinks : [], Self.dispatch, Self.status, Self.redemption, Self.uaf, Self.account,
         ]
         return parts.flatMap(\.self)
     }
@@ -123,9 +124,9 @@ struct PublicOperations {
         ]
     }
 
-    private static let page = PublicOperation.Answer(status: 200, meaning: "A page.", type: "text/html")
+    static let page = PublicOperation.Answer(status: 200, meaning: "A page.", type: "text/html")
     private static let goOn = PublicOperation.Answer(status: 303, meaning: "The browser goes on with GET.")
-    private static let tooMany = (status: 429, meaning: "The caller has used up its budget.")
+    static let tooMany = (status: 429, meaning: "The caller has used up its budget.")
 
     private var authorization: [PublicOperation] {
         let parameters =
@@ -336,30 +337,6 @@ struct PublicOperations {
             "password", "password", [.required("username", "The name."), .required("password", "The password.")])
         + Self.question("code", "code", [.required("code", "A code beside the password.")])
         + Self.question("new-password", "newPassword", [.required("new-password", "The password to keep.")])
-
-    /// A person's own pages, of which each asks for the password anew.
-    private static let ownPages: [PublicOperation] =
-        ["password", "second-factor", "recovery-codes", "second-factor/code"].flatMap { name in
-            let post = PublicOperation(
-                method: .post, path: "/account/\(name)", id: "own-\(name)-change", summary: "A change by the person.",
-                body: (
-                    .form,
-                    [
-                        .required("confirmation", "What the page carried."), .optional("password", "The password."),
-                        .optional("code", "A code beside it."), .optional("new-password", "The password to keep."),
-                        .optional("offer", "What the page with the picture carried."),
-                    ]
-                ), answers: [Self.page], refusals: .pages,
-                refusing: [
-                    Self.tooMany, (403, "Nobody is signed in, or it is not right."), (422, "It cannot be chosen."),
-                ])
-            guard !name.contains("/") else { return [post] }
-            return [
-                PublicOperation(
-                    method: .get, path: "/account/\(name)", id: "own-\(name)", summary: "The page that asks for it.",
-                    answers: [Self.page], refusals: .pages, refusing: [(403, "Nobody is signed in.")]), post,
-            ]
-        }
 
     private static let signIn: [PublicOperation] = [
         PublicOperation(

@@ -22,9 +22,6 @@ struct OwnPasswordRoutes: Sendable {
     let hashing: PasswordLimits
     let metrics: ServerMetrics
 
-    /// The field that shows that a form stood on our page.
-    private static let confirmation = "confirmation"
-
     func mount(on router: ServerRouter) {
         for matter in OwnPasswordPage.Matter.allCases {
             router.endpoint(
@@ -83,15 +80,8 @@ struct OwnPasswordRoutes: Sendable {
 
     /// The form of a visitor, where it stood on our page. Throws a ``Problem`` for any other.
     private func form(of request: Request, _ visitor: Visitor) async throws -> OAuth.Parameters {
-        let limit = self.limits.oauth.parameterBytes
-        let text = try await request.formText(limit: limit)
-        guard let form = try? OAuth.Parameters(parsing: text, limits: .init(bytes: limit)) else {
-            throw Problem(.badRequest, "malformed-body", "The form is not encoded, or has a field twice.")
-        }
-        let token = form[Self.confirmation] ?? ""
-        guard constantTimeEqual(Array(token.utf8), Array(self.cookies.formToken(visitor.session).utf8)) else {
-            throw Problem(.badRequest, "invalid-request", "The form did not stand on a page of this browser's.")
-        }
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        try self.cookies.requireToken(of: form, visitor.session)
         return form
     }
 

@@ -20,6 +20,8 @@ struct PasswordSignInRoutes: Sendable {
     let limits: Limits
     let hashing: PasswordLimits
     let metrics: ServerMetrics
+    /// Whether a link to a new password can be mailed.
+    let hasMail: Bool
 
     /// What the method is called in the lists of clients and of the provider.
     static let method = "password"
@@ -114,7 +116,7 @@ struct PasswordSignInRoutes: Sendable {
             frame: SignInFrame(
                 requestID: pending.address.request, clientName: authorization.clientName, client: authorization.client,
                 returnOrigin: authorization.clientOrigin), question: asked, problem: problem,
-            hasOtherWays: authorization.methods.count > 1)
+            hasOtherWays: authorization.methods.count > 1, hasMail: self.hasMail)
         return .page(self.answers.pages.html(page), status: status)
     }
 

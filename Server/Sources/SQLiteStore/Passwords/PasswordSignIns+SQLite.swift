@@ -20,7 +20,8 @@ private enum PasswordSignInColumn: Int, TableColumn {
 
 extension SQLiteDatabase: PasswordStore {
     public func countAttempt(
-        _ holder: AttemptHolder, judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
+        _ holder: AttemptHolder, leaving mail: (MailRecord, most: Int)?,
+        judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
     ) async throws -> Bool {
         try await self.step { [sealing] db in
             let present = try Row.fetchOne(
@@ -35,6 +36,7 @@ extension SQLiteDatabase: PasswordStore {
                     """
             ).execute(arguments: [holder.key, holder.account, next.count, next.at.milliseconds])
             if let audit { try db.appendAudit(audit, sealing) }
+            if let mail, try db.waitingMails() < mail.most { try db.leaveMail(mail.0) }
             return true
         }
     }
@@ -98,7 +100,7 @@ extension SQLiteDatabase: PasswordStore {
 
 extension Database {
     /// Spends a code; `false` where it is spent already, or there is none such.
-    fileprivate func spend(_ spent: PasswordSignInStep.Spent, accountID: String) throws -> Bool {
+    func spend(_ spent: PasswordSignInStep.Spent, accountID: String) throws -> Bool {
         switch spent {
         case .totp(let number):
             try self.cachedStatement(
@@ -124,10 +126,8 @@ extension Database {
                     """), arguments: [record.request, record.accountID])
         guard isThere == true else { return false }
         // A second factor can have been set since the account was read.
-        let hasSecondFactor = try Bool.fetchOne(
-            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM totp WHERE account_id = ?)"),
-            arguments: [record.accountID])
-        guard hasSecondFactor == (record.needsSecondFactor || record.secondFactor != nil) else { return false }
+        guard try self.hasSecondFactor(record.accountID) == (record.needsSecondFactor || record.secondFactor != nil)
+        else { return false }
         if let previous = step.previous {
             guard try self.passwordSignIn(record.request, sealing) == previous else { return false }
         }

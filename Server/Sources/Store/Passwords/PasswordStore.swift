@@ -34,8 +34,12 @@ public protocol PasswordStore: Sendable {
     /// `judge` is given the attempts in a row so far, and answers with the count that is to be kept and what the trail
     /// says of it; `nil` where this one may not be made, and then nothing is written. Must be one step, durable before it
     /// answers: of many at once each is given the count of the one before.
+    ///
+    /// - Parameter mail: What is left in the outbox in the same step, where the attempt may be made and fewer letters wait
+    ///   than so many.
     func countAttempt(
-        _ holder: AttemptHolder, judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
+        _ holder: AttemptHolder, leaving mail: (MailRecord, most: Int)?,
+        judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
     ) async throws -> Bool
 
     /// Gives an attempt back that nobody could judge. The one that made the count `kept` stays counted: the trail has it
@@ -65,6 +69,15 @@ public protocol PasswordStore: Sendable {
     func deleteAttempts(before moment: Timestamp, limit: Int) async throws -> Int
 }
 
+extension PasswordStore {
+    /// Counts an attempt of which no mail comes.
+    public func countAttempt(
+        _ holder: AttemptHolder, judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
+    ) async throws -> Bool {
+        try await self.countAttempt(holder, leaving: nil, judge: judge)
+    }
+}
+
 extension AuditEvent.Kind {
     // What a restore looks for in the trail.
 
@@ -74,6 +87,8 @@ extension AuditEvent.Kind {
     public static let passwordImported = Self(rawValue: "password-imported")
     /// A person has chosen a new password.
     public static let passwordChanged = Self(rawValue: "password-changed")
+    /// A person has chosen a new password in place of one that was forgotten, by a mailed link.
+    public static let passwordReset = Self(rawValue: "password-reset")
     /// A password was hashed anew, at a sign-in, by the present parameters.
     public static let passwordRehashed = Self(rawValue: "password-rehashed")
     /// An operator has taken the password of an account away.
@@ -89,7 +104,8 @@ extension AuditEvent.Kind {
 
     /// What tells that the password of an account, or what is asked for beside it, is another one.
     public static let passwordChanges: [Self] = [
-        .passwordSet, .passwordImported, .passwordChanged, .passwordRehashed, .passwordRemoved, .secondFactorSet,
+        .passwordSet, .passwordImported, .passwordChanged, .passwordReset, .passwordRehashed, .passwordRemoved,
+        .secondFactorSet,
         .secondFactorRemoved, .recoveryCodesSet, .recoveryCodeSpent,
     ]
 }

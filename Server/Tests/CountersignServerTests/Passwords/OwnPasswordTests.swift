@@ -29,8 +29,8 @@ extension PasswordPlace {
 
     /// What a hidden field of a page holds.
     static func hidden(_ name: String, _ page: TestResponse) -> String {
-        guard let match = page.text.firstMatch(of: try! Regex("name=\"\(name)\" value=\"([^\"]*)\"")) else { return "" }
-        return String(match.output[1].substring ?? "")
+        guard let start = page.text.firstRange(of: "name=\"\(name)\" value=\"") else { return "" }
+        return String(page.text[start.upperBound...].prefix { $0 != "\"" })
     }
 }
 
