@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
 import urllib.request
 import zlib
@@ -102,6 +103,10 @@ def run(name, *arguments, stdin="", environment=None, seconds=90):
     return done.returncode, done.stdout, done.stderr
 
 
+# Stands where an operator names sendmail: keeps each message, as a parser of MIME that is not the server's reads it.
+MAIL_CATCHER = pathlib.Path(__file__).with_name("catch-mail.py")
+
+
 def answers(url):
     """Whether an address answers that all is well."""
     try:
@@ -114,7 +119,7 @@ def answers(url):
 class Server:
     """`countersign serve` on SQLite, and its operator."""
 
-    def __init__(self, folder, port=0, operations_port=0, issuer=None, limits=None, tls=None, trace=False):
+    def __init__(self, folder, port=0, operations_port=0, issuer=None, limits=None, tls=None, trace=False, mail=False):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.port = free_port(port)
@@ -136,7 +141,25 @@ class Server:
             self.arguments += ["--tls-certificate", tls.certificate, "--tls-key", tls.key]
         if trace:
             self.arguments += ["--trace", self.trace]
+        self.mailbox = self.folder / "mailbox"
+        if mail:
+            self.arguments += ["--mail-command", f"{sys.executable} {MAIL_CATCHER} {self.mailbox} -t -i"]
+            self.arguments += ["--mail-from", "no-reply@countersign.example"]
         self.process = None
+
+    def mail_to(self, address):
+        """The next message, which is for that address, and is taken out of the mailbox."""
+        found = []
+        self.process.wait_until(lambda: found.extend(sorted(self.mailbox.glob("*.json"))[:1]) or found)
+        message = json.loads(found[0].read_text())
+        found[0].unlink()
+        if message["to"] != [address]:
+            raise Failed(f"a message for {address} went to {message['to']}")
+        return message
+
+    def mailed_link(self, address):
+        """The link in the next message, which is for that address."""
+        return next(line for line in self.mail_to(address)["text"].splitlines() if line.startswith(self.issuer))
 
     def start(self):
         self.process = Process("countersign", self.arguments, self.folder / "server.log")

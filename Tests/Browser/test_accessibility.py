@@ -5,9 +5,10 @@ import secrets
 
 import pytest
 import requests
+from selenium.webdriver.common.keys import Keys
 
 from browser import EXPIRY_SECONDS
-from programs import Server
+from programs import Server, run
 
 APPEARANCES = [(scheme, width) for scheme in ("light", "dark") for width in (320, 1280)]
 
@@ -114,6 +115,108 @@ def test_pages_of_a_device_without_a_browser(deployment, phone, examined):
     examine("the question about a device")
     browser.press(browser.one("confirm")).wait_for("result")
     examine("the end of a device's sign-in")
+
+
+def test_pages_of_a_password(bank, deployment, examined):
+    browser, examine = examined
+    server = deployment.server
+    name = f"typist{next(deployment.numbers)}"
+    server.admin("account", "add", name)
+    command = ("admin", "account", "password", "set", name, "--data", server.folder / "data")
+    assert run("countersign", *command, stdin="for this once\n")[0] == 0
+    client_id, _ = server.add_client(
+        f"Typewriter {name}", "https://typewriter.example/back",
+        options=["--sign-in-method", "phone", "--sign-in-method", "password", "--pkce", "nonce"],
+    )
+    browser.get(
+        f"{server.issuer}/oauth2/authorize?response_type=code&client_id={client_id}&scope=openid&nonce=n"
+        "&redirect_uri=https%3A%2F%2Ftypewriter.example%2Fback"
+    )
+    browser.wait_for("by-phone")
+    examine("the choice of ways to sign in")
+    browser.press(browser.one("by-phone")).wait_for("other-ways")
+    examine("the phone's page with another way")
+    browser.press(browser.one("other-ways")).wait_for("by-password")
+    browser.press(browser.one("by-password")).wait_for("password-form")
+    examine("the page for a password")
+    browser.one("username").send_keys(name)
+    browser.one("password").send_keys("another one")
+    browser.press(browser.one("submit")).wait_for("problem")
+    examine("the page for a password, with a problem")
+    browser.one("password").send_keys("for this once")
+    browser.press(browser.one("submit")).wait_for("new-password-form")
+    examine("the page for a new password")
+
+
+def test_pages_of_a_persons_own_and_of_mail(bank, new_browser, tmp_path):
+    server = Server(tmp_path / "server", mail=True).start()
+    try:
+        walk_own_pages(server, new_browser(scripts=False))
+    finally:
+        server.stop()
+
+
+def walk_own_pages(server, browser):
+    """Whoever has forgotten a password comes to a new one by mail and by the keyboard alone, and to their own pages."""
+
+    def examine(name):
+        examine_page(browser, name)
+
+    server.admin("account", "add", "typist", "--email", "typist@post.example", "--email-verified")
+    command = ("admin", "account", "password", "set", "typist", "--data", server.folder / "data")
+    assert run("countersign", *command, stdin="for this once\n")[0] == 0
+    back = f"http://127.0.0.1:{server.port}/open"
+    client_id, _ = server.add_client(
+        "Typewriter", back, options=["--sign-in-method", "password", "--pkce", "nonce"]
+    )
+    begin = (
+        f"{server.issuer}/oauth2/authorize?response_type=code&client_id={client_id}&scope=openid&nonce=n"
+        f"&redirect_uri={back}"
+    )
+    browser.get(begin)
+    browser.wait_for("password-form")
+    browser.press(browser.one("forgotten")).wait_for("forgotten-password")
+    examine("the page for a forgotten password")
+    type_in(browser, "username", "typist")
+    browser.wait_for("result")
+    examine("the answer to a forgotten password")
+    browser.get(server.mailed_link("typist@post.example"))
+    browser.wait_for("password-reset")
+    examine("the page behind a mailed link")
+    type_in(browser, "new-password", "short")
+    browser.wait_for("problem")
+    examine("the page behind a mailed link, with a problem")
+    type_in(browser, "new-password", "mine from now on")
+    browser.wait_for("result")
+    examine("a password that was reset")
+    assert "was changed" in server.mail_to("typist@post.example")["subject"]
+    browser.get(begin)
+    browser.wait_for("password-form")
+    browser.one("username").send_keys("typist")
+    type_in(browser, "password", "mine from now on")
+    for path in ("password", "second-factor", "recovery-codes"):
+        browser.get(f"{server.issuer}/account/{path}")
+        browser.wait_for(f"own-{path}")
+        examine(f"a person's own page {path}")
+    browser.get(f"{server.issuer}/account/second-factor")
+    type_in(browser, "password", "mine from now on")
+    browser.wait_for("second-factor-offer")
+    examine("the picture for an authenticator app")
+    server.admin("account", "change", "typist", "--email", "typist@elsewhere.example")
+    browser.get(f"{server.issuer}/account/address")
+    browser.wait_for("own-address")
+    examine("a person's own address")
+    browser.press(browser.one("submit")).wait_for("result")
+    browser.get(server.mailed_link("typist@elsewhere.example"))
+    browser.wait_for("address-confirmation")
+    examine("the page that confirms an address")
+
+
+def type_in(browser, field, text):
+    """Types into a field and sends its form, without a pointer."""
+    before = browser.document()
+    browser.one(field).send_keys(text + Keys.ENTER)
+    browser.wait(lambda: browser.document() != before, message="the page stays")
 
 
 def take_code(browser, issuer):

@@ -196,6 +196,7 @@ extension NoticeRecord.Kind {
         case .deviceAdded: "device-added"
         case .authenticatorAdded: "authenticator-added"
         case .authenticatorsRemoved: "authenticators-removed"
+        case .passwordChanged: "password-changed"
         }
     }
 }

@@ -3,7 +3,7 @@ enum PageTemplates {
     static let all = [
         "frame": Self.frame, "sign-in": Self.signIn, "message": Self.message, "open": Self.open, "set-up": Self.setUp,
         "device": Self.device, "device-confirmation": Self.deviceConfirmation,
-        "form": Self.form, "choice": Self.choice, "consent": Self.consent,
+        "form": Self.form, "choice": Self.choice, "consent": Self.consent, "codes": Self.codes,
     ]
 
     private static let frame = """
@@ -153,6 +153,8 @@ enum PageTemplates {
         {{#problem}}
         <p class="notice bad" id="problem" role="alert" data-testid="problem">{{.}}</p>
         {{/problem}}
+        {{#picture}}<div class="qr" data-testid="qr-code">{{{.}}}</div>{{/picture}}
+        {{#secret}}<p class="typed"><code data-testid="secret">{{.}}</code></p>{{/secret}}
         <form method="post" action="{{action}}">
         {{#hidden}}<input type="hidden" name="{{hiddenName}}" value="{{hiddenValue}}">{{/hidden}}
         {{#fields}}
@@ -177,6 +179,17 @@ enum PageTemplates {
         <bdi>{{clientName}}</bdi></span></button>
         </form>
         {{/leave}}
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    private static let codes = """
+        {{<frame}}{{$main}}
+        <section class="card form" aria-labelledby="title" data-testid="recovery-codes">
+        <h1 id="title">Your recovery codes</h1>
+        <p class="lead">Each stands in once for a code of your authenticator app. Keep them where you keep papers.</p>
+        <ul class="codes">{{#codes}}<li><code>{{.}}</code></li>{{/codes}}</ul>
+        <p class="notice">They are shown this once. Codes from before count no more.</p>
         </section>
         {{/main}}{{/frame}}
         """

@@ -158,6 +158,9 @@ extension Limits {
         /// Doublings of the rest after wrong passwords: by then the longest is reached.
         public static let restDoublings = 16
 
+        /// Bytes of a message: so many are on their way before anybody reads. A longer one is not sent.
+        public static let mailBytes = 4096
+
         // MARK: Store
 
         /// Clients that are kept in memory as they were read. With one more all are forgotten.

@@ -142,6 +142,8 @@ public struct Limits: Sendable, Equatable {
     public var oauth = OAuth()
     /// What only password accounts have to know.
     public var passwords = PasswordAccounts()
+    /// Mail to people.
+    public var mail = Mail()
     /// How long the cookie lives that knows a browser again.
     public var browserCookieLifetime: Duration = .seconds(400 * 24 * 60 * 60)
 

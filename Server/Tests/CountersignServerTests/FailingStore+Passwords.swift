@@ -9,9 +9,7 @@ extension FailingStore {
 
     func passwordAccount(id: String) async throws -> PasswordAccount? { try await self.store.passwordAccount(id: id) }
 
-    func setPassword(_ password: PasswordRecord, endsSessions: Bool, audit: AuditEvent) async throws -> Bool {
-        try await self.store.setPassword(password, endsSessions: endsSessions, audit: audit)
-    }
+    func setPassword(_ change: PasswordChange) async throws -> Bool { try await self.store.setPassword(change) }
 
     func removePassword(accountID: String, audit: AuditEvent) async throws -> Bool {
         try await self.store.removePassword(accountID: accountID, audit: audit)
@@ -30,14 +28,23 @@ extension FailingStore {
     }
 
     func countAttempt(
-        _ holder: AttemptHolder, judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
+        _ holder: AttemptHolder, leaving mail: (MailRecord, most: Int)?,
+        judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
     ) async throws -> Bool {
-        try await self.store.countAttempt(holder, judge: judge)
+        try await self.store.countAttempt(holder, leaving: mail, judge: judge)
     }
 
-    func giveBackAttempt(_ holder: AttemptHolder) async throws { try await self.store.giveBackAttempt(holder) }
+    func giveBackAttempt(_ holder: AttemptHolder, unlessItMade kept: Int) async throws {
+        try await self.store.giveBackAttempt(holder, unlessItMade: kept)
+    }
 
     func advance(_ step: PasswordSignInStep) async throws -> Bool { try await self.store.advance(step) }
+
+    func confirm(
+        accountID: String, verifiedHash: String, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
+    ) async throws -> Bool {
+        try await self.store.confirm(accountID: accountID, verifiedHash: verifiedHash, spent: spent, audit: audit)
+    }
 
     func passwordSignIn(request: String) async throws -> PasswordSignInRecord? {
         try await self.store.passwordSignIn(request: request)
@@ -45,5 +52,34 @@ extension FailingStore {
 
     func deleteAttempts(before moment: Timestamp, limit: Int) async throws -> Int {
         try await self.store.deleteAttempts(before: moment, limit: limit)
+    }
+}
+
+/// So does mail.
+extension FailingStore {
+    func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [MailDelivery] {
+        try await self.store.takeMails(at: moment, lease: lease, limit: limit)
+    }
+
+    func removeMail(_ delivery: MailDelivery, audit: AuditEvent?) async throws {
+        try await self.store.removeMail(delivery, audit: audit)
+    }
+
+    func postponeMail(_ delivery: MailDelivery, until moment: Timestamp) async throws {
+        try await self.store.postponeMail(delivery, until: moment)
+    }
+
+    func mailedLink(digest: [UInt8], purpose: MailedLinkRecord.Purpose, at moment: Timestamp) async throws
+        -> MailedLinkRecord?
+    {
+        try await self.store.mailedLink(digest: digest, purpose: purpose, at: moment)
+    }
+
+    func confirmAddress(byLink digest: [UInt8], audit: AuditEvent) async throws -> Bool {
+        try await self.store.confirmAddress(byLink: digest, audit: audit)
+    }
+
+    func deleteMailedLinks(before moment: Timestamp, limit: Int) async throws -> Int {
+        try await self.store.deleteMailedLinks(before: moment, limit: limit)
     }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import Ceremony
 import CeremonyEngine
 import CountersignServer
@@ -24,6 +25,8 @@ final class ServerFixture: Sendable {
     let store: FailingStore
     let clock: FakeClock
     let folder: String
+    /// What was mailed.
+    let mail = CaughtMail()
 
     init(
         issuer: String = "http://localhost:8080", limits: Limits = Limits(), trustedProxies: [AddressBlock] = [],
@@ -31,7 +34,8 @@ final class ServerFixture: Sendable {
         factors: FactorMatrix = CeremonyConfiguration.everyFactor, trace: TraceRecorder? = nil,
         logger: Logger? = nil, random: RandomSource = .system,
         hashing: PasswordLimits = .cheap, breached: BreachedPasswordList? = nil, hasRegistration: Bool = false,
-        calls: (any OutgoingCalls)? = nil
+        calls: (any OutgoingCalls)? = nil,
+        sendsMail: Bool = true
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
@@ -46,10 +50,18 @@ final class ServerFixture: Sendable {
         configuration.breachedPasswords = breached
         configuration.hasRegistration = hasRegistration
         configuration.calls = calls
+        if sendsMail, let sender = MailSender("no-reply@countersign.example") {
+            configuration.mail = (sender, self.mail)
+        }
         if let logger { configuration.logger = logger }
         self.assembly = try await ServerAssembly.open(
             configuration,
             store: self.store, sealing: Sealing(key), trace: trace, time: self.clock.timeSource, random: random)
+    }
+
+    /// What sends mail; another one each time, as on another node.
+    var mailDeliveries: MailDeliveries? {
+        self.assembly.mailDeliverer(logger: Logger(label: "test"))?.deliveries
     }
 
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }

@@ -239,6 +239,7 @@ struct BackupTests {
             "oauth_session_authentication", "oauth_authentication", "oauth_refresh",
             "oauth_device_secret", "oauth_revoked_token",
             "administrator", "administrator_link", "answered_challenge", "password_attempt", "password_sign_in",
+            "mailed_link", "mail",
         ]
         // A link that nobody has opened, which the store itself makes only while there is no administrator.
         let before = try await place.changing { db in
@@ -286,7 +287,8 @@ struct BackupTests {
         try raw.close()
         let voided = [
             "administrator", "administrator_link", "answered_challenge", "ceremony", "deregistered_key",
-            "dispatch_token", "oauth_authentication", "oauth_backchannel_request", "oauth_code", "oauth_consent",
+            "dispatch_token", "mailed_link", "oauth_authentication", "oauth_backchannel_request", "oauth_code",
+            "oauth_consent",
             "oauth_device_code", "oauth_device_secret", "oauth_grant", "oauth_initial_token",
             "oauth_pushed_request",
             "oauth_refresh", "oauth_request", "oauth_revoked_token", "oauth_session", "oauth_session_authentication",
@@ -294,7 +296,8 @@ struct BackupTests {
             "replaced_credential",
         ]
         let kept = [
-            "account", "audit", "credential", "device", "invented_accounts", "notice", "oauth_client", "oauth_delivery",
+            "account", "audit", "credential", "device", "invented_accounts", "mail", "notice", "oauth_client",
+            "oauth_delivery",
             "oauth_key",
             "oauth_secret", "oauth_shown", "oauth_subject", "password", "recovery_code", "store_check", "totp",
         ]
@@ -486,7 +489,7 @@ struct BackupTests {
         for name in ["changed", "removed", "spent", "outside", "same"] {
             try await place.enrol(name)
             _ = try await place.store.setPassword(
-                password(name, "first"), endsSessions: false, audit: event(.passwordSet, name))
+                PasswordChange(to: password(name, "first"), endsSessions: false, audit: event(.passwordSet, name)))
             let totp = TOTPRecord(
                 accountID: name, secret: SecretBytes(BackupPlace.digest(1)), algorithm: "SHA1", digits: 6,
                 periodSeconds: 30, setAt: BackupPlace.now)
@@ -496,12 +499,13 @@ struct BackupTests {
         }
         _ = try place.backUp()
         _ = try await place.store.setPassword(
-            password("changed", "second"), endsSessions: true, audit: event(.passwordChanged, "changed"))
+            PasswordChange(
+                to: password("changed", "second"), endsSessions: true, audit: event(.passwordChanged, "changed")))
         _ = try await place.store.removePassword(accountID: "removed", audit: event(.passwordRemoved, "removed"))
         _ = try await place.store.setRecoveryCodes(
             [BackupPlace.digest(2)], accountID: "spent", audit: event(.recoveryCodeSpent, "spent"))
         _ = try await place.store.setPassword(
-            password("outside", "second"), endsSessions: false, audit: BackupPlace.event("other"))
+            PasswordChange(to: password("outside", "second"), endsSessions: false, audit: BackupPlace.event("other")))
         await place.store.close()
         let report = try place.restore(into: place.data)
         #expect(
@@ -799,10 +803,18 @@ private final class BackupPlace: Sendable {
                 digest: Self.digest(10), userCode: TypedCode(letters: 8, random: .system), client: "bank",
                 scope: "openid", interval: .seconds(5), expiresAt: end), keptUntil: end)
         _ = try await self.store.countAttempt(.unknownName(1)) { _ in (AttemptCount(count: 1, at: Self.now), nil) }
+        let link = MailedLinkRecord(
+            digest: Self.digest(12), accountID: "alice", purpose: .passwordReset, expiresAt: end)
+        let mail = MailRecord(
+            accountID: "alice", subject: .passwordReset, link: ("name", link), createdAt: Self.now, expiresAt: end)
+        _ = try await self.store.countAttempt(.mail(account: "alice"), leaving: (mail, 9)) { _ in
+            (AttemptCount(count: 1, at: Self.now), nil)
+        }
         _ = try await self.store.advance(
             PasswordSignInStep(
                 to: PasswordSignInRecord(
-                    request: waiting.request.id, accountID: "alice", needsSecondFactor: true, needsNewPassword: false)))
+                    request: waiting.request.id, accountID: "alice", needsSecondFactor: false, needsNewPassword: false))
+        )
         _ = try await self.store.createAdministratorLink(
             digest: Self.digest(6), expiresAt: Self.now + .seconds(60), audit: Self.event("link"))
         _ = try await self.store.redeemAdministratorLink(
@@ -901,8 +913,9 @@ private final class BackupPlace: Sendable {
                 AuditEvent($0, at: Self.now, accountID: "used")
             }, username: "renamed", displayName: "Renamed")
         _ = try await self.store.setPassword(
-            PasswordRecord(accountID: "mailed", hash: "hash", setAt: Self.now), endsSessions: true,
-            audit: AuditEvent(.passwordSet, at: Self.now, accountID: "mailed"))
+            PasswordChange(
+                to: PasswordRecord(accountID: "mailed", hash: "hash", setAt: Self.now), endsSessions: true,
+                audit: AuditEvent(.passwordSet, at: Self.now, accountID: "mailed")))
         try await self.store.setInventedAccounts(
             "{}", audit: AuditEvent(.inventedAccountsSet, at: Self.now, actor: "operator"))
         try await self.store.addClient(Self.client("new"), limit: 99, audit: Self.event("client-added"))

@@ -84,6 +84,13 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("mail, and the links in it", arguments: MailConformance.checks)
+    func keepsTheRuleOfMail(check: ConformanceCheck<any MailConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("passwords, and signing in by them", arguments: PasswordConformance.checks)
     func keepsTheRuleOfPasswords(check: ConformanceCheck<any PasswordConformance.Subject>) async throws {
         let store = try TemporaryStore()

@@ -20,6 +20,8 @@ public struct AccountNotice: Hashable, Sendable, Identifiable {
         public static let authenticatorAdded = Self(rawValue: "authenticator-added")
         /// A service had authenticators of the account deleted; the subject is the service.
         public static let authenticatorsRemoved = Self(rawValue: "authenticators-removed")
+        /// The password of the account was changed, and every browser was signed out; the subject is the account's name.
+        public static let passwordChanged = Self(rawValue: "password-changed")
         /// The server's word.
         public var description: String { self.rawValue }
     }

@@ -22,16 +22,21 @@ struct AttemptRule: Sendable {
     /// How long nothing is judged after so many wrong attempts.
     private func rest(after count: Int) -> Duration {
         guard count >= self.free else { return .zero }
-        let doublings = min(count - self.free, Limits.Fixed.restDoublings)
-        return min(self.limits.attemptRest * (1 << doublings), self.limits.longestAttemptRest)
+        return Limits.pause(
+            self.limits.attemptRest, doubled: count - self.free, atMost: self.limits.longestAttemptRest)
     }
 }
 
 extension PasswordAccounts {
-    /// Counts an attempt of somebody, durably, and answers whether it may be judged.
-    func countAttempt(_ holder: AttemptHolder, free: Int, at now: Timestamp) async throws -> Bool {
+    /// Counts an attempt of somebody, durably, and answers whether it may be judged; leaves mail, where there is some and it
+    /// may.
+    func countAttempt(
+        _ holder: AttemptHolder, free: Int, at now: Timestamp, leaving mail: MailRecord? = nil
+    ) async throws -> Bool {
         let rule = AttemptRule(free: free, limits: self.limits.passwords)
-        return try await self.store.countAttempt(holder) { present in
+        return try await self.store.countAttempt(
+            holder, leaving: mail.map { ($0, self.limits.mail.waitingMails) }
+        ) { present in
             guard let next = rule.counted(after: present, at: now) else { return nil }
             // Once in a row: whoever guesses must not fill the trail, which is kept for ever.
             guard next.count == free, let account = holder.account else { return (next, nil) }
@@ -39,12 +44,25 @@ extension PasswordAccounts {
         }
     }
 
+    /// Gives back an attempt at a password that nobody could judge.
+    func giveBackAttempt(_ holder: AttemptHolder) async throws {
+        try await self.store.giveBackAttempt(holder, unlessItMade: self.limits.passwords.passwordAttempts)
+    }
+
     /// Whose attempts a name's are: the account's, or those of a number that many names share. Both are counted by the
     /// same step.
     func holder(ofName name: String, account: PasswordAccount?) -> AttemptHolder {
-        if let account { return .password(account: account.account.id) }
+        account.map { .password(account: $0.account.id) } ?? .unknownName(self.number(ofName: name))
+    }
+
+    /// The same of letters that somebody asks for.
+    func mailHolder(ofName name: String, account: PasswordAccount?) -> AttemptHolder {
+        account.map { .mail(account: $0.account.id) } ?? .unknownMail(self.number(ofName: name))
+    }
+
+    private func number(ofName name: String) -> Int {
         let code = self.sealing.code(name, purpose: .unknownName)
-        return .unknownName((Int(code[0]) << 8 | Int(code[1])) % Limits.Fixed.unknownNames)
+        return (Int(code[0]) << 8 | Int(code[1])) % Limits.Fixed.unknownNames
     }
 }
 
@@ -54,6 +72,7 @@ extension AttemptHolder {
         switch self {
         case .password, .unknownName: "password"
         case .secondFactor: "second-factor"
+        case .mail, .unknownMail: "mail"
         }
     }
 }

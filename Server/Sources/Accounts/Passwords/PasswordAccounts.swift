@@ -6,7 +6,7 @@ public import _Primitives
 /// breached ones.
 public struct PasswordAccounts: Sendable {
     /// Where accounts are, and the trail.
-    public typealias AccountsStore = AccountStore & PasswordStore
+    public typealias AccountsStore = AccountStore & PasswordStore & MailStore
 
     let store: any AccountsStore
     let pool: HashingPool
@@ -17,6 +17,11 @@ public struct PasswordAccounts: Sendable {
     let breached: BreachedPasswordList?
     /// Wrong passwords and codes from a network.
     let guesses: Budget
+    /// Letters that a network has asked for.
+    let mails: Budget
+    /// Whether people are told by mail.
+    let sendsMail: Bool
+    let links: MailedLinks
     let time: TimeSource
     let random: RandomSource
 
@@ -25,7 +30,8 @@ public struct PasswordAccounts: Sendable {
     /// Throws ``HashingError`` where nothing can be hashed by these limits.
     public init(
         store: any AccountsStore, sealing: Sealing, limits: Limits = Limits(),
-        hashing: PasswordLimits = PasswordLimits(), breached: BreachedPasswordList? = nil, time: TimeSource = .system,
+        hashing: PasswordLimits = PasswordLimits(), breached: BreachedPasswordList? = nil, sendsMail: Bool = false,
+        time: TimeSource = .system,
         random: RandomSource = .system
     ) throws {
         self.store = store
@@ -37,6 +43,11 @@ public struct PasswordAccounts: Sendable {
         self.guesses = Budget(
             "passwordsPerMinute", burst: limits.passwords.passwordBurst, perMinute: limits.passwords.passwordsPerMinute,
             sources: limits.countedSources)
+        self.mails = Budget(
+            "mailsPerMinute", burst: limits.mail.mailBurst, perMinute: limits.mail.mailsPerMinute,
+            sources: limits.countedSources)
+        self.sendsMail = sendsMail
+        self.links = MailedLinks(sealing: sealing, random: random)
         self.time = time
         self.random = random
     }
@@ -44,13 +55,38 @@ public struct PasswordAccounts: Sendable {
     /// What the threads do now, for metrics.
     public var load: HashingLoad { self.pool.load }
 
-    /// Forgets wrong attempts that are too long ago to count. Says how many there were; call again while that is not
-    /// zero.
+    /// Forgets wrong attempts that are too long ago to count, and mailed links whose time is over. Says how many there
+    /// were; call again while that is not zero.
     ///
-    /// Cost: one store step.
+    /// Cost: two store steps.
     public func sweep() async throws -> Int {
-        try await self.store.deleteAttempts(
-            before: self.time.now() - self.limits.passwords.attemptMemory, limit: self.limits.sweepBatch)
+        let now = self.time.now()
+        return try await self.store.deleteAttempts(
+            before: now - self.limits.passwords.attemptMemory, limit: self.limits.sweepBatch)
+            + self.store.deleteMailedLinks(before: now, limit: self.limits.sweepBatch)
+    }
+
+    /// Holds a password that somebody chooses against what it must be, before anything is spent for it.
+    ///
+    /// Throws ``PasswordRefusal``.
+    func check(new typed: String) throws {
+        try Password(typed: typed, limits: self.hashing).checkAsNew(limits: self.hashing)
+    }
+
+    /// A name that nobody can have: it has a space.
+    static let nobody: AccountName = " "
+
+    /// Mail with a link.
+    func mail(_ purpose: MailedLinkRecord.Purpose, to accountID: String, at now: Timestamp) -> MailRecord {
+        let end = now + self.limits.mail.mailedLinkLifetime
+        let subject: MailRecord.Subject =
+            switch purpose {
+            case .passwordReset: .passwordReset
+            case .addressConfirmation: .addressConfirmation
+            }
+        return MailRecord(
+            accountID: accountID, subject: subject, link: self.links.make(purpose, accountID: accountID, until: end),
+            createdAt: now, expiresAt: end)
     }
 
     /// The hash of a password that somebody chooses.
@@ -60,6 +96,27 @@ public struct PasswordAccounts: Sendable {
         let password = try Password(typed: text, limits: self.hashing)
         try password.checkAsNew(limits: self.hashing)
         return try await self.pool.hash(password, unlessIn: self.breached).text
+    }
+
+    /// A password that a person has chosen in place of theirs: all that the account has authenticated ends, and its devices
+    /// are told.
+    func change(
+        of account: AccountRecord, to hash: String, verified: String? = nil, address: String?
+    ) -> PasswordChange {
+        let now = self.time.now()
+        var change = PasswordChange(
+            to: PasswordRecord(accountID: account.id, hash: hash, setAt: now), verifiedHash: verified,
+            endsSessions: true,
+            audit: AuditEvent(.passwordChanged, at: now, accountID: account.id, address: address),
+            notice: NoticeRecord(
+                id: self.random.identifier(), accountID: account.id, kind: .passwordChanged, at: now,
+                subject: account.username.text))
+        if self.sendsMail, account.email?.isVerified == true {
+            change.mail = MailRecord(
+                accountID: account.id, subject: .passwordChanged, createdAt: now,
+                expiresAt: now + self.limits.mail.mailLifetime)
+        }
+        return change
     }
 
     /// What the store keeps of a recovery code: worth nothing with another account.

@@ -78,9 +78,8 @@ public struct PasswordDirectory: Sendable {
     }
 
     private func set(_ record: PasswordRecord, _ audit: AuditEvent) async throws {
-        guard try await self.accounts.store.setPassword(record, endsSessions: true, audit: audit) else {
-            throw AccountError(.notFound)
-        }
+        let change = PasswordChange(to: record, endsSessions: true, audit: audit)
+        guard try await self.accounts.store.setPassword(change) else { throw AccountError(.notFound) }
     }
 
     /// Takes a person's password away. Every session of theirs ends. Throws `notFound`, also where there is none.

@@ -112,16 +112,16 @@ public struct PasswordSignIns: Sendable {
         let now = accounts.time.now()
         try AccountError.throwShortage(accounts.guesses.spend(place.source, at: now))
         let name = AccountName(username, limits: accounts.limits)
-        let known = try await accounts.store.passwordAccount(username: name ?? Self.nobody)
+        let known = try await accounts.store.passwordAccount(username: name ?? PasswordAccounts.nobody)
         let holder = accounts.holder(ofName: name?.text ?? "", account: known)
         let isCounted = try await accounts.countAttempt(
             holder, free: accounts.limits.passwords.passwordAttempts, at: now)
-        let (hash, reason) = self.hash(of: known, isCounted: isCounted, at: now)
+        let (hash, reason) = accounts.hash(of: known, isCounted: isCounted, at: now)
         let password = try? Password(typed: typed, limits: accounts.hashing)
         let verdict: PasswordVerdict
         do { verdict = try await accounts.pool.verify(password, against: hash) } catch {
             accounts.guesses.refund(place.source)
-            if isCounted { try await accounts.store.giveBackAttempt(holder) }
+            if isCounted { try await accounts.giveBackAttempt(holder) }
             throw error
         }
         guard case .right(let needsUpgrade) = verdict, let known, let stored = known.password, let password else {
@@ -131,22 +131,6 @@ public struct PasswordSignIns: Sendable {
         let upgraded =
             needsUpgrade && !stored.isOneTime ? await self.rehashed(password, of: stored.accountID, at: now) : nil
         return try await self.begin(known, stored, upgraded: upgraded, at: place, now)
-    }
-
-    /// The hash that is judged, and why it is refused where it does not match or there is none.
-    private func hash(of known: PasswordAccount?, isCounted: Bool, at now: Timestamp) -> (PasswordHash?, Refusal) {
-        guard let known else { return (nil, .unknownName) }
-        guard isCounted else { return (nil, .resting) }
-        guard !known.account.isLocked else { return (nil, .locked) }
-        guard let password = known.password else { return (nil, .noPassword) }
-        guard !password.isOneTime || now < password.setAt + self.accounts.limits.passwords.oneTimePasswordLifetime
-        else {
-            return (nil, .oneTimeOver)
-        }
-        guard let hash = try? PasswordHash(parsing: password.hash, limits: self.accounts.hashing) else {
-            return (nil, .unreadableHash)
-        }
-        return (hash, .wrong)
     }
 
     /// The password by the present parameters; `nil` where it cannot be hashed now: the next sign-in does it.
@@ -188,35 +172,16 @@ public struct PasswordSignIns: Sendable {
         guard let known = try await accounts.store.passwordAccount(id: previous.accountID), let kept = known.totp else {
             return .refused(.over)
         }
-        guard let (spent, factor) = self.spent(typed, by: kept, at: now) else { return .refused(.wrong) }
+        guard let (spent, factor) = accounts.spent(typed, by: kept, at: now) else { return .refused(.wrong) }
         var record = previous
         record.secondFactor = factor
         record.needsSecondFactor = false
         var step = PasswordSignInStep(to: record, from: previous, spent: spent)
-        if factor == .recoveryCode {
-            step.audit.append(
-                AuditEvent(
-                    .recoveryCodeSpent, at: now, accountID: record.accountID, detail: "\(known.recoveryCodes - 1) left")
-            )
-        }
+        step.audit += accounts.event(of: spent, known, at: now).map { [$0] } ?? []
         self.finish(&record, &step, at: place, now)
         let verdict = try await self.taken(step, otherwise: .wrong)
         if case .right = verdict { accounts.guesses.refund(place.source) }
         return verdict
-    }
-
-    /// What a typed code spends; `nil` where it is neither a time-based code nor could be a recovery code. Whether there is
-    /// such a recovery code the store says, which takes it away.
-    private func spent(
-        _ typed: String, by kept: TOTPRecord, at now: Timestamp
-    ) -> (PasswordSignInStep.Spent, PasswordSignInRecord.SecondFactor)? {
-        let limits = self.accounts.hashing
-        if let totp = TOTP(kept), let step = totp.acceptedStep(of: typed, at: now, after: kept.lastStep, limits: limits)
-        {
-            return (.totp(step: step), .totp)
-        }
-        guard let code = RecoveryCode(typed: typed, limits: limits) else { return nil }
-        return (.recoveryCode(self.accounts.digest(of: code, accountID: kept.accountID)), .recoveryCode)
     }
 
     /// Takes a new password in place of the one for once. `nil` where nothing waits for one.
@@ -274,9 +239,6 @@ public struct PasswordSignIns: Sendable {
     private func taken(_ step: PasswordSignInStep, otherwise refusal: Refusal = .over) async throws -> Verdict {
         try await self.accounts.store.advance(step) ? .right(step.record.stage) : .refused(refusal)
     }
-
-    /// A name that nobody can have: it has a space.
-    private static let nobody: AccountName = " "
 }
 
 extension PasswordSignInRecord {

@@ -151,6 +151,17 @@ struct ServeCommand: AsyncParsableCommand {
         help: "A list of breached passwords, which nobody may choose: `countersign hash breached` makes it.")
     var breachedPasswords: String?
 
+    @Option(
+        name: .long,
+        help: """
+            A command that takes mail as sendmail does, such as "/usr/sbin/sendmail -t -i": a path and words, which no \
+            shell sees. Without it no mail is sent, and nobody resets a password by it.
+            """)
+    var mailCommand: String?
+
+    @Option(name: .long, help: "The address that mail comes from.")
+    var mailFrom: String?
+
     @Option(name: .long, help: "Lifetimes in seconds, budgets and shares as numbers: name=number,name=number.")
     var limits: String?
 
@@ -201,6 +212,8 @@ struct ServeCommand: AsyncParsableCommand {
         flags["versions"] = self.versions
         flags["extensions"] = self.extensions
         flags["breachedPasswords"] = self.breachedPasswords
+        flags["mailCommand"] = self.mailCommand
+        flags["mailFrom"] = self.mailFrom
         flags["limits"] = self.limits
         flags["trace"] = self.trace
         flags["logFormat"] = self.logFormat

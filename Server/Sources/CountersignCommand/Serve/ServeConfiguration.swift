@@ -70,6 +70,9 @@ struct ServeConfiguration: Sendable {
     var extensions: [String]
     /// A list of passwords that nobody may choose.
     var breachedPasswords: String?
+    /// A command that takes mail as `sendmail -t` does, and whom mail comes from.
+    var mailCommand: String?
+    var mailFrom: String?
     var tlsCertificate: String?
     var tlsKey: String?
     /// Where a listener asks clients for their certificates.
@@ -142,6 +145,7 @@ extension ServeConfiguration {
             versions: reader.string(forKey: "versions", default: "1.1"),
             extensions: Self.list(reader.string(forKey: "extensions")),
             breachedPasswords: reader.string(forKey: "breachedPasswords").map(Self.absolute),
+            mailCommand: reader.string(forKey: "mailCommand"), mailFrom: reader.string(forKey: "mailFrom"),
             tlsCertificate: certificate,
             tlsKey: reader.string(forKey: "tlsKey"),
             mtlsBind: try reader.string(forKey: "mtlsBind").map { try Self.endpoint($0, "mtlsBind") },
@@ -247,6 +251,9 @@ extension ServeConfiguration {
         guard (self.tlsCertificate == nil) == (self.tlsKey == nil) else {
             throw CommandFailure(.usage, "--tls-certificate and --tls-key go together")
         }
+        guard (self.mailCommand == nil) == (self.mailFrom == nil) else {
+            throw CommandFailure(.usage, "--mail-command and --mail-from go together")
+        }
         guard self.bind.isLoopback || self.tlsCertificate != nil || !self.trustedProxies.isEmpty else {
             throw CommandFailure(
                 .usage, "listening at \(self.bind) without TLS would show secrets to the network",
@@ -333,6 +340,8 @@ extension ServeConfiguration {
         if !self.lenient.isEmpty { lines.append("lenient: \(self.lenient.joined(separator: ","))") }
         if !self.extensions.isEmpty { lines.append("extensions: \(self.extensions.joined(separator: ","))") }
         if let list = self.breachedPasswords { lines.append("breachedPasswords: \(list)") }
+        if let command = self.mailCommand { lines.append("mailCommand: \(command)") }
+        if let from = self.mailFrom { lines.append("mailFrom: \(from)") }
         if let certificate = self.tlsCertificate { lines.append("tlsCertificate: \(certificate)") }
         if let key = self.tlsKey { lines.append("tlsKey: \(key)") }
         if let bind = self.mtlsBind {

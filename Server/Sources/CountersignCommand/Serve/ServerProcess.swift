@@ -72,10 +72,13 @@ struct ServerProcess {
         ]
         let mutualListener: [any Service] = try self.mutualListener(
             mutual, assembly, connections, opened.limits, listening, logger)
-        let deliverer: [any Service] = assembly.clientDeliverer(logger: logger).map { [$0] } ?? []
+        let deliverers: [(any Service)?] = [
+            assembly.clientDeliverer(logger: logger), assembly.mailDeliverer(logger: logger),
+        ]
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: services + mutualListener + deliverer, gracefulShutdownSignals: [.sigterm, .sigint],
+                services: services + mutualListener + deliverers.compactMap(\.self),
+                gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger))
         let ending: Result<Void, any Error>
         do { ending = .success(try await group.run()) } catch { ending = .failure(error) }
@@ -172,6 +175,7 @@ struct ServerProcess {
         configuration.metrics = metrics
         configuration.hashing = hashing
         configuration.breachedPasswords = try self.breachedPasswords()
+        configuration.mail = try self.mail(opened.limits)
         configuration.logger = logger
         configuration.hasRegistration = self.configuration.clientRegistration
         configuration.mutualTLS = self.configuration.mtlsBind.flatMap { _ in self.configuration.mtlsAddress }.map {
@@ -203,6 +207,21 @@ struct ServerProcess {
                 "the list of breached passwords cannot be used: \(error.reason)",
                 remedy: "--breached-passwords names it; `countersign hash breached` makes it.")
         }
+    }
+
+    private func mail(_ limits: Limits) throws -> (sender: MailSender, transport: any MailTransport)? {
+        guard let text = self.configuration.mailCommand, let from = self.configuration.mailFrom else { return nil }
+        guard let sender = MailSender(from) else {
+            throw CommandFailure(.usage, "mailFrom takes an e-mail address, such as sign-in@example.com")
+        }
+        guard let command = SendmailCommand(text, time: limits.mail.mailCommandTime),
+            FileManager.default.isExecutableFile(atPath: command.command[0])
+        else {
+            throw CommandFailure(
+                .usage, "mailCommand names no program that can be run",
+                remedy: "It takes a path and words, such as /usr/sbin/sendmail -t -i.")
+        }
+        return (sender, command)
     }
 
     private func traceRecorder() throws -> TraceRecorder? {

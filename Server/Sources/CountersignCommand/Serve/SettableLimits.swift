@@ -15,6 +15,7 @@ enum SettableLimits {
         "dispatchLifetime": \.dispatchLifetime,
         "longestAttemptRest": \.passwords.longestAttemptRest,
         "oneTimePasswordLifetime": \.passwords.oneTimePasswordLifetime,
+        "mailedLinkLifetime": \.mail.mailedLinkLifetime,
         "outcomeLifetime": \.outcomeLifetime,
         "sessionLifetime": \.sessionLifetime,
     ]
@@ -29,6 +30,8 @@ enum SettableLimits {
         "deviceGuessesPerMinute": \.oauth.deviceGuessesPerMinute, "dispatchBurst": \.dispatchBurst,
         "dispatchesPerMinute": \.dispatchesPerMinute, "guessBurst": \.guessBurst,
         "guessesPerMinute": \.guessesPerMinute, "lastingGrantsPerClient": \.oauth.lastingGrantsPerClient,
+        "mailBurst": \.mail.mailBurst, "mailsInARow": \.mail.mailsInARow,
+        "mailsPerMinute": \.mail.mailsPerMinute,
         "openDispatchBurst": \.openDispatchBurst,
         "openDispatchesPerMinute": \.openDispatchesPerMinute, "personDispatchBurst": \.personDispatchBurst,
         "personDispatchesPerMinute": \.personDispatchesPerMinute,

@@ -37,28 +37,12 @@ public struct ClientDeliverer: Service {
             let seen = waiting.deliveries
             return (seen.count, seen.oldest.map { time.now() - $0 } ?? .zero)
         })
-        await cancelWhenGracefulShutdown {
-            await withDiscardingTaskGroup { group in
-                while !Task.isCancelled {
-                    do {
-                        for delivery in try await self.deliveries.takeDue() {
-                            group.addTask { await self.deliver(delivery) }
-                        }
-                        waiting.note(try await self.outbox.waitingDeliveries())
-                    } catch {
-                        self.logger.error("The outbox cannot be read", metadata: ["reason": "\(error)"])
-                    }
-                    try? await Task.sleep(for: self.interval)
-                }
-            }
-        }
-    }
-
-    private func deliver(_ delivery: ClientDelivery) async {
-        do {
+        await deliverFromOutbox(every: self.interval, "deliveries to clients", self.logger) {
+            let due = try await self.deliveries.takeDue()
+            waiting.note(try await self.outbox.waitingDeliveries())
+            return due
+        } deliver: { delivery in
             self.metrics.told(try await self.deliveries.deliver(delivery))
-        } catch {
-            self.logger.error("A delivery waits for its next turn", metadata: ["reason": "\(error)"])
         }
     }
 

@@ -30,9 +30,22 @@ extension ServerAssembly {
         ).mount(on: router)
         PasswordSignInRoutes(
             signIns: PasswordSignIns(self.passwords), provider: self.provider, answers: answers, cookies: cookies,
-            limits: limits, hashing: self.configuration.hashing, metrics: self.configuration.metrics
+            limits: limits, hashing: self.configuration.hashing, metrics: self.configuration.metrics,
+            hasMail: self.configuration.mail != nil
         ).mount(on: router)
         ConsentRoutes(provider: self.provider, answers: answers, cookies: cookies, limits: limits).mount(on: router)
+        OwnPasswordRoutes(
+            passwords: OwnPassword(self.passwords), factors: SecondFactors(self.passwords), provider: self.provider,
+            answers: answers, cookies: cookies, limits: limits, hashing: self.configuration.hashing,
+            metrics: self.configuration.metrics
+        ).mount(on: router)
+        if self.configuration.mail != nil {
+            MailedLinkRoutes(
+                resets: PasswordResets(self.passwords), confirmations: AddressConfirmations(self.passwords),
+                provider: self.provider, answers: answers, cookies: cookies, limits: limits,
+                hashing: self.configuration.hashing, metrics: self.configuration.metrics
+            ).mount(on: router)
+        }
         AuthorizationRoutes(
             provider: self.provider, answers: answers, cookies: cookies, limits: limits, trace: self.trace,
             metrics: self.configuration.metrics

@@ -12,6 +12,8 @@ import _Primitives
 struct PublicOperations {
     /// The provider's metadata (RFC 8414).
     let metadata: JSONObject
+    /// Whether people are told by mail.
+    let hasMail: Bool
 
     func mount(on router: ServerRouter) {
         let document = PublicDocument(operations: self.all).json
@@ -24,8 +26,8 @@ struct PublicOperations {
             answers: [.init(status: 200, meaning: "OpenAPI 3.1.", type: "application/json")])
         let parts = [
             [document], self.authorization, self.tokens, self.registration, self.userinfo, self.descriptions,
-            Self.signIn, Self.devices, Self.passwords, Self.dispatch,
-            Self.status, Self.redemption, Self.uaf, Self.account,
+            Self.signIn, Self.devices, Self.passwords, Self.ownPages,
+            self.hasMail ? Self.mailedLinks : [], Self.dispatch, Self.status, Self.redemption, Self.uaf, Self.account,
         ]
         return parts.flatMap(\.self)
     }
@@ -122,9 +124,9 @@ struct PublicOperations {
         ]
     }
 
-    private static let page = PublicOperation.Answer(status: 200, meaning: "A page.", type: "text/html")
+    static let page = PublicOperation.Answer(status: 200, meaning: "A page.", type: "text/html")
     private static let goOn = PublicOperation.Answer(status: 303, meaning: "The browser goes on with GET.")
-    private static let tooMany = (status: 429, meaning: "The caller has used up its budget.")
+    static let tooMany = (status: 429, meaning: "The caller has used up its budget.")
 
     private var authorization: [PublicOperation] {
         let parameters =

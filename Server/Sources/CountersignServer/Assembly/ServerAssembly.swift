@@ -16,7 +16,7 @@ public import _Primitives
 public struct ServerAssembly: Sendable {
     /// Everything that is kept.
     public typealias ServerStore = CeremonyStores & AdministrationStore & OpenIDStore & PasswordStore & GrantListStore
-        & ClientOutbox & RegistrationStore
+        & ClientOutbox & RegistrationStore & MailStore
 
     /// What an operator chooses.
     public struct Configuration: Sendable {
@@ -58,6 +58,8 @@ public struct ServerAssembly: Sendable {
         public var calls: (any OutgoingCalls)?
         /// Where clients show certificates (RFC 8705); `nil` where nowhere.
         public var mutualTLS: OpenIDProvider.Configuration.MutualTLS?
+        /// Who sends mail, and by what; `nil` where none is sent.
+        public var mail: (sender: MailSender, transport: any MailTransport)?
         /// Where the server counts what it does.
         public var metrics = ServerMetrics()
         /// Where the server tells its operator of what is no single request's.
@@ -107,6 +109,8 @@ public struct ServerAssembly: Sendable {
     public let channels: EventChannels
     let trail: any AuditStore
     let outbox: any ClientOutbox
+    let mails: any MailDeliveries.Outbox
+    let sealing: Sealing
     let registrations: ClientRegistrations
     let time: TimeSource
     let random: RandomSource
@@ -125,7 +129,7 @@ public struct ServerAssembly: Sendable {
         let asking = PhoneAsking(directory: directory, random: random)
         let passwords = try PasswordAccounts(
             store: store, sealing: sealing, limits: limits, hashing: configuration.hashing,
-            breached: configuration.breachedPasswords, time: time, random: random)
+            breached: configuration.breachedPasswords, sendsMail: configuration.mail != nil, time: time, random: random)
         configuration.metrics.watch(hashing: { passwords.load })
         var settings = OpenIDProvider.Configuration(
             issuer: configuration.issuer, limits: limits, epoch: sealing.epoch,
@@ -173,7 +177,7 @@ public struct ServerAssembly: Sendable {
             channels: EventChannels(
                 share: limits.channelsPerSource, time: time, pauseOfReports: limits.pauseOfReports,
                 registry: configuration.metrics.registry),
-            trail: store, outbox: store,
+            trail: store, outbox: store, mails: store, sealing: sealing,
             registrations: ClientRegistrations(
                 provider: provider, store: store, issuers: configuration.softwareStatements), time: time, random: random
         )
@@ -217,7 +221,7 @@ public struct ServerAssembly: Sendable {
             backchannel: self.ceremonies.backchannel, authorization: devices
         ).mount(on: router)
         self.mountPages(on: router, answers)
-        PublicOperations(metadata: self.provider.discovery).mount(on: router)
+        PublicOperations(metadata: self.provider.discovery, hasMail: self.configuration.mail != nil).mount(on: router)
         let administrators = self.administrators
         self.administration(.token { try await administrators.administrator(token: $0) }).mount(on: router)
         return router.complete()

@@ -20,6 +20,8 @@ struct PasswordSignInRoutes: Sendable {
     let limits: Limits
     let hashing: PasswordLimits
     let metrics: ServerMetrics
+    /// Whether a link to a new password can be mailed.
+    let hasMail: Bool
 
     /// What the method is called in the lists of clients and of the provider.
     static let method = "password"
@@ -114,7 +116,7 @@ struct PasswordSignInRoutes: Sendable {
             frame: SignInFrame(
                 requestID: pending.address.request, clientName: authorization.clientName, client: authorization.client,
                 returnOrigin: authorization.clientOrigin), question: asked, problem: problem,
-            hasOtherWays: authorization.methods.count > 1)
+            hasOtherWays: authorization.methods.count > 1, hasMail: self.hasMail)
         return .page(self.answers.pages.html(page), status: status)
     }
 
@@ -190,7 +192,7 @@ extension PasswordSignIns.Stage {
 
 extension PasswordSignIns.Refusal {
     /// Why, for the operator.
-    fileprivate var words: String {
+    var words: String {
         switch self {
         case .wrong: "It was not the right one."
         case .unknownName: "Nobody has this name."
@@ -206,7 +208,7 @@ extension PasswordSignIns.Refusal {
     }
 
     /// The setting that has to do with it.
-    fileprivate var setting: String? {
+    var setting: String? {
         switch self {
         case .resting: "passwordAttempts"
         case .oneTimeOver: "oneTimePasswordLifetime"

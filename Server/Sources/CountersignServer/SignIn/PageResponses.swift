@@ -6,6 +6,7 @@ import OAuth
 import OAuthProvider
 import Pages
 import Store
+import _Primitives
 
 extension Response {
     /// A page, never kept by a cache.
@@ -15,6 +16,27 @@ extension Response {
         headers[.cacheControl] = "no-store"
         headers[.contentSecurityPolicy] = page.contentSecurityPolicy.description
         return Response(status: status, headers: headers, body: .init(byteBuffer: ByteBuffer(string: page.html)))
+    }
+}
+
+extension Request {
+    /// The fields of a page's form. Throws a ``Problem``.
+    func pageForm(limit: Int) async throws -> OAuth.Parameters {
+        let text = try await self.formText(limit: limit)
+        guard let form = try? OAuth.Parameters(parsing: text, limits: .init(bytes: limit)) else {
+            throw Problem(.badRequest, "malformed-body", "The form is not encoded, or has a field twice.")
+        }
+        return form
+    }
+}
+
+extension BrowserCookies {
+    /// Refuses a form that did not stand on a page of ours in this browser: other addresses of the same site can post with
+    /// its cookies.
+    func requireToken(of form: OAuth.Parameters, _ session: SessionSecret) throws {
+        guard
+            constantTimeEqual(Array((form["confirmation"] ?? "").utf8), Array(self.formToken(session).utf8))
+        else { throw Problem(.badRequest, "invalid-request", "The form did not stand on a page of this browser's.") }
     }
 }
 

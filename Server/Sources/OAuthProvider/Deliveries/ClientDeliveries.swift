@@ -135,7 +135,11 @@ public final class ClientDeliveries: Sendable {
         async throws -> DeliveryResult
     {
         let now = self.provider.time.now()
-        let next = now + self.provider.limits.oauth.pause(afterAttempt: delivery.attempt)
+        let limits = self.provider.limits.oauth
+        let next =
+            now
+            + Limits.pause(
+                limits.deliveryRetryPause, doubled: delivery.attempt - 1, atMost: limits.longestDeliveryRetryPause)
         func failure(isGivenUp: Bool) -> DeliveryFailure {
             DeliveryFailure(
                 client: delivery.client, matter: delivery.content, attempt: delivery.attempt, reason: reason,
@@ -154,14 +158,5 @@ public final class ClientDeliveries: Sendable {
         try await self.outbox.postponeDelivery(delivery, until: next)
         if self.reports.spend(delivery.client, at: now) == nil { self.report(failure(isGivenUp: false)) }
         return .failed
-    }
-}
-
-extension Limits.OAuth {
-    /// How long a delivery waits that was tried so often: twice as long each time, within its bound.
-    func pause(afterAttempt attempt: Int) -> Duration {
-        var pause = self.deliveryRetryPause
-        for _ in 1..<max(attempt, 1) where pause < self.longestDeliveryRetryPause { pause = pause * 2 }
-        return min(pause, self.longestDeliveryRetryPause)
     }
 }

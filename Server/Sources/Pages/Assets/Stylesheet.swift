@@ -162,6 +162,9 @@ extension PageAssets {
         .other { margin-top: 1.25rem; }
         .choice { list-style: none; margin: 1.75rem 0 0; padding: 0; display: grid; gap: .75rem; }
         .choice .button { width: 100%; }
+        .form > .qr, .form > .typed { margin-top: 1.25rem; }
+        .codes { list-style: none; margin: 1.25rem 0; padding: 0; display: grid; gap: .35rem; font-size: 1.1rem; }
+        .codes code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 
         .message { max-width: 38rem; text-align: center; }
         .message > .notice { margin-top: 1.5rem; }

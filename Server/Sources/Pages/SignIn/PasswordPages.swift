@@ -62,13 +62,19 @@ public struct PasswordPage: Sendable {
     public var problem: String?
     /// Whether there is another way to sign in.
     public var hasOtherWays: Bool
+    /// Whether a link to a new password can be mailed.
+    public var hasMail: Bool
 
     /// A question.
-    public init(frame: SignInFrame, question: Question, problem: String? = nil, hasOtherWays: Bool = false) {
+    public init(
+        frame: SignInFrame, question: Question, problem: String? = nil, hasOtherWays: Bool = false,
+        hasMail: Bool = false
+    ) {
         self.frame = frame
         self.question = question
         self.problem = problem
         self.hasOtherWays = hasOtherWays
+        self.hasMail = hasMail
     }
 }
 
@@ -109,6 +115,10 @@ struct FormView {
     var problem: String?
     let action: String
     let submit: String
+    /// A picture, drawn here.
+    var picture: String?
+    /// A secret, to be typed elsewhere.
+    var secret: String?
     var hidden: [Hidden] = []
     var fields: [Field] = []
     var links: [Link] = []
@@ -183,6 +193,10 @@ extension PageRenderer {
             + (frame.client.map { [.init(hiddenName: "client", hiddenValue: $0)] } ?? [])
         if page.hasOtherWays, case .password = page.question {
             view.links = [.init(target: "/sign-in" + frame.query, linkID: "other-ways", words: "Sign in another way")]
+        }
+        if page.hasMail, case .password = page.question {
+            view.links.append(
+                .init(target: ForgottenPasswordPage.path, linkID: "forgotten", words: "Forgotten your password?"))
         }
         view.leave = .init(requestID: frame.requestID, client: frame.client, clientName: frame.clientName)
         return self.render(

@@ -211,9 +211,7 @@ extension SQLiteDatabase: AccountStore {
 
     public func setAccountEmail(_ email: AccountEmail?, id: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            try db.cachedStatement(sql: "UPDATE account SET email = ?, email_verified = ? WHERE id = ?")
-                .execute(arguments: [try sealing.email(email, account: id), email?.isVerified ?? false, id])
-            guard db.changesCount == 1 else { return false }
+            guard try db.setEmail(email, accountID: id, sealing) else { return false }
             try db.appendAudit(audit, sealing)
             return true
         }
@@ -368,6 +366,15 @@ extension CredentialRecord {
 }
 
 extension Database {
+    /// Gives an account an e-mail address, or none. Links that were mailed to the one before are over.
+    func setEmail(_ email: AccountEmail?, accountID id: String, _ sealing: Sealing) throws -> Bool {
+        try self.cachedStatement(sql: "UPDATE account SET email = ?, email_verified = ? WHERE id = ?")
+            .execute(arguments: [try sealing.email(email, account: id), email?.isVerified ?? false, id])
+        guard self.changesCount == 1 else { return false }
+        try self.deleteMailedLinks(ofAccount: id)
+        return true
+    }
+
     func account(username: AccountName, _ sealing: Sealing) throws -> AccountRecord? {
         try Row.fetchOne(
             self.cachedStatement(sql: "SELECT \(AccountRecord.columns) FROM account WHERE username_code = ?"),

@@ -173,7 +173,7 @@ extension Database {
         voided.pendingDevices = try delete("device", "is_active = 0")
         for table in [
             "answered_challenge", "administrator_link", "oauth_revoked_token", "oauth_initial_token",
-            "password_attempt",
+            "password_attempt", "mailed_link",
         ] {
             _ = try delete(table)
         }

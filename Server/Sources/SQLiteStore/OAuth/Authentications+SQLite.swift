@@ -167,6 +167,7 @@ extension Database {
         guard case .account = holder else { return }
         // One that is about to become an authentication.
         try self.cachedStatement(sql: "DELETE FROM password_sign_in WHERE account_id = ?").execute(arguments: [value])
+        try self.deleteMailedLinks(ofAccount: value)
     }
 
     /// Takes browsers and addresses over from the sessions, whose identifiers their authentications have got.

@@ -20,7 +20,8 @@ private enum PasswordSignInColumn: Int, TableColumn {
 
 extension SQLiteDatabase: PasswordStore {
     public func countAttempt(
-        _ holder: AttemptHolder, judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
+        _ holder: AttemptHolder, leaving mail: (MailRecord, most: Int)?,
+        judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
     ) async throws -> Bool {
         try await self.step { [sealing] db in
             let present = try Row.fetchOne(
@@ -35,14 +36,16 @@ extension SQLiteDatabase: PasswordStore {
                     """
             ).execute(arguments: [holder.key, holder.account, next.count, next.at.milliseconds])
             if let audit { try db.appendAudit(audit, sealing) }
+            if let mail, try db.waitingMails() < mail.most { try db.leaveMail(mail.0) }
             return true
         }
     }
 
-    public func giveBackAttempt(_ holder: AttemptHolder) async throws {
+    public func giveBackAttempt(_ holder: AttemptHolder, unlessItMade kept: Int) async throws {
         try await self.step { db in
-            try db.cachedStatement(sql: "UPDATE password_attempt SET count = max(0, count - 1) WHERE holder = ?")
-                .execute(arguments: [holder.key])
+            try db.cachedStatement(
+                sql: "UPDATE password_attempt SET count = max(0, count - 1) WHERE holder = ? AND count <> ?"
+            ).execute(arguments: [holder.key, kept])
         }
     }
 
@@ -50,26 +53,30 @@ extension SQLiteDatabase: PasswordStore {
         try await self.step { [sealing] db in
             let record = step.record
             guard try db.stands(step, sealing) else { return false }
-            switch step.spent {
-            case .totp(let number):
-                try db.cachedStatement(
-                    sql: """
-                        UPDATE totp SET last_step = ?2 WHERE account_id = ?1 AND (last_step IS NULL OR last_step < ?2)
-                        """
-                ).execute(arguments: [record.accountID, number])
-                guard db.changesCount == 1 else { return false }
-            case .recoveryCode(let code):
-                try db.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ? AND code = ?")
-                    .execute(arguments: [record.accountID, code.blob])
-                guard db.changesCount == 1 else { return false }
-            case nil: break
-            }
+            if let spent = step.spent { guard try db.spend(spent, accountID: record.accountID) else { return false } }
             if step.verifiedHash != nil { try db.forgetAttempts(.password(account: record.accountID)) }
             if step.spent != nil { try db.forgetAttempts(.secondFactor(account: record.accountID)) }
             if let password = step.newPassword { try db.replacePassword(password, sealing) }
             try db.replace(record, sealing)
             for event in step.audit { try db.appendAudit(event, sealing) }
             for notice in step.notices { try db.insertNotice(notice, sealing) }
+            return true
+        }
+    }
+
+    public func confirm(
+        accountID: String, verifiedHash: String, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
+    ) async throws -> Bool {
+        try await self.step { [sealing] db in
+            guard try db.account(id: accountID, sealing)?.isLocked == false,
+                let hash = try db.passwordHash(accountID: accountID, sealing), hash.hasSameBytes(as: verifiedHash)
+            else { return false }
+            if let spent {
+                guard try db.spend(spent, accountID: accountID) else { return false }
+                try db.forgetAttempts(.secondFactor(account: accountID))
+            }
+            try db.forgetAttempts(.password(account: accountID))
+            if let audit { try db.appendAudit(audit, sealing) }
             return true
         }
     }
@@ -92,6 +99,22 @@ extension SQLiteDatabase: PasswordStore {
 }
 
 extension Database {
+    /// Spends a code; `false` where it is spent already, or there is none such.
+    func spend(_ spent: PasswordSignInStep.Spent, accountID: String) throws -> Bool {
+        switch spent {
+        case .totp(let number):
+            try self.cachedStatement(
+                sql: """
+                    UPDATE totp SET last_step = ?2 WHERE account_id = ?1 AND (last_step IS NULL OR last_step < ?2)
+                    """
+            ).execute(arguments: [accountID, number])
+        case .recoveryCode(let code):
+            try self.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ? AND code = ?")
+                .execute(arguments: [accountID, code.blob])
+        }
+        return self.changesCount == 1
+    }
+
     /// Whether everything is still there that a step stands on.
     fileprivate func stands(_ step: PasswordSignInStep, _ sealing: Sealing) throws -> Bool {
         let record = step.record
@@ -102,6 +125,9 @@ extension Database {
                     AND EXISTS (SELECT 1 FROM account WHERE id = ? AND is_locked = 0)
                     """), arguments: [record.request, record.accountID])
         guard isThere == true else { return false }
+        // A second factor can have been set since the account was read.
+        guard try self.hasSecondFactor(record.accountID) == (record.needsSecondFactor || record.secondFactor != nil)
+        else { return false }
         if let previous = step.previous {
             guard try self.passwordSignIn(record.request, sealing) == previous else { return false }
         }

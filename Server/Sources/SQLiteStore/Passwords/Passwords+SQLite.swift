@@ -82,14 +82,33 @@ extension SQLiteDatabase {
         }
     }
 
-    public func setPassword(_ password: PasswordRecord, endsSessions: Bool, audit: AuditEvent) async throws -> Bool {
+    public func setPassword(_ change: PasswordChange) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.account(id: password.accountID, sealing) != nil else { return false }
+            let password = change.password
+            guard let account = try db.account(id: password.accountID, sealing) else { return false }
+            if let verified = change.verifiedHash {
+                guard !account.isLocked, let hash = try db.passwordHash(accountID: account.id, sealing),
+                    hash.hasSameBytes(as: verified)
+                else { return false }
+            }
+            if let link = change.link {
+                guard !account.isLocked,
+                    try db.mailedLink(digest: link, purpose: .passwordReset, at: change.audit.at)?.accountID
+                        .hasSameBytes(as: account.id) == true,
+                    try db.passwordHash(accountID: account.id, sealing) != nil,
+                    try db.hasSecondFactor(account.id) == (change.spent != nil)
+                else { return false }
+            }
+            if let spent = change.spent { guard try db.spend(spent, accountID: account.id) else { return false } }
             try db.replacePassword(password, sealing)
-            try db.forgetAttempts(.password(account: password.accountID))
-            try db.forgetAttempts(.secondFactor(account: password.accountID))
-            if endsSessions { try db.deleteAuthentications(of: .account(password.accountID), at: audit.at) }
-            try db.appendAudit(audit, sealing)
+            for holder in [
+                AttemptHolder.password(account: account.id), .secondFactor(account: account.id),
+                .mail(account: account.id),
+            ] { try db.forgetAttempts(holder) }
+            if change.endsSessions { try db.deleteAuthentications(of: .account(account.id), at: change.audit.at) }
+            for event in [change.spentAudit, change.audit].compactMap(\.self) { try db.appendAudit(event, sealing) }
+            if let notice = change.notice { try db.insertNotice(notice, sealing) }
+            if let mail = change.mail { try db.leaveMail(mail) }
             return true
         }
     }
@@ -119,6 +138,10 @@ extension SQLiteDatabase {
                     .lastStep: totp.lastStep,
                 ], by: TOTPColumn.insertion)
             try db.insert(recoveryCodes: recoveryCodes, accountID: totp.accountID)
+            // A password that was shown before, alone, is not enough any more.
+            try db.cachedStatement(sql: "DELETE FROM password_sign_in WHERE account_id = ?").execute(arguments: [
+                totp.accountID
+            ])
             try db.forgetAttempts(.secondFactor(account: totp.accountID))
             try db.appendAudit(audit, sealing)
             return true
@@ -127,10 +150,7 @@ extension SQLiteDatabase {
 
     public func setRecoveryCodes(_ codes: [[UInt8]], accountID: String, audit: AuditEvent) async throws -> Bool {
         try await self.step { [sealing] db in
-            let has = try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM totp WHERE account_id = ?)"),
-                arguments: [accountID])
-            guard has == true else { return false }
+            guard try db.hasSecondFactor(accountID) else { return false }
             try db.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ?").execute(arguments: [accountID]
             )
             try db.insert(recoveryCodes: codes, accountID: accountID)
@@ -185,11 +205,19 @@ extension Database {
         ).map { try sealing.openText($0.bytes("hash"), purpose: .passwordHash, row: accountID) }
     }
 
-    /// Puts a password in the place of the account's.
+    /// Whether a code is asked for beside the password of an account.
+    func hasSecondFactor(_ accountID: String) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM totp WHERE account_id = ?)"),
+            arguments: [accountID]) == true
+    }
+
+    /// Puts a password in the place of the account's. Links to a new one, which were mailed for the one before, are over.
     func replacePassword(_ password: PasswordRecord, _ sealing: Sealing) throws {
         try self.cachedStatement(sql: "DELETE FROM password WHERE account_id = ?").execute(arguments: [
             password.accountID
         ])
+        try self.deleteMailedLinks(ofAccount: password.accountID)
         let hash = try sealing.seal(password.hash, purpose: .passwordHash, row: password.accountID)
         try self.insert(
             [

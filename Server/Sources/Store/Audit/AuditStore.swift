@@ -150,6 +150,8 @@ public struct NoticeRecord: Sendable, Equatable {
         case authenticatorAdded = 3
         /// A service had keys deleted.
         case authenticatorsRemoved = 4
+        /// The person's password was changed.
+        case passwordChanged = 5
     }
 
     /// Random, 16 bytes as base64url.
@@ -160,7 +162,8 @@ public struct NoticeRecord: Sendable, Equatable {
     public var kind: Kind
     /// When it happened.
     public var at: Timestamp
-    /// The service that was signed in to or had keys deleted, or the device's name. Sealed at rest.
+    /// The service that was signed in to or had keys deleted, the device's name, or the name whose password was changed.
+    /// Sealed at rest.
     public var subject: String
 
     /// Describes a notice.

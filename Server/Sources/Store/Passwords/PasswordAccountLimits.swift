@@ -20,6 +20,8 @@ extension Limits {
         public var attemptMemory: Duration = .seconds(24 * 60 * 60)
         /// How long a password works that an operator has set for one sign-in. Past it it is a wrong one.
         public var oneTimePasswordLifetime: Duration = .seconds(3 * 24 * 60 * 60)
+        /// How long the secret for an authenticator app that a page shows can be taken up. Past it the person begins again.
+        public var secondFactorOfferLifetime: Duration = .seconds(10 * 60)
 
         /// The defaults.
         public init() {}

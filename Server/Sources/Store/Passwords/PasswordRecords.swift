@@ -20,6 +20,42 @@ public struct PasswordRecord: Sendable, Equatable {
     }
 }
 
+/// A password that takes the place of an account's, together with what goes with it.
+public struct PasswordChange: Sendable {
+    /// The password from now on.
+    public var password: PasswordRecord
+    /// The hash that was verified, which must still be the account's; the account must not be locked then. `nil` for an
+    /// operator, who asks nobody.
+    public var verifiedHash: String?
+    /// The digest of a mailed link that is spent, with every other one of the account; what is asked for beside a password
+    /// must be asked for beside it, and the account must have a password. `nil` where none was shown.
+    public var link: [UInt8]?
+    /// The code that was shown beside the link.
+    public var spent: PasswordSignInStep.Spent?
+    /// Whether all ends that the account has authenticated: sessions, grants, and with them their tokens.
+    public var endsSessions: Bool
+    /// What the trail says.
+    public var audit: AuditEvent
+    /// What the trail says of the code.
+    public var spentAudit: AuditEvent?
+    /// What the person's devices are told.
+    public var notice: NoticeRecord?
+    /// What the person is told by mail.
+    public var mail: MailRecord?
+
+    /// A change to `password`.
+    public init(
+        to password: PasswordRecord, verifiedHash: String? = nil, endsSessions: Bool, audit: AuditEvent,
+        notice: NoticeRecord? = nil
+    ) {
+        self.password = password
+        self.verifiedHash = verifiedHash
+        self.endsSessions = endsSessions
+        self.audit = audit
+        self.notice = notice
+    }
+}
+
 /// The secret of an account's time-based codes (RFC 6238).
 public struct TOTPRecord: Sendable, Equatable {
     /// Whose it is.
@@ -78,23 +114,29 @@ public enum AttemptHolder: Hashable, Sendable {
     case password(account: String)
     /// The codes beside the password of an account.
     case secondFactor(account: String)
+    /// Letters to the person of an account that somebody has asked for.
+    case mail(account: String)
     /// A name that nobody has, by a number that the name gives: many names share one, so that their rows are few.
     case unknownName(Int)
+    /// The same for letters to a name that nobody has.
+    case unknownMail(Int)
 
     /// The key of its row.
     public var key: String {
         switch self {
         case .password(let account): "password \(account)"
         case .secondFactor(let account): "second-factor \(account)"
+        case .mail(let account): "mail \(account)"
         case .unknownName(let number): "unknown-name \(number)"
+        case .unknownMail(let number): "unknown-mail \(number)"
         }
     }
 
     /// Whose it is; `nil` where there is nobody.
     public var account: String? {
         switch self {
-        case .password(let account), .secondFactor(let account): account
-        case .unknownName: nil
+        case .password(let account), .secondFactor(let account), .mail(let account): account
+        case .unknownName, .unknownMail: nil
         }
     }
 }

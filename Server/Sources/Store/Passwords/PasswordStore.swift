@@ -9,18 +9,17 @@ public protocol PasswordStore: Sendable {
     func passwordAccount(id: String) async throws -> PasswordAccount?
 
     /// Gives an account a password in place of what it had, and forgets the wrong attempts at both it and its codes.
-    /// `false` where there is no such account.
     ///
-    /// Where `endsSessions`, all that the account has authenticated ends in the same step: sessions, grants, and with them
-    /// their tokens.
-    func setPassword(_ password: PasswordRecord, endsSessions: Bool, audit: AuditEvent) async throws -> Bool
+    /// Must be one step. `false`, and nothing has changed, where there is no such account, or something that the change
+    /// stands on is not there any more.
+    func setPassword(_ change: PasswordChange) async throws -> Bool
 
     /// Takes the password of an account away, and ends all that the account has authenticated. `false` where there is no
     /// such account, or it has no password.
     func removePassword(accountID: String, audit: AuditEvent) async throws -> Bool
 
-    /// Gives an account a secret for time-based codes and recovery codes, by their HMACs, in place of what it had. `false`
-    /// where there is no such account.
+    /// Gives an account a secret for time-based codes and recovery codes, by their HMACs, in place of what it had. What is
+    /// under way of signing in by the password alone ends with it. `false` where there is no such account.
     func setSecondFactor(_ totp: TOTPRecord, recoveryCodes: [[UInt8]], audit: AuditEvent) async throws -> Bool
 
     /// Gives an account recovery codes, by their HMACs, in place of those that it had. `false` where it has no secret for
@@ -35,25 +34,48 @@ public protocol PasswordStore: Sendable {
     /// `judge` is given the attempts in a row so far, and answers with the count that is to be kept and what the trail
     /// says of it; `nil` where this one may not be made, and then nothing is written. Must be one step, durable before it
     /// answers: of many at once each is given the count of the one before.
+    ///
+    /// - Parameter mail: What is left in the outbox in the same step, where the attempt may be made and fewer letters wait
+    ///   than so many.
     func countAttempt(
-        _ holder: AttemptHolder, judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
+        _ holder: AttemptHolder, leaving mail: (MailRecord, most: Int)?,
+        judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
     ) async throws -> Bool
 
-    /// Gives an attempt back that nobody could judge.
-    func giveBackAttempt(_ holder: AttemptHolder) async throws
+    /// Gives an attempt back that nobody could judge. The one that made the count `kept` stays counted: the trail has it
+    /// for the first that is followed by a rest, and would have it again and again.
+    func giveBackAttempt(_ holder: AttemptHolder, unlessItMade kept: Int) async throws
 
     /// Goes a step on in a sign-in, and forgets the wrong attempts at what was right.
     ///
     /// Must be one step. `false`, and nothing has changed, where something that it stands on is not there any more: the
     /// authorization request, the account or that it is not locked, the sign-in before it, the verified hash, or the code,
-    /// which somebody else has spent.
+    /// which somebody else has spent; or where the account has a second factor by now that the sign-in does not know of.
     func advance(_ step: PasswordSignInStep) async throws -> Bool
+
+    /// Takes what somebody who is signed in has shown of an account for a change of it: spends the code, and forgets the
+    /// wrong attempts at what was right.
+    ///
+    /// Must be one step. `false`, and nothing has changed, where the account is gone or locked, its hash is another one by
+    /// now, or somebody else has spent the code.
+    func confirm(
+        accountID: String, verifiedHash: String, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
+    ) async throws -> Bool
 
     /// The sign-in by password of an authorization request; `nil` where there is none.
     func passwordSignIn(request: String) async throws -> PasswordSignInRecord?
 
     /// Forgets attempts that are older, at most `limit`. Says how many there were.
     func deleteAttempts(before moment: Timestamp, limit: Int) async throws -> Int
+}
+
+extension PasswordStore {
+    /// Counts an attempt of which no mail comes.
+    public func countAttempt(
+        _ holder: AttemptHolder, judge: @escaping @Sendable (AttemptCount?) -> (AttemptCount, AuditEvent?)?
+    ) async throws -> Bool {
+        try await self.countAttempt(holder, leaving: nil, judge: judge)
+    }
 }
 
 extension AuditEvent.Kind {
@@ -65,6 +87,8 @@ extension AuditEvent.Kind {
     public static let passwordImported = Self(rawValue: "password-imported")
     /// A person has chosen a new password.
     public static let passwordChanged = Self(rawValue: "password-changed")
+    /// A person has chosen a new password in place of one that was forgotten, by a mailed link.
+    public static let passwordReset = Self(rawValue: "password-reset")
     /// A password was hashed anew, at a sign-in, by the present parameters.
     public static let passwordRehashed = Self(rawValue: "password-rehashed")
     /// An operator has taken the password of an account away.
@@ -80,7 +104,8 @@ extension AuditEvent.Kind {
 
     /// What tells that the password of an account, or what is asked for beside it, is another one.
     public static let passwordChanges: [Self] = [
-        .passwordSet, .passwordImported, .passwordChanged, .passwordRehashed, .passwordRemoved, .secondFactorSet,
+        .passwordSet, .passwordImported, .passwordChanged, .passwordReset, .passwordRehashed, .passwordRemoved,
+        .secondFactorSet,
         .secondFactorRemoved, .recoveryCodesSet, .recoveryCodeSpent,
     ]
 }

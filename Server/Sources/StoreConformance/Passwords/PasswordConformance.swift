@@ -28,13 +28,16 @@ public enum PasswordConformance {
     /// An account with a password, and a request that waits.
     private static func begin(_ store: any Subject, request: String = "1") async throws {
         try await store.createAccount(sampleAccount(), audit: sampleAudit())
-        _ = try await store.setPassword(Self.record(), endsSessions: false, audit: sampleAudit())
+        _ = try await store.setPassword(PasswordChange(to: Self.record(), endsSessions: false, audit: sampleAudit()))
         try await store.addRequest(SampleSignIn(request, secret: Self.code(1), at: .start).request)
     }
 
-    private static func signIn(_ request: String = "request-1", needsCode: Bool = false) -> PasswordSignInRecord {
+    private static func signIn(
+        _ request: String = "request-1", needsCode: Bool = false, shown: PasswordSignInRecord.SecondFactor? = nil
+    ) -> PasswordSignInRecord {
         PasswordSignInRecord(
-            request: request, accountID: Self.alice, needsSecondFactor: needsCode, needsNewPassword: false,
+            request: request, accountID: Self.alice, secondFactor: shown, needsSecondFactor: needsCode,
+            needsNewPassword: false,
             finishedAt: needsCode ? nil : .start + .seconds(3), browser: "A browser", address: "192.0.2.7")
     }
 
@@ -53,7 +56,8 @@ public enum PasswordConformance {
             try expect(try await store.passwordAccount(username: "alice")?.password == nil, "none yet")
             for password in [Self.record(), Self.record("$hash$2", isOneTime: true)] {
                 try expect(
-                    try await store.setPassword(password, endsSessions: false, audit: sampleAudit()),
+                    try await store.setPassword(
+                        PasswordChange(to: password, endsSessions: false, audit: sampleAudit())),
                     "the account exists")
                 let expected = PasswordAccount(
                     account: sampleAccount(), password: password, totp: nil, recoveryCodes: 0)
@@ -64,7 +68,8 @@ public enum PasswordConformance {
             var other = Self.record()
             other.accountID = "other"
             try expect(
-                try await store.setPassword(other, endsSessions: false, audit: sampleAudit()) == false,
+                try await store.setPassword(PasswordChange(to: other, endsSessions: false, audit: sampleAudit()))
+                    == false,
                 "no such account")
             try expect(try await store.auditEntries(after: 0, limit: 9).count == 3, "an event for each change")
         },
@@ -72,11 +77,32 @@ public enum PasswordConformance {
             try await store.createAccount(sampleAccount(), audit: sampleAudit())
             let signIn = SampleSignIn("1", secret: Self.code(1), at: .start)
             try await signIn.keep(in: store)
-            _ = try await store.setPassword(Self.record(), endsSessions: false, audit: sampleAudit())
+            _ = try await store.setPassword(
+                PasswordChange(to: Self.record(), endsSessions: false, audit: sampleAudit()))
             try expect(try await store.session(cookieDigest: Self.code(1)) != nil, "it goes on")
-            _ = try await store.setPassword(Self.record(), endsSessions: true, audit: sampleAudit())
+            _ = try await store.setPassword(PasswordChange(to: Self.record(), endsSessions: true, audit: sampleAudit()))
             try expect(try await store.session(cookieDigest: Self.code(1)) == nil, "it has ended")
             try expect(try await store.grant("grant-1", token: nil, at: .start) == nil, "and so has its grant")
+        },
+        ConformanceCheck("a person's new password takes the place of the one that was verified, and devices are told") {
+            store in
+            try await Self.begin(store)
+            let notice = NoticeRecord(
+                id: "n", accountID: Self.alice, kind: .passwordChanged, at: .start, subject: "alice")
+            @Sendable func change(_ verified: String) async throws -> Bool {
+                try await store.setPassword(
+                    PasswordChange(
+                        to: Self.record("$hash$2"), verifiedHash: verified, endsSessions: true,
+                        audit: sampleAudit("changed"), notice: notice))
+            }
+            try expect(try await change("$hash$9") == false, "another password by now")
+            _ = try await store.setAccountLocked(true, id: Self.alice, audit: sampleAudit())
+            try expect(try await change("$hash$1") == false, "a locked account")
+            _ = try await store.setAccountLocked(false, id: Self.alice, audit: sampleAudit())
+            try expect(try await store.notices(accountID: Self.alice, limit: 9).isEmpty, "nobody is told of nothing")
+            try expect(try await winners(16) { _ in try await change("$hash$1") } == 1, "one of 16")
+            try expect(try await store.passwordAccount(id: Self.alice)?.password?.hash == "$hash$2", "the new one")
+            try expect(try await store.notices(accountID: Self.alice, limit: 9) == [notice], "the notice")
         },
         ConformanceCheck("a removed password is gone, once, and what the account has authenticated with it") { store in
             try await Self.begin(store)
@@ -137,12 +163,14 @@ public enum PasswordConformance {
         ConformanceCheck("an attempt that nobody could judge is given back, and old ones are forgotten") { store in
             let (first, second) = (AttemptHolder.unknownName(1), AttemptHolder.unknownName(2))
             for _ in 0..<3 { _ = try await Self.counted(9, store, first) }
-            try await store.giveBackAttempt(first)
+            try await store.giveBackAttempt(first, unlessItMade: 2)
             try expect(try await Self.counted(2, store, first) == false, "two are left")
             try expect(try await Self.counted(3, store, first), "one was given back")
-            try await store.giveBackAttempt(second)
+            try await store.giveBackAttempt(second, unlessItMade: 2)
             _ = try await Self.counted(9, store, second)
             try expect(try await Self.counted(1, store, second) == false, "nothing was given back before there was one")
+            try await store.giveBackAttempt(first, unlessItMade: 3)
+            try expect(try await Self.counted(3, store, first) == false, "the one that the trail has is not given back")
             try expect(try await store.deleteAttempts(before: .start + .seconds(1), limit: 9) == 1, "the older one")
             try expect(try await store.deleteAttempts(before: .start + .seconds(9), limit: 1) == 1, "a limit")
         },
@@ -198,19 +226,39 @@ public enum PasswordConformance {
             for spent in [PasswordSignInStep.Spent.recoveryCode(Self.code(1)), .totp(step: 5)] {
                 let count = try await winners(16) { index in
                     try await store.advance(
-                        PasswordSignInStep(to: Self.signIn("request-\(index + 10)"), spent: spent))
+                        PasswordSignInStep(
+                            to: Self.signIn("request-\(index + 10)", shown: .recoveryCode), spent: spent))
                 }
                 try expect(count == 1, "one of 16, not \(count)")
             }
             try expect(try await store.passwordAccount(id: Self.alice)?.recoveryCodes == 1, "the other is left")
             for number: Int64 in [5, 4] {
                 let isTaken = try await store.advance(
-                    PasswordSignInStep(to: Self.signIn(), spent: .totp(step: number)))
+                    PasswordSignInStep(to: Self.signIn(shown: .totp), spent: .totp(step: number)))
                 try expect(!isTaken, "neither it again nor one from before")
             }
-            let unknown = PasswordSignInStep(to: Self.signIn(), spent: .recoveryCode(Self.code(9)))
+            let unknown = PasswordSignInStep(
+                to: Self.signIn(shown: .recoveryCode), spent: .recoveryCode(Self.code(9)))
             try expect(try await store.advance(unknown) == false, "no such code")
             try expect(try await store.passwordSignIn(request: "request-1") == nil, "nothing has changed")
+        },
+        ConformanceCheck(
+            "a second factor that is set ends what is under way without it, and nothing goes on without it"
+        ) {
+            store in
+            try await Self.begin(store)
+            try expect(try await store.advance(PasswordSignInStep(to: Self.signIn())), "by the password alone")
+            _ = try await store.setSecondFactor(Self.totp(), recoveryCodes: [Self.code(1)], audit: sampleAudit())
+            try expect(try await store.passwordSignIn(request: "request-1") == nil, "what was about to be a session")
+            let alone = PasswordSignInStep(to: Self.signIn(), verifiedHash: "$hash$1")
+            try expect(try await store.advance(alone) == false, "the account was read before")
+            let waiting = Self.signIn(needsCode: true)
+            try expect(
+                try await store.advance(PasswordSignInStep(to: waiting, verifiedHash: "$hash$1")), "a code is missing")
+            _ = try await store.removeSecondFactor(accountID: Self.alice, audit: sampleAudit())
+            let shown = PasswordSignInStep(to: Self.signIn(shown: .totp), from: waiting)
+            try expect(try await store.advance(shown) == false, "there is none any more")
+            try expect(try await store.advance(alone), "and the password is enough again")
         },
         ConformanceCheck("what a sign-in stands on is asked in its own step") { store in
             try await Self.begin(store)
@@ -229,6 +277,30 @@ public enum PasswordConformance {
             _ = try await store.setAccountLocked(true, id: Self.alice, audit: sampleAudit())
             try expect(
                 try await store.passwordSignIn(request: "request-1") == nil, "a lock ends what was about to be one")
+        },
+        ConformanceCheck("what is shown for a change is spent once, and only beside the password that was verified") {
+            store in
+            try await Self.begin(store)
+            _ = try await store.setSecondFactor(Self.totp(), recoveryCodes: [Self.code(1)], audit: sampleAudit())
+            for holder in [AttemptHolder.password(account: Self.alice), .secondFactor(account: Self.alice)] {
+                _ = try await Self.counted(1, store, holder)
+            }
+            @Sendable func confirm(_ hash: String, _ spent: PasswordSignInStep.Spent?) async throws -> Bool {
+                try await store.confirm(
+                    accountID: Self.alice, verifiedHash: hash, spent: spent, audit: sampleAudit("spent"))
+            }
+            try expect(try await confirm("$hash$9", .recoveryCode(Self.code(1))) == false, "another password by now")
+            try expect(try await confirm("$hash$1", .recoveryCode(Self.code(9))) == false, "no such code")
+            try expect(try await Self.counted(1, store, .password(account: Self.alice)) == false, "nothing forgotten")
+            let count = try await winners(16) { _ in try await confirm("$hash$1", .recoveryCode(Self.code(1))) }
+            try expect(count == 1, "one of 16, not \(count)")
+            try expect(try await confirm("$hash$1", .totp(step: 5)), "a time step")
+            try expect(try await confirm("$hash$1", .totp(step: 5)) == false, "not again")
+            try expect(try await confirm("$hash$1", nil), "none is asked for")
+            try expect(try await Self.counted(1, store, .password(account: Self.alice)), "forgotten")
+            try expect(try await Self.counted(1, store, .secondFactor(account: Self.alice)), "these, too")
+            _ = try await store.setAccountLocked(true, id: Self.alice, audit: sampleAudit())
+            try expect(try await confirm("$hash$1", nil) == false, "a locked account")
         },
         ConformanceCheck("a sign-in goes with its request") { store in
             try await Self.begin(store)

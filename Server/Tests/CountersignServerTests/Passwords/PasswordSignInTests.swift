@@ -419,6 +419,25 @@ struct PasswordSignInTests {
         }
     }
 
+    @Test("attempts that nobody could judge leave one row in the trail, however many there are")
+    func attemptsThatAreGivenBackFillNoTrail() async throws {
+        var hashing = PasswordLimits.cheap
+        hashing.waitingHashes = 0
+        try await PasswordPlace.run(hashing: hashing) { place in
+            let account = try await place.server.assembly.directory.account(username: "alice").id
+            let now = place.server.clock.timeSource.now()
+            _ = try await place.server.database.countAttempt(.password(account: account)) { _ in
+                (AttemptCount(count: Limits().passwords.passwordAttempts - 1, at: now), nil)
+            }
+            let request = try await place.begin()
+            for _ in 0..<5 {
+                #expect(try await place.show(PasswordPlace.password, request).status == .serviceUnavailable)
+                place.server.clock.advance(by: .seconds(60))
+            }
+            #expect(try await place.trail().count { $0 == "password-attempts-rest" } == 1)
+        }
+    }
+
     // MARK: Who may
 
     @Test func aServiceThatTakesPhonesAloneHasNoSuchPages() async throws {

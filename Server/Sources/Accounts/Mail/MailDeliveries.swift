@@ -1,0 +1,200 @@
+public import Store
+import Synchronization
+public import _Primitives
+
+/// What became of mail, where it came to nothing.
+public struct MailTrouble: Sendable, Equatable {
+    /// What it says.
+    public let subject: MailRecord.Subject
+    /// How often it was tried.
+    public let attempt: Int
+    /// What happened, in words.
+    public let reason: String
+    /// Whether it is not tried again.
+    public let isGivenUp: Bool
+}
+
+/// What became of a delivery, for those who count.
+public enum MailResult: String, Sendable, CaseIterable {
+    case sent, failed
+    case givenUp = "given-up"
+}
+
+/// Sends people what they are to be told by mail: takes what is due out of the outbox, writes each message anew, and tries
+/// until it was taken, or nobody needs it any more.
+///
+/// Any number of nodes can do so over one store. What a node has taken is due again when its lease is over, so that one that
+/// was killed loses nothing; a person can be told twice for that reason.
+public final class MailDeliveries: Sendable {
+    /// Where accounts are, and their mail.
+    public typealias Outbox = AccountStore & MailStore
+
+    /// What every message has.
+    public struct Letterhead: Sendable {
+        /// The server's address, without a slash at its end: every link begins with it.
+        public let issuer: String
+        /// The service as people know it.
+        public let serviceName: String
+        /// Who sends it.
+        public let sender: MailSender
+
+        /// A letterhead of these values.
+        public init(issuer: String, serviceName: String, sender: MailSender) {
+            self.issuer = issuer
+            self.serviceName = serviceName
+            self.sender = sender
+        }
+    }
+
+    private let store: any Outbox
+    private let transport: any MailTransport
+    private let letterhead: Letterhead
+    private let links: MailedLinks
+    private let limits: Limits
+    private let time: TimeSource
+    private let random: RandomSource
+    private let report: @Sendable (MailTrouble) -> Void
+    private let reports: SourceBudget
+    /// How many are under way here.
+    private let underWay = Mutex(0)
+
+    /// Deliveries out of a store.
+    ///
+    /// - Parameter report: Is told what failed: once a minute at most, and of each that is given up.
+    public init(
+        store: any Outbox, transport: any MailTransport, letterhead: Letterhead, sealing: Sealing,
+        limits: Limits = Limits(), time: TimeSource = .system, random: RandomSource = .system,
+        report: @escaping @Sendable (MailTrouble) -> Void = { _ in }
+    ) {
+        self.store = store
+        self.transport = transport
+        self.letterhead = letterhead
+        self.links = MailedLinks(sealing: sealing, random: random)
+        self.limits = limits
+        self.time = time
+        self.random = random
+        self.report = report
+        self.reports = SourceBudget(oneIn: limits.pauseOfReports, sources: 1)
+    }
+
+    /// Takes what is due now. Whoever takes a delivery delivers it, with ``deliver(_:)``.
+    ///
+    /// Cost: one query; where something is due, one store step.
+    public func takeDue() async throws -> [MailDelivery] {
+        let mail = self.limits.mail
+        let free = self.underWay.withLock { mail.mailsAtOnce - $0 }
+        guard free > 0 else { return [] }
+        let now = self.time.now()
+        let taken = try await self.store.takeMails(at: now, lease: now + mail.mailLease, limit: free)
+        self.underWay.withLock { $0 += taken.count }
+        return taken
+    }
+
+    /// Sends what was taken, and removes it or has it wait.
+    ///
+    /// Cost: one query, one call of the transport, one store step.
+    public func deliver(_ delivery: MailDelivery) async throws -> MailResult {
+        defer { self.underWay.withLock { $0 -= 1 } }
+        let now = self.time.now()
+        guard now < delivery.expiresAt else { return try await self.giveUp(delivery, "its time is over") }
+        guard let account = try await self.store.account(id: delivery.accountID), let email = account.email,
+            // Whoever entered an address may have mistyped it: links that open something go to nobody by mistake.
+            email.isVerified || delivery.subject == .addressConfirmation, EmailAddress.isValid(email.address)
+        else { return try await self.giveUp(delivery, "the account has no verified address any more") }
+        let words = MailWords(delivery, account: account, letterhead: self.letterhead, links: self.links)
+        let message = MailMessage(
+            sender: self.letterhead.sender, senderName: self.letterhead.serviceName, recipient: email.address,
+            subject: words.subject, text: words.text, at: now, identifier: self.random.identifier())
+        do {
+            try await self.transport.send(message.bytes)
+        } catch { return try await self.failed(delivery, error.reason) }
+        try await self.store.removeMail(delivery, audit: nil)
+        return .sent
+    }
+
+    private func failed(_ delivery: MailDelivery, _ reason: String) async throws -> MailResult {
+        let mail = self.limits.mail
+        let now = self.time.now()
+        let next =
+            now + Limits.pause(mail.mailRetryPause, doubled: delivery.attempt - 1, atMost: mail.longestMailRetryPause)
+        guard next < delivery.expiresAt else { return try await self.giveUp(delivery, reason) }
+        try await self.store.postponeMail(delivery, until: next)
+        if self.reports.spend("", at: now) == nil {
+            self.report(
+                MailTrouble(subject: delivery.subject, attempt: delivery.attempt, reason: reason, isGivenUp: false))
+        }
+        return .failed
+    }
+
+    private func giveUp(_ delivery: MailDelivery, _ reason: String) async throws -> MailResult {
+        try await self.store.removeMail(
+            delivery,
+            audit: AuditEvent(
+                .mailUnsent, at: self.time.now(), accountID: delivery.accountID, detail: delivery.subject.rawValue))
+        self.report(MailTrouble(subject: delivery.subject, attempt: delivery.attempt, reason: reason, isGivenUp: true))
+        return .givenUp
+    }
+}
+
+/// What mail says.
+private struct MailWords {
+    let subject: String
+    let text: String
+
+    init(
+        _ delivery: MailDelivery, account: AccountRecord, letterhead: MailDeliveries.Letterhead, links: MailedLinks
+    ) {
+        let (service, name) = (letterhead.serviceName, account.username.text)
+        func link(_ path: String) -> String {
+            "\(letterhead.issuer)\(path)?link=\(delivery.linkName.map(links.secret) ?? "")"
+        }
+        switch delivery.subject {
+        case .passwordReset:
+            self.subject = "A new password at \(service)"
+            self.text = """
+                Somebody has asked for a new password for the name \(name) at \(service).
+
+                If it was you, open this address and choose one. It works once, and for a quarter of an hour at most:
+
+                \(link(MailedLinkPaths.passwordReset))
+
+                If it was not you, there is nothing to do: your password stays as it is.
+
+                """
+        case .addressConfirmation:
+            self.subject = "Is this your address?"
+            self.text = """
+                The name \(name) at \(service) has this e-mail address.
+
+                If that is you, open this address and say so. It works once, and for a quarter of an hour at most:
+
+                \(link(MailedLinkPaths.addressConfirmation))
+
+                If you do not know \(service), there is nothing to do.
+
+                """
+        case .passwordChanged:
+            self.subject = "Your password at \(service) was changed"
+            self.text = """
+                The password of the name \(name) at \(service) is another one now, and everybody who was signed in with \
+                that name was signed out.
+
+                If it was not you, tell the people who run \(service) at once.
+
+                """
+        }
+    }
+}
+
+/// Where the links of mail lead.
+public enum MailedLinkPaths {
+    /// To choose a new password.
+    public static let passwordReset = "/account/reset"
+    /// To say that an address is one's own.
+    public static let addressConfirmation = "/account/address/confirm"
+}
+
+extension AuditEvent.Kind {
+    /// Mail was not sent, however often it was tried; the detail says what it was to say.
+    fileprivate static let mailUnsent = Self(rawValue: "mail-unsent")
+}

@@ -1,0 +1,37 @@
+import Store
+import _Primitives
+
+/// The links that bring people back from their mailboxes.
+///
+/// What a link opens is made anew, of its name and a key that only this server has, whenever its mail is sent: neither the
+/// link nor what opens it is ever stored, and mail that is sent twice has one link.
+struct MailedLinks: Sendable {
+    let sealing: Sealing
+    let random: RandomSource
+
+    /// A new link of an account.
+    func make(
+        _ purpose: MailedLinkRecord.Purpose, accountID: String, until expiry: Timestamp
+    ) -> (name: String, record: MailedLinkRecord) {
+        let name = self.random.token()
+        return (
+            name,
+            MailedLinkRecord(
+                digest: self.digest(of: self.secret(ofName: name)), accountID: accountID, purpose: purpose,
+                expiresAt: expiry)
+        )
+    }
+
+    /// What stands in the link of this name.
+    func secret(ofName name: String) -> String {
+        Base64URL.encode(self.sealing.code(name, purpose: .mailedLink))
+    }
+
+    /// What is kept of it.
+    func digest(of secret: String) -> [UInt8] { Sealing.digest(ofSecret: secret) }
+}
+
+extension SealingPurpose {
+    /// The secret of a link in mail, of the link's name.
+    fileprivate static let mailedLink = SealingPurpose("mailed link")
+}

@@ -1,0 +1,86 @@
+import Store
+import _Primitives
+
+/// Showing that mail to an account's address reaches its person: by a link that is mailed there.
+///
+/// An operator enters addresses, and may have mistyped one. What is mailed to an address that is not confirmed opens
+/// nothing but this.
+public struct AddressConfirmations: Sendable {
+    /// What a person has.
+    public struct Summary: Sendable, Equatable {
+        /// The user name.
+        public let username: String
+        /// The address; `nil` where an operator has entered none.
+        public let address: String?
+        /// Whether it is known to be the person's.
+        public let isVerified: Bool
+    }
+
+    /// Why no mail leaves.
+    public enum Refusal: String, Sendable, Equatable, CaseIterable {
+        case noAddress = "no-address", confirmed, resting
+    }
+
+    private let accounts: PasswordAccounts
+
+    /// Addresses of these accounts.
+    public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
+
+    /// What a person has; `nil` where there is no such account, or it is locked.
+    ///
+    /// Cost: one query.
+    public func summary(accountID: String) async throws -> Summary? {
+        guard let account = try await self.accounts.store.account(id: accountID), !account.isLocked else { return nil }
+        return Summary(
+            username: account.username.text, address: account.email?.address,
+            isVerified: account.email?.isVerified ?? false)
+    }
+
+    /// Has a link mailed to the account's address. Says why not, where none is.
+    ///
+    /// Throws ``AccountError`` `tooManyRequests` where the source has asked too often.
+    ///
+    /// Cost: one query, one store step.
+    public func ask(accountID: String, source: String) async throws -> Refusal? {
+        let accounts = self.accounts
+        let now = accounts.time.now()
+        try AccountError.throwShortage(accounts.mails.spend(source, at: now))
+        guard let summary = try await self.summary(accountID: accountID), summary.address != nil else {
+            return .noAddress
+        }
+        guard !summary.isVerified else { return .confirmed }
+        let isCounted = try await accounts.countAttempt(
+            .mail(account: accountID), free: accounts.limits.mail.mailsInARow, at: now,
+            leaving: accounts.mail(.addressConfirmation, to: accountID, at: now))
+        return isCounted ? nil : .resting
+    }
+
+    /// The account and the address behind a link; `nil` where there is none. Changes nothing.
+    ///
+    /// Cost: two queries.
+    public func visit(link: String) async throws -> Summary? {
+        let accounts = self.accounts
+        guard
+            let record = try await accounts.store.mailedLink(
+                digest: accounts.links.digest(of: link), purpose: .addressConfirmation, at: accounts.time.now())
+        else { return nil }
+        return try await self.summary(accountID: record.accountID)
+    }
+
+    /// Spends a link: the address is the person's from now on. `false` where the link is none any more.
+    ///
+    /// Cost: one query, one store step.
+    public func confirm(link: String) async throws -> Bool {
+        let accounts = self.accounts
+        let digest = accounts.links.digest(of: link)
+        let now = accounts.time.now()
+        guard
+            let record = try await accounts.store.mailedLink(
+                digest: digest, purpose: .addressConfirmation, at: now)
+        else { return false }
+        return try await accounts.store.confirmAddress(
+            byLink: digest,
+            audit: AuditEvent(
+                .accountEmailChanged, at: now, accountID: record.accountID, detail: "confirmed by a mailed link"))
+    }
+}

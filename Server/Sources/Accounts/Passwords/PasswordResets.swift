@@ -1,0 +1,123 @@
+import Passwords
+import Store
+import _Primitives
+
+/// A new password in place of one that is forgotten, by a link that is mailed to the account's verified address.
+///
+/// Whoever asks is told the same whatever the name is, and it takes the same: the same query and one durable step. What is
+/// asked for beside the password is asked for here too, since a mailbox is one thing that a person has, and no second one.
+public struct PasswordResets: Sendable {
+    /// Why no mail leaves: for the operator's log, and never for whoever asked.
+    public enum Refusal: String, Sendable, Equatable, CaseIterable {
+        case unknownName = "unknown-name", locked, noPassword = "no-password", noAddress = "no-address", resting
+    }
+
+    /// What a page about a link has to know.
+    public struct Visit: Sendable, Equatable {
+        /// Whose password it is.
+        public let username: String
+        /// Whether a code is asked for beside the link.
+        public let hasSecondFactor: Bool
+    }
+
+    /// What became of a new password.
+    public enum Verdict: Sendable, Equatable {
+        /// It is the account's from now on.
+        case done
+        /// The code beside it was not right, or could not be looked at: the reason is for the log alone.
+        case refused(PasswordSignIns.Refusal)
+        /// The link is spent, its time is over, or it never was one.
+        case over
+    }
+
+    private let accounts: PasswordAccounts
+
+    /// New passwords of these accounts.
+    public init(_ accounts: PasswordAccounts) { self.accounts = accounts }
+
+    /// Has a link mailed to the person with this name, where there is one with a password and a verified address. Says why
+    /// not, for the log alone.
+    ///
+    /// Throws ``AccountError`` `tooManyRequests` where the source has asked too often.
+    ///
+    /// Cost: one query, one store step.
+    public func ask(username: String, source: String) async throws -> Refusal? {
+        let accounts = self.accounts
+        let now = accounts.time.now()
+        try AccountError.throwShortage(accounts.mails.spend(source, at: now))
+        let name = AccountName(username, limits: accounts.limits)
+        let known = try await accounts.store.passwordAccount(username: name ?? PasswordAccounts.nobody)
+        let refusal = Self.refusal(known)
+        // It is made in any case, as making it takes a while.
+        let mail = accounts.mail(.passwordReset, to: known?.account.id ?? "", at: now)
+        let isCounted = try await accounts.countAttempt(
+            accounts.mailHolder(ofName: name?.text ?? "", account: known), free: accounts.limits.mail.mailsInARow,
+            at: now, leaving: refusal == nil ? mail : nil)
+        return isCounted ? refusal : .resting
+    }
+
+    private static func refusal(_ known: PasswordAccount?) -> Refusal? {
+        guard let known else { return .unknownName }
+        guard !known.account.isLocked else { return .locked }
+        // Whoever signs in by a phone alone gets no weaker way by their mailbox.
+        guard known.password != nil else { return .noPassword }
+        guard known.account.email?.isVerified == true else { return .noAddress }
+        return nil
+    }
+
+    /// What there is behind a link; `nil` where there is nothing. Changes nothing.
+    ///
+    /// Cost: two queries.
+    public func visit(link: String) async throws -> Visit? {
+        try await self.account(link).map { Visit(username: $0.account.username.text, hasSecondFactor: $0.totp != nil) }
+    }
+
+    private func account(_ link: String) async throws -> PasswordAccount? {
+        let accounts = self.accounts
+        guard
+            let record = try await accounts.store.mailedLink(
+                digest: accounts.links.digest(of: link), purpose: .passwordReset, at: accounts.time.now()),
+            let known = try await accounts.store.passwordAccount(id: record.accountID), !known.account.isLocked,
+            known.password != nil
+        else { return nil }
+        return known
+    }
+
+    /// Spends a link: the password is the account's from now on. Every session of the account ends, and the person is told.
+    ///
+    /// Throws `PasswordRefusal` for a password that cannot be chosen, `HashingError`, and ``AccountError``
+    /// `tooManyRequests` where the source was wrong too often.
+    ///
+    /// Cost: two queries, one hash, one store step; where a code is asked for, one step more.
+    public func reset(
+        link: String, to typed: String, code: String, source: String, address: String?
+    ) async throws -> Verdict {
+        let accounts = self.accounts
+        // First, so that no code is spent on a password that cannot be.
+        try accounts.check(new: typed)
+        let now = accounts.time.now()
+        try AccountError.throwShortage(accounts.guesses.spend(source, at: now))
+        guard let known = try await self.account(link) else { return .over }
+        var spent: PasswordSignInStep.Spent?
+        if let totp = known.totp {
+            guard
+                try await accounts.countAttempt(
+                    .secondFactor(account: known.account.id), free: accounts.limits.passwords.secondFactorAttempts,
+                    at: now)
+            else { return .refused(.resting) }
+            guard let found = accounts.spent(code, by: totp, at: now) else { return .refused(.wrong) }
+            spent = found.spent
+        }
+        var change = accounts.change(of: known.account, to: try await accounts.newHash(typed: typed), address: address)
+        change.link = accounts.links.digest(of: link)
+        change.spent = spent
+        change.audit.kind = .passwordReset
+        change.spentAudit = spent.flatMap { accounts.event(of: $0, known, at: now) }
+        guard try await accounts.store.setPassword(change) else {
+            // The code was somebody else's a moment ago, or the link was.
+            return spent == nil ? .over : .refused(.wrong)
+        }
+        accounts.guesses.refund(source)
+        return .done
+    }
+}

@@ -1,0 +1,204 @@
+import Accounts
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Pages
+import Passwords
+import Store
+import _Primitives
+
+/// The pages of those who come back from their mailboxes, and those on which they have a link mailed.
+///
+/// Opening a link changes nothing, since programs that look after mailboxes open links too: a link is spent by the form of
+/// its page. The form carries the link and needs no cookie, as people read their mail in another browser.
+struct MailedLinkRoutes: Sendable {
+    let resets: PasswordResets
+    let confirmations: AddressConfirmations
+    let provider: OpenIDProvider
+    let answers: PageAnswers
+    let cookies: BrowserCookies
+    let limits: Limits
+    let hashing: PasswordLimits
+    let metrics: ServerMetrics
+
+    func mount(on router: ServerRouter) {
+        let pages = self.answers.pages
+        router.endpoint(
+            RouterPath(ForgottenPasswordPage.path),
+            [
+                .get: { _, _ in .page(pages.html(ForgottenPasswordPage())) },
+                .post: self.answers.page(self.askForReset),
+            ])
+        router.endpoint(
+            RouterPath(MailedLinkPaths.passwordReset),
+            [.get: self.answers.page(self.showReset), .post: self.answers.page(self.reset)])
+        router.endpoint(
+            RouterPath(OwnAddressPage.path),
+            [.get: self.answers.page(self.showAddress), .post: self.answers.page(self.askForConfirmation)])
+        router.endpoint(
+            RouterPath(MailedLinkPaths.addressConfirmation),
+            [.get: self.answers.page(self.showConfirmation), .post: self.answers.page(self.confirm)])
+    }
+
+    // MARK: A forgotten password
+
+    @Sendable private func askForReset(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        guard let username = form["username"] else {
+            throw Problem(.badRequest, "invalid-request", "The form lacks username.")
+        }
+        if let refusal = try await self.resets.ask(username: username, source: context.source) {
+            context.notes.note(RequestRefusal(code: "no-mail-\(refusal.rawValue)", reason: refusal.words))
+        }
+        return .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .done, headline: "Look into your mailbox",
+                    explanation:
+                        "If this name has a password and an e-mail address that is confirmed, a link is on its way there. It works for a quarter of an hour."
+                )))
+    }
+
+    @Sendable private func showReset(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let link = try SignInAddress.parameter("link", of: request.uri.query ?? "")
+        guard let visit = try await self.resets.visit(link: link) else { return self.over(context) }
+        return self.page(visit, link)
+    }
+
+    private func page(
+        _ visit: PasswordResets.Visit, _ link: String, problem: String? = nil, status: HTTPResponse.Status = .ok
+    ) -> Response {
+        let page = PasswordResetPage(
+            link: link, username: visit.username, asksForCode: visit.hasSecondFactor,
+            fewestCharacters: self.hashing.fewestCharacters, problem: problem)
+        return .page(self.answers.pages.html(page, action: MailedLinkPaths.passwordReset), status: status)
+    }
+
+    @Sendable private func reset(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        let link = form["link"] ?? ""
+        do {
+            let verdict = try await self.resets.reset(
+                link: link, to: form["new-password"] ?? "", code: form["code"] ?? "", source: context.source,
+                address: context.clientAddress)
+            switch verdict {
+            case .over: return self.over(context)
+            case .done:
+                return .page(
+                    self.answers.pages.html(
+                        ResultPage(
+                            outcome: .done, headline: "You have a new password",
+                            explanation:
+                                "You are signed out everywhere. Go back to the service, and sign in with the new password."
+                        )), headers: HTTPFields([self.cookies.endSession]))
+            case .refused(let refusal):
+                self.metrics.judgedPassword(refusal.rawValue)
+                context.notes.note(
+                    RequestRefusal(code: "code-\(refusal.rawValue)", reason: refusal.words, setting: refusal.setting))
+                guard let visit = try await self.resets.visit(link: link) else { return self.over(context) }
+                return self.page(
+                    visit, link, problem: "This code does not count. Wait for the next one, or use a recovery code.",
+                    status: .forbidden)
+            }
+        } catch let refusal as PasswordRefusal {
+            context.notes.note(RequestRefusal(code: "password-refused", reason: "A new password was \(refusal.code)."))
+            guard let visit = try await self.resets.visit(link: link) else { return self.over(context) }
+            return self.page(visit, link, problem: refusal.words(self.hashing), status: .unprocessableContent)
+        }
+    }
+
+    /// Said of a link that is spent, whose time is over, or that never was one.
+    private func over(_ context: ServerContext) -> Response {
+        context.notes.note(
+            RequestRefusal(code: "link-over", reason: "The mailed link is spent, too old, or none of this server's."))
+        return .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .tooLate, headline: "This link does not work any more",
+                    explanation: "A link works once, and for a quarter of an hour. Ask for a new one.",
+                    link: ("Ask for a new link", ForgottenPasswordPage.path))), status: .notFound)
+    }
+
+    // MARK: An address
+
+    private func visitor(_ request: Request) async throws -> (session: SessionSecret, accountID: String)? {
+        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session)
+        else { return nil }
+        return (session, active.account)
+    }
+
+    /// Said to whoever is not signed in.
+    private var nobody: Response {
+        .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .refused, headline: "Nobody is signed in here",
+                    explanation: "Sign in to a service first, and come back in the same browser.")), status: .forbidden)
+    }
+
+    @Sendable private func showAddress(_ request: Request, _ context: ServerContext) async throws -> Response {
+        guard let visitor = try await self.visitor(request),
+            let summary = try await self.confirmations.summary(accountID: visitor.accountID)
+        else { return self.nobody }
+        let page = OwnAddressPage(
+            address: summary.address, isVerified: summary.isVerified,
+            confirmation: self.cookies.formToken(visitor.session))
+        return .page(self.answers.pages.html(page))
+    }
+
+    @Sendable private func askForConfirmation(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        try self.cookies.requireToken(of: form, visitor.session)
+        if let refusal = try await self.confirmations.ask(accountID: visitor.accountID, source: context.source) {
+            context.notes.note(
+                RequestRefusal(
+                    code: "no-mail-\(refusal.rawValue)", reason: "No link was mailed to the account's address."))
+            return .page(
+                self.answers.pages.html(
+                    ResultPage(
+                        outcome: .refused, headline: "No link was mailed",
+                        explanation: refusal == .resting
+                            ? "Several were mailed just now. Wait a while, then try again."
+                            : "There is no address that would have to be confirmed.")), status: .forbidden)
+        }
+        return .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .done, headline: "Look into your mailbox",
+                    explanation: "A link is on its way. It works for a quarter of an hour.")))
+    }
+
+    @Sendable private func showConfirmation(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let link = try SignInAddress.parameter("link", of: request.uri.query ?? "")
+        guard let summary = try await self.confirmations.visit(link: link), let address = summary.address else {
+            return self.over(context)
+        }
+        let page = AddressConfirmationPage(link: link, username: summary.username, address: address)
+        return .page(self.answers.pages.html(page, action: MailedLinkPaths.addressConfirmation))
+    }
+
+    @Sendable private func confirm(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        guard try await self.confirmations.confirm(link: form["link"] ?? "") else { return self.over(context) }
+        return .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .done, headline: "This address is confirmed",
+                    explanation: "What you have to be told is mailed there from now on.")))
+    }
+}
+
+extension PasswordResets.Refusal {
+    /// Why, for the operator.
+    fileprivate var words: String {
+        switch self {
+        case .unknownName: "Nobody has this name."
+        case .locked: "The account is locked: countersign admin account unlock."
+        case .noPassword: "The account has no password: its phone signs in."
+        case .noAddress: "The account has no confirmed address: countersign admin account change --email."
+        case .resting: "So many were asked for in a row that none is sent for a while."
+        }
+    }
+}

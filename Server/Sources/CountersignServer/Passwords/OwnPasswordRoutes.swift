@@ -1,0 +1,186 @@
+import Accounts
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Pages
+import Passwords
+import Store
+import _Primitives
+
+/// The pages on which a person who is signed in changes their password and what is asked for beside it.
+///
+/// The session says who it is, and no more: every change asks for the password anew, and for a code where there is one.
+/// Forms carry what only this server and the browser know, as other addresses of the same site can post with its cookie.
+struct OwnPasswordRoutes: Sendable {
+    let passwords: OwnPassword
+    let factors: SecondFactors
+    let provider: OpenIDProvider
+    let answers: PageAnswers
+    let cookies: BrowserCookies
+    let limits: Limits
+    let hashing: PasswordLimits
+    let metrics: ServerMetrics
+
+    func mount(on router: ServerRouter) {
+        for matter in OwnPasswordPage.Matter.allCases {
+            router.endpoint(
+                RouterPath(matter.path),
+                [
+                    .get: self.answers.page { try await self.show(matter, $0, $1) },
+                    .post: self.answers.page { try await self.take(matter, $0, $1) },
+                ])
+        }
+        router.endpoint(
+            RouterPath(OwnPasswordPage.confirmationPath), [.post: self.answers.page(self.confirmSecondFactor)])
+    }
+
+    /// A person who is signed in here.
+    private struct Visitor {
+        let accountID: String
+        let summary: OwnPassword.Summary
+        let session: SessionSecret
+    }
+
+    private func visitor(_ request: Request) async throws -> Visitor? {
+        guard let session = self.cookies.session(of: request), let active = try await self.provider.session(session),
+            let summary = try await self.passwords.summary(accountID: active.account), summary.hasPassword
+        else { return nil }
+        return Visitor(accountID: active.account, summary: summary, session: session)
+    }
+
+    /// Said to whoever is not signed in, and to whoever has no password: which of the two, nobody else has to know.
+    private var nobody: Response {
+        .page(
+            self.answers.pages.html(
+                ResultPage(
+                    outcome: .refused, headline: "There is nothing to change here",
+                    explanation:
+                        "Nobody is signed in in this browser, or the account has no password. Sign in to a service first, and come back in the same browser."
+                )), status: .forbidden)
+    }
+
+    private func show(_ matter: OwnPasswordPage.Matter, _ request: Request, _ context: ServerContext) async throws
+        -> Response
+    {
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        return self.page(matter, visitor)
+    }
+
+    private func page(
+        _ matter: OwnPasswordPage.Matter, _ visitor: Visitor, problem: String? = nil,
+        status: HTTPResponse.Status = .ok
+    ) -> Response {
+        let page = OwnPasswordPage(
+            matter: matter, username: visitor.summary.username, asksForCode: visitor.summary.hasSecondFactor,
+            recoveryCodes: visitor.summary.recoveryCodes, fewestCharacters: self.hashing.fewestCharacters,
+            confirmation: self.cookies.formToken(visitor.session), problem: problem)
+        return .page(self.answers.pages.html(page), status: status)
+    }
+
+    /// The form of a visitor, where it stood on our page. Throws a ``Problem`` for any other.
+    private func form(of request: Request, _ visitor: Visitor) async throws -> OAuth.Parameters {
+        let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
+        try self.cookies.requireToken(of: form, visitor.session)
+        return form
+    }
+
+    private func take(_ matter: OwnPasswordPage.Matter, _ request: Request, _ context: ServerContext) async throws
+        -> Response
+    {
+        guard let visitor = try await self.visitor(request) else {
+            // The body is read all the same: what is wrong with it is told as anywhere.
+            _ = try await request.formText(limit: self.limits.oauth.parameterBytes)
+            return self.nobody
+        }
+        let form = try await self.form(of: request, visitor)
+        do {
+            // First, so that nothing is spent on a password that cannot be.
+            if matter == .password { try self.passwords.check(new: form["new-password"] ?? "") }
+            let proof = OwnPassword.Proof(
+                accountID: visitor.accountID, password: form["password"] ?? "", code: form["code"] ?? "",
+                source: context.source)
+            switch try await self.passwords.judge(proof) {
+            case .refused(let refusal):
+                self.metrics.judgedPassword(refusal.rawValue)
+                context.notes.note(
+                    RequestRefusal(
+                        code: "password-\(refusal.rawValue)", reason: refusal.words, setting: refusal.setting))
+                return self.page(
+                    matter, visitor,
+                    problem:
+                        "This did not work: the password or the code is not right, or rests after several wrong ones.",
+                    status: .forbidden)
+            case .right(let person):
+                self.metrics.judgedPassword("right")
+                return try await self.carryOut(matter, form, visitor, person, context)
+            }
+        } catch let refusal as PasswordRefusal {
+            context.notes.note(RequestRefusal(code: "password-refused", reason: "A new password was \(refusal.code)."))
+            return self.page(matter, visitor, problem: refusal.words(self.hashing), status: .unprocessableContent)
+        }
+    }
+
+    private func carryOut(
+        _ matter: OwnPasswordPage.Matter, _ form: OAuth.Parameters, _ visitor: Visitor, _ person: OwnPassword.Proved,
+        _ context: ServerContext
+    ) async throws -> Response {
+        switch matter {
+        case .password:
+            let isChanged = try await self.passwords.change(
+                to: form["new-password"] ?? "", by: person, address: context.clientAddress)
+            guard isChanged else { return self.nobody }
+            return .page(
+                self.answers.pages.html(
+                    ResultPage(
+                        outcome: .done, headline: "You have a new password",
+                        explanation: "You are signed out everywhere. Sign in with the new password from now on.")),
+                headers: HTTPFields([self.cookies.endSession]))
+        case .secondFactor:
+            guard let offer = try await self.factors.offer(accountID: visitor.accountID) else { return self.nobody }
+            return try self.page(offering: offer, visitor)
+        case .recoveryCodes:
+            guard let codes = try await self.factors.renewRecoveryCodes(accountID: visitor.accountID) else {
+                return self.page(matter, visitor, problem: "There is no authenticator app to go with them yet.")
+            }
+            return .page(self.answers.pages.html(RecoveryCodesPage(codes: codes.map(\.shownOnce))))
+        }
+    }
+
+    private func page(
+        offering offer: SecondFactors.Offer, _ visitor: Visitor, problem: String? = nil,
+        status: HTTPResponse.Status = .ok
+    ) throws -> Response {
+        let page = SecondFactorOfferPage(
+            address: offer.totp.address(
+                issuer: self.answers.pages.serviceName, account: visitor.summary.username),
+            typedSecret: offer.totp.typedSecret, sealed: offer.sealed,
+            confirmation: self.cookies.formToken(visitor.session), problem: problem)
+        return .page(try self.answers.pages.html(page), status: status)
+    }
+
+    @Sendable private func confirmSecondFactor(_ request: Request, _ context: ServerContext) async throws -> Response {
+        guard let visitor = try await self.visitor(request) else {
+            _ = try await request.formText(limit: self.limits.oauth.parameterBytes)
+            return self.nobody
+        }
+        let form = try await self.form(of: request, visitor)
+        guard let offer = try await self.factors.offer(sealed: form["offer"] ?? "", accountID: visitor.accountID) else {
+            return self.page(
+                .secondFactor, visitor,
+                problem: "This took too long, or something else was changed meanwhile. Begin again.", status: .forbidden
+            )
+        }
+        guard
+            let codes = try await self.factors.enrol(offer.totp, code: form["code"] ?? "", accountID: visitor.accountID)
+        else {
+            context.notes.note(
+                RequestRefusal(code: "code-wrong", reason: "The first code of a new app was not the right one."))
+            return try self.page(
+                offering: offer, visitor,
+                problem: "This code is not the one that the app should show. Is its clock right?",
+                status: .forbidden)
+        }
+        return .page(self.answers.pages.html(RecoveryCodesPage(codes: codes.map(\.shownOnce))))
+    }
+}

@@ -1,0 +1,126 @@
+/// The page on which somebody who has forgotten their password asks for a link to a new one.
+public struct ForgottenPasswordPage: Sendable {
+    /// Where the page is, and where its form goes.
+    public static let path = "/account/forgotten"
+
+    /// A page.
+    public init() {}
+}
+
+/// The page behind a mailed link, on which a new password is chosen.
+public struct PasswordResetPage: Sendable {
+    /// What the link carries.
+    public var link: String
+    /// Whose password it is.
+    public var username: String
+    /// Whether a code is asked for beside the link.
+    public var asksForCode: Bool
+    /// How long a new password is at least.
+    public var fewestCharacters: Int
+    /// What was wrong with what came before: a sentence of ours.
+    public var problem: String?
+
+    /// A page of these values.
+    public init(link: String, username: String, asksForCode: Bool, fewestCharacters: Int, problem: String? = nil) {
+        self.link = link
+        self.username = username
+        self.asksForCode = asksForCode
+        self.fewestCharacters = fewestCharacters
+        self.problem = problem
+    }
+}
+
+/// The page on which a person who is signed in has a link mailed to their address, to show that it is theirs.
+public struct OwnAddressPage: Sendable {
+    /// Where the page is, and where its form goes.
+    public static let path = "/account/address"
+
+    /// The address; `nil` where there is none.
+    public var address: String?
+    /// Whether it is known to be the person's.
+    public var isVerified: Bool
+    /// What the form carries as a sign that it stood on our page.
+    public var confirmation: String
+
+    /// A page of these values.
+    public init(address: String?, isVerified: Bool, confirmation: String) {
+        self.address = address
+        self.isVerified = isVerified
+        self.confirmation = confirmation
+    }
+}
+
+/// The page behind a mailed link, on which a person says that an address is theirs.
+public struct AddressConfirmationPage: Sendable {
+    /// What the link carries.
+    public var link: String
+    /// Whose address it is.
+    public var username: String
+    /// The address.
+    public var address: String
+
+    /// A page of these values.
+    public init(link: String, username: String, address: String) {
+        self.link = link
+        self.username = username
+        self.address = address
+    }
+}
+
+extension PageRenderer {
+    /// Renders the page of somebody who has forgotten their password.
+    public func html(_ page: ForgottenPasswordPage) -> RenderedPage {
+        var view = FormView(
+            testID: "forgotten-password", headline: "Forgotten your password?",
+            lead: "Type the name that you sign in with. A link to choose a new password is mailed to the address that "
+                + "\(self.serviceName) has of you.",
+            action: ForgottenPasswordPage.path, submit: "Mail me a link")
+        view.fields = [.init(id: "username", label: "Name", type: "text", autocomplete: "username")]
+        return self.render(view, template: "form", title: view.headline)
+    }
+
+    /// Renders the page on which a new password is chosen.
+    public func html(_ page: PasswordResetPage, action: String) -> RenderedPage {
+        var view = FormView(
+            testID: "password-reset", headline: "Choose a new password",
+            lead: "You are signed out everywhere then, and sign in with the new one.", problem: page.problem,
+            action: action, submit: "Keep it")
+        view.hidden = [.init(hiddenName: "link", hiddenValue: page.link)]
+        view.fields = Self.newPasswordFields(username: page.username, fewestCharacters: page.fewestCharacters)
+        if page.asksForCode {
+            view.fields.append(
+                .init(
+                    id: "code", label: "Code", type: "text", autocomplete: "one-time-code",
+                    hint: "Of your authenticator app, or a recovery code."))
+        }
+        return self.render(view, template: "form", title: view.headline)
+    }
+
+    /// Renders the page of a person's own address.
+    public func html(_ page: OwnAddressPage) -> RenderedPage {
+        guard let address = page.address, !page.isVerified else {
+            return self.html(
+                ResultPage(
+                    outcome: page.address == nil ? .refused : .done,
+                    headline: page.address == nil ? "There is no address" : "This address is confirmed",
+                    explanation: page.address.map { "\($0) is known to be yours." }
+                        ?? "The people who run \(self.serviceName) have entered no e-mail address for you."))
+        }
+        var view = FormView(
+            testID: "own-address", headline: "Is this your address?",
+            lead: "A link is mailed to \(address). Open it to show that the address is yours.",
+            action: OwnAddressPage.path, submit: "Mail me the link")
+        view.hidden = [.init(hiddenName: "confirmation", hiddenValue: page.confirmation)]
+        return self.render(view, template: "form", title: view.headline)
+    }
+
+    /// Renders the page on which a person says that an address is theirs.
+    public func html(_ page: AddressConfirmationPage, action: String) -> RenderedPage {
+        var view = FormView(
+            testID: "address-confirmation", headline: "Is this your address?",
+            lead: "\(page.address) is the address of the name \(page.username) at \(self.serviceName).",
+            action: action, submit: "Yes, it is mine")
+        view.hidden = [.init(hiddenName: "link", hiddenValue: page.link)]
+        return self.render(view, template: "form", title: view.headline)
+    }
+}

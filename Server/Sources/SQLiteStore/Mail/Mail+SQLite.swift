@@ -1,0 +1,163 @@
+import GRDB
+public import Store
+public import _Primitives
+
+extension Migration {
+    /// What people are to be told by mail, and the links by which they come back from it.
+    static let mail = Migration(name: "mail") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE mailed_link (
+                    digest BLOB PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    purpose TEXT NOT NULL, expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX mailed_link_account ON mailed_link (account_id);
+                CREATE INDEX mailed_link_time ON mailed_link (expires_at);
+                CREATE TABLE mail (
+                    number INTEGER PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+                    subject TEXT NOT NULL, link BLOB REFERENCES mailed_link (digest) ON DELETE CASCADE, link_name TEXT,
+                    created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, due_at INTEGER NOT NULL,
+                    attempts INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX mail_account ON mail (account_id);
+                CREATE INDEX mail_link ON mail (link) WHERE link IS NOT NULL;
+                CREATE INDEX mail_due ON mail (due_at);
+                """)
+    }
+}
+
+extension SQLiteDatabase: MailStore {
+    public func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [MailDelivery] {
+        // Nearly always nothing is due: readers say so.
+        try await self.step(screenedBy: { db -> Screening<Void, [MailDelivery]> in
+            let isDue = try Bool.fetchOne(
+                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM mail WHERE due_at <= ?)"),
+                arguments: [moment.milliseconds])
+            return isDue == true ? .step(()) : .answered([])
+        }) { db, _ in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        UPDATE mail SET due_at = ?2, attempts = attempts + 1 WHERE number IN (
+                            SELECT number FROM mail WHERE due_at <= ?1 ORDER BY due_at, number LIMIT ?3)
+                        RETURNING number, account_id, subject, link_name, attempts, expires_at
+                        """), arguments: [moment.milliseconds, lease.milliseconds, limit]
+            ).map { row in
+                guard let subject = MailRecord.Subject(rawValue: try row.text("subject")) else {
+                    throw StoreError(.corrupt, "what a mail says")
+                }
+                return MailDelivery(
+                    number: try row.integer("number"), accountID: try row.text("account_id"), subject: subject,
+                    linkName: try row.optionalText("link_name"), attempt: try row.integer("attempts"),
+                    expiresAt: try row.moment("expires_at"))
+            }.sorted { $0.number < $1.number }
+        }
+    }
+
+    public func removeMail(_ delivery: MailDelivery, audit: AuditEvent?) async throws {
+        try await self.step { [sealing] db in
+            // A number is given anew when the newest mail has gone.
+            try db.cachedStatement(
+                sql: "DELETE FROM mail WHERE number = ? AND account_id = ? AND link_name IS ? AND expires_at = ?"
+            ).execute(arguments: [
+                delivery.number, delivery.accountID, delivery.linkName, delivery.expiresAt.milliseconds,
+            ])
+            guard db.changesCount > 0, let audit else { return }
+            try db.appendAudit(audit, sealing)
+        }
+    }
+
+    public func postponeMail(_ delivery: MailDelivery, until moment: Timestamp) async throws {
+        try await self.step { db in
+            try db.cachedStatement(
+                sql: """
+                    UPDATE mail SET due_at = ?
+                    WHERE number = ? AND account_id = ? AND link_name IS ? AND expires_at = ? AND attempts = ?
+                    """
+            ).execute(arguments: [
+                moment.milliseconds, delivery.number, delivery.accountID, delivery.linkName,
+                delivery.expiresAt.milliseconds, delivery.attempt,
+            ])
+        }
+    }
+
+    public func mailedLink(digest: [UInt8], purpose: MailedLinkRecord.Purpose, at moment: Timestamp) async throws
+        -> MailedLinkRecord?
+    {
+        try await self.read { db in try db.mailedLink(digest: digest, purpose: purpose, at: moment) }
+    }
+
+    public func confirmAddress(byLink digest: [UInt8], audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            guard
+                let link = try db.mailedLink(digest: digest, purpose: .addressConfirmation, at: audit.at),
+                let account = try db.account(id: link.accountID, sealing), !account.isLocked, let email = account.email
+            else { return false }
+            _ = try db.setEmail(
+                AccountEmail(address: email.address, isVerified: true), accountID: account.id, sealing)
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+
+    public func deleteMailedLinks(before moment: Timestamp, limit: Int) async throws -> Int {
+        try await self.step { db in
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM mailed_link WHERE digest IN
+                        (SELECT digest FROM mailed_link WHERE expires_at <= ? LIMIT ?)
+                    """
+            ).execute(arguments: [moment.milliseconds, limit])
+            return db.changesCount
+        }
+    }
+}
+
+extension Database {
+    /// A link that is still good for what it was sent for.
+    func mailedLink(digest: [UInt8], purpose: MailedLinkRecord.Purpose, at moment: Timestamp) throws
+        -> MailedLinkRecord?
+    {
+        try Row.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT account_id, expires_at FROM mailed_link
+                    WHERE digest = ? AND purpose = ? AND expires_at > ?
+                    """), arguments: [digest.blob, purpose.rawValue, moment.milliseconds]
+        ).map { row in
+            MailedLinkRecord(
+                digest: digest, accountID: try row.text("account_id"), purpose: purpose,
+                expiresAt: try row.moment("expires_at"))
+        }
+    }
+
+    /// Leaves mail in the outbox, with its link.
+    func leaveMail(_ mail: MailRecord) throws {
+        if let link = mail.link?.record {
+            try self.cachedStatement(
+                sql: "INSERT INTO mailed_link (digest, account_id, purpose, expires_at) VALUES (?, ?, ?, ?)"
+            ).execute(arguments: [
+                link.digest.blob, link.accountID, link.purpose.rawValue, link.expiresAt.milliseconds,
+            ])
+        }
+        try self.cachedStatement(
+            sql: """
+                INSERT INTO mail (account_id, subject, link, link_name, created_at, expires_at, due_at, attempts)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?5, 0)
+                """
+        ).execute(arguments: [
+            mail.accountID, mail.subject.rawValue, mail.link?.record.digest.blob, mail.link?.name,
+            mail.createdAt.milliseconds, mail.expiresAt.milliseconds,
+        ])
+    }
+
+    /// How much mail waits.
+    func waitingMails() throws -> Int {
+        try Int.fetchOne(self.cachedStatement(sql: "SELECT count(*) FROM mail")) ?? 0
+    }
+
+    /// Forgets every link that was sent to an account's mailbox, and the mail that carries one.
+    func deleteMailedLinks(ofAccount id: String) throws {
+        try self.cachedStatement(sql: "DELETE FROM mailed_link WHERE account_id = ?").execute(arguments: [id])
+    }
+}

@@ -1,0 +1,130 @@
+public import _Primitives
+
+/// A link by which a person comes back from their mailbox. What it opens is kept by its digest alone.
+public struct MailedLinkRecord: Sendable, Equatable {
+    /// What a link is good for.
+    public enum Purpose: String, Sendable, CaseIterable {
+        /// A new password in place of one that is forgotten.
+        case passwordReset = "password-reset"
+        /// The person shows that mail to the account's address reaches them.
+        case addressConfirmation = "address-confirmation"
+    }
+
+    /// The digest of its secret.
+    public var digest: [UInt8]
+    /// Whose it is.
+    public var accountID: String
+    /// What it is good for.
+    public var purpose: Purpose
+    /// From when on it is none.
+    public var expiresAt: Timestamp
+
+    /// A link of these values.
+    public init(digest: [UInt8], accountID: String, purpose: Purpose, expiresAt: Timestamp) {
+        self.digest = digest
+        self.accountID = accountID
+        self.purpose = purpose
+        self.expiresAt = expiresAt
+    }
+}
+
+/// Something that a person is to be told by mail. To which address is asked when it is sent.
+public struct MailRecord: Sendable, Equatable {
+    /// What it says.
+    public enum Subject: String, Sendable, CaseIterable {
+        /// How to choose a new password.
+        case passwordReset = "password-reset"
+        /// How to show that the address is the person's.
+        case addressConfirmation = "address-confirmation"
+        /// That the password is another one.
+        case passwordChanged = "password-changed"
+    }
+
+    /// Who is told.
+    public var accountID: String
+    /// What.
+    public var subject: Subject
+    /// The link that it carries, and the name of which its secret is made; `nil` for mail without one.
+    public var link: (name: String, record: MailedLinkRecord)?
+    /// Since when it waits.
+    public var createdAt: Timestamp
+    /// From when on nobody needs it any more.
+    public var expiresAt: Timestamp
+
+    /// Mail of these values.
+    public init(
+        accountID: String, subject: Subject, link: (name: String, record: MailedLinkRecord)? = nil,
+        createdAt: Timestamp, expiresAt: Timestamp
+    ) {
+        self.accountID = accountID
+        self.subject = subject
+        self.link = link
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+    }
+
+    public static func == (lhs: Self, rhs: Self) -> Bool {
+        lhs.accountID == rhs.accountID && lhs.subject == rhs.subject && lhs.link?.name == rhs.link?.name
+            && lhs.link?.record == rhs.link?.record && lhs.createdAt == rhs.createdAt && lhs.expiresAt == rhs.expiresAt
+    }
+}
+
+/// Mail that somebody has taken out of the outbox to send it.
+public struct MailDelivery: Sendable, Hashable {
+    /// Its place in the outbox.
+    public let number: Int64
+    /// Who is told.
+    public let accountID: String
+    /// What.
+    public let subject: MailRecord.Subject
+    /// The name of which the secret of its link is made, where it has one.
+    public let linkName: String?
+    /// How often it was taken, this time too.
+    public let attempt: Int
+    /// From when on nobody needs it any more.
+    public let expiresAt: Timestamp
+
+    /// A delivery of these values.
+    public init(
+        number: Int64, accountID: String, subject: MailRecord.Subject, linkName: String?, attempt: Int,
+        expiresAt: Timestamp
+    ) {
+        self.number = number
+        self.accountID = accountID
+        self.subject = subject
+        self.linkName = linkName
+        self.attempt = attempt
+        self.expiresAt = expiresAt
+    }
+}
+
+/// Keeps mail until it is sent, whatever becomes of this process, and the links in it until they are used.
+///
+/// Mail is left by the steps that it tells of (``PasswordStore``). It goes with its account and with its link; a link goes
+/// with everything that the account has authenticated, with a new password, and with another address of the account.
+public protocol MailStore: Sendable {
+    /// Takes mail that is due at `moment` for the caller, who has it until `lease`: then it is due again, whatever became of
+    /// the caller. The oldest comes first.
+    ///
+    /// Must be atomic: of any number of callers one has a delivery.
+    func takeMails(at moment: Timestamp, lease: Timestamp, limit: Int) async throws -> [MailDelivery]
+
+    /// Removes mail: it is sent, or has to be given up, with the audit event then.
+    func removeMail(_ delivery: MailDelivery, audit: AuditEvent?) async throws
+
+    /// Has mail wait until `moment`, where nobody else has taken it since.
+    func postponeMail(_ delivery: MailDelivery, until moment: Timestamp) async throws
+
+    /// The link whose secret has this digest; `nil` where there is none, or its time is over.
+    func mailedLink(digest: [UInt8], purpose: MailedLinkRecord.Purpose, at moment: Timestamp) async throws
+        -> MailedLinkRecord?
+
+    /// Spends a link that was sent to an account's address: the address is the person's from now on.
+    ///
+    /// Must be one step. `false`, and nothing has changed, where the link is spent, its time is over, or the account is
+    /// locked or gone.
+    func confirmAddress(byLink digest: [UInt8], audit: AuditEvent) async throws -> Bool
+
+    /// Forgets links whose time is over, at most `limit`, and mail that carries them. Says how many there were.
+    func deleteMailedLinks(before moment: Timestamp, limit: Int) async throws -> Int
+}

@@ -1,0 +1,205 @@
+public import Store
+import _Primitives
+
+/// What every outbox of mail keeps to, and every store of the links in it.
+public enum MailConformance {
+    /// Mail is left by the steps of passwords, and hangs on accounts.
+    public typealias Subject = AccountStore & AuditStore & MailStore & PasswordStore
+
+    /// The rules, each over an empty store.
+    public static let checks: [ConformanceCheck<any Subject>] = Self.outbox + Self.links
+
+    private static let alice = "account-alice"
+    private static let later = Timestamp.start + .seconds(100)
+
+    private static func code(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
+
+    /// An account with a password and an address.
+    private static func begin(_ store: any Subject) async throws {
+        try await store.createAccount(sampleAccount(), audit: sampleAudit())
+        _ = try await store.setPassword(
+            PasswordChange(
+                to: PasswordRecord(accountID: Self.alice, hash: "$hash$1", setAt: .start), endsSessions: false,
+                audit: sampleAudit()))
+        _ = try await store.setAccountEmail(
+            AccountEmail(address: "alice@post.example", isVerified: false), id: Self.alice, audit: sampleAudit())
+    }
+
+    private static func mail(_ byte: UInt8, _ purpose: MailedLinkRecord.Purpose = .passwordReset) -> MailRecord {
+        MailRecord(
+            accountID: Self.alice, subject: .passwordReset,
+            link: (
+                "name-\(byte)",
+                MailedLinkRecord(
+                    digest: Self.code(byte), accountID: Self.alice, purpose: purpose, expiresAt: .start + .seconds(900))
+            ), createdAt: .start, expiresAt: .start + .seconds(900))
+    }
+
+    /// Leaves mail, as somebody does who asks for it.
+    private static func leave(_ mail: MailRecord, _ store: any Subject, most: Int = 9) async throws {
+        _ = try await store.countAttempt(.mail(account: Self.alice), leaving: (mail, most)) { _ in
+            (AttemptCount(count: 1, at: .start), nil)
+        }
+    }
+
+    private static func take(_ store: any Subject, at moment: Timestamp = .start, limit: Int = 9) async throws
+        -> [MailDelivery]
+    {
+        try await store.takeMails(at: moment, lease: moment + .seconds(100), limit: limit)
+    }
+
+    private static let outbox: [ConformanceCheck<any Subject>] = [
+        ConformanceCheck(
+            "mail is one taker's until the lease is over, the oldest first, and says how often it was taken"
+        ) {
+            store in
+            try await Self.begin(store)
+            for byte: UInt8 in 1...3 { try await Self.leave(Self.mail(byte), store) }
+            let first = try await Self.take(store, limit: 2)
+            try expect(first.map(\.linkName) == ["name-1", "name-2"], "the oldest")
+            let delivery = MailDelivery(
+                number: first[0].number, accountID: Self.alice, subject: .passwordReset, linkName: "name-1", attempt: 1,
+                expiresAt: .start + .seconds(900))
+            try expect(first[0] == delivery, "as it was left")
+            let count = try await winners(16) { _ in try await !Self.take(store).isEmpty }
+            try expect(count == 1, "one of 16 has the third, not \(count)")
+            try expect(try await Self.take(store, at: Self.later - .seconds(1)).isEmpty, "the leases go on")
+            let again = try await Self.take(store, at: Self.later)
+            try expect(again.map(\.attempt) == [2, 2, 2], "due again, whatever became of the taker")
+        },
+        ConformanceCheck("mail is removed with what the trail says of it, or waits, where nobody has taken it since") {
+            store in
+            try await Self.begin(store)
+            for byte: UInt8 in 1...2 { try await Self.leave(Self.mail(byte), store) }
+            let taken = try await Self.take(store)
+            try await store.postponeMail(taken[0], until: .start + .seconds(5))
+            try expect(try await Self.take(store, at: .start + .seconds(4)).isEmpty, "it waits")
+            let second = try await Self.take(store, at: .start + .seconds(5))
+            try expect(second.map(\.attempt) == [2], "and then no more")
+            try await store.postponeMail(taken[0], until: .start)
+            try expect(try await Self.take(store, at: .start + .seconds(6)).isEmpty, "it is another's by now")
+            let entries = try await store.auditEntries(after: 0, limit: 99).count
+            try await store.removeMail(taken[1], audit: nil)
+            try await store.removeMail(second[0], audit: sampleAudit("unsent"))
+            try await store.removeMail(second[0], audit: sampleAudit("unsent"))
+            try expect(try await store.auditEntries(after: 0, limit: 99).count == entries + 1, "once")
+            try expect(try await Self.take(store, at: Self.later + .seconds(999)).isEmpty, "gone")
+        },
+        ConformanceCheck("no more mail waits than may, and an attempt that may not be made leaves none") { store in
+            try await Self.begin(store)
+            for byte: UInt8 in 1...3 { try await Self.leave(Self.mail(byte), store, most: 2) }
+            try expect(try await Self.take(store).count == 2, "two")
+            try expect(
+                try await store.mailedLink(digest: Self.code(3), purpose: .passwordReset, at: .start) == nil,
+                "nor its link")
+            let isMade = try await store.countAttempt(.mail(account: Self.alice), leaving: (Self.mail(4), 9)) { _ in nil
+            }
+            try expect(!isMade, "not made")
+            try expect(try await Self.take(store).isEmpty, "and nothing left")
+        },
+        ConformanceCheck("a change leaves its mail in the same step, and mail goes with its account") { store in
+            try await Self.begin(store)
+            let told = MailRecord(
+                accountID: Self.alice, subject: .passwordChanged, createdAt: .start, expiresAt: Self.later)
+            var change = PasswordChange(
+                to: PasswordRecord(accountID: Self.alice, hash: "$hash$2", setAt: .start), verifiedHash: "$hash$9",
+                endsSessions: true, audit: sampleAudit())
+            change.mail = told
+            try expect(try await store.setPassword(change) == false, "another password by now")
+            try expect(try await Self.take(store).isEmpty, "nobody is told")
+            change.verifiedHash = "$hash$1"
+            for _ in 0..<2 {
+                try expect(try await store.setPassword(change), "it is changed")
+                change.verifiedHash = "$hash$2"
+            }
+            let taken = try await Self.take(store, limit: 1)
+            try expect(taken.map(\.subject) == [.passwordChanged] && taken.first?.linkName == nil, "as it was left")
+            _ = try await store.deleteAccount(id: Self.alice, audit: sampleAudit())
+            try expect(try await Self.take(store, at: Self.later).isEmpty, "gone with the account")
+        },
+    ]
+
+    private static let links: [ConformanceCheck<any Subject>] = [
+        ConformanceCheck("of 16 that show one link at once one has a new password, and a code beside it is spent") {
+            store in
+            try await Self.begin(store)
+            let totp = TOTPRecord(
+                accountID: Self.alice, secret: SecretBytes(Self.code(7)), algorithm: "SHA1", digits: 6,
+                periodSeconds: 30, setAt: .start)
+            for byte: UInt8 in 1...3 { try await Self.leave(Self.mail(byte), store) }
+            func change(_ byte: UInt8, _ spent: PasswordSignInStep.Spent?, at moment: Timestamp = .start)
+                -> PasswordChange
+            {
+                var change = PasswordChange(
+                    to: PasswordRecord(accountID: Self.alice, hash: "$hash$2", setAt: .start), endsSessions: true,
+                    audit: AuditEvent(.passwordReset, at: moment, accountID: Self.alice))
+                change.link = Self.code(byte)
+                change.spent = spent
+                return change
+            }
+            let right = change(1, nil)
+            try expect(try await store.setPassword(change(9, nil)) == false, "no such link")
+            try expect(try await store.setPassword(change(1, nil, at: .start + .seconds(900))) == false, "too late")
+            try expect(try await store.setPassword(change(1, .totp(step: 5))) == false, "there is no second factor")
+            _ = try await store.setAccountLocked(true, id: Self.alice, audit: sampleAudit())
+            try expect(try await store.setPassword(right) == false, "a locked account")
+            _ = try await store.setAccountLocked(false, id: Self.alice, audit: sampleAudit())
+            try expect(try await store.setPassword(right) == false, "a lock ends links")
+            for byte: UInt8 in 1...3 { try await Self.leave(Self.mail(byte), store) }
+            try expect(try await winners(16) { _ in try await store.setPassword(right) } == 1, "one of 16")
+            try expect(
+                try await store.mailedLink(digest: Self.code(2), purpose: .passwordReset, at: .start) == nil,
+                "the account's others are over with it")
+            _ = try await store.setSecondFactor(totp, recoveryCodes: [Self.code(1)], audit: sampleAudit())
+            try await Self.leave(Self.mail(4), store)
+            try expect(try await store.setPassword(change(4, nil)) == false, "a code is missing")
+            try expect(
+                try await store.setPassword(change(4, .recoveryCode(Self.code(9)))) == false, "no such code")
+            try expect(try await store.setPassword(change(4, .recoveryCode(Self.code(1)))), "and then it is")
+            try expect(try await store.passwordAccount(id: Self.alice)?.recoveryCodes == 0, "the code is spent")
+        },
+        ConformanceCheck("a link gives a password to no account without one") { store in
+            try await Self.begin(store)
+            try await Self.leave(Self.mail(1), store)
+            _ = try await store.removePassword(accountID: Self.alice, audit: sampleAudit())
+            try await Self.leave(Self.mail(2), store)
+            for byte: UInt8 in 1...2 {
+                var change = PasswordChange(
+                    to: PasswordRecord(accountID: Self.alice, hash: "$hash$2", setAt: .start), endsSessions: true,
+                    audit: sampleAudit())
+                change.link = Self.code(byte)
+                try expect(try await store.setPassword(change) == false, "none")
+            }
+        },
+        ConformanceCheck("a link confirms the address that it was sent to, once") { store in
+            try await Self.begin(store)
+            @Sendable func confirm(_ byte: UInt8, at moment: Timestamp = .start) async throws -> Bool {
+                try await store.confirmAddress(
+                    byLink: Self.code(byte), audit: AuditEvent(.accountEmailChanged, at: moment))
+            }
+            try await Self.leave(Self.mail(1), store)
+            try expect(try await confirm(1) == false, "a link for something else")
+            try await Self.leave(Self.mail(2, .addressConfirmation), store)
+            try expect(
+                try await store.mailedLink(digest: Self.code(2), purpose: .passwordReset, at: .start) == nil,
+                "nor the other way")
+            try expect(try await confirm(2, at: .start + .seconds(900)) == false, "too late")
+            _ = try await store.setAccountEmail(
+                AccountEmail(address: "new@post.example", isVerified: false), id: Self.alice, audit: sampleAudit())
+            try expect(try await confirm(2) == false, "another address by now")
+            try await Self.leave(Self.mail(3, .addressConfirmation), store)
+            try expect(try await winners(16) { _ in try await confirm(3) } == 1, "one of 16")
+            try expect(
+                try await store.passwordAccount(id: Self.alice)?.account.email
+                    == AccountEmail(address: "new@post.example", isVerified: true), "it is confirmed")
+        },
+        ConformanceCheck("links whose time is over are forgotten, with their mail, as many as may") { store in
+            try await Self.begin(store)
+            for byte: UInt8 in 1...3 { try await Self.leave(Self.mail(byte), store) }
+            try expect(try await store.deleteMailedLinks(before: .start + .seconds(899), limit: 9) == 0, "none yet")
+            try expect(try await store.deleteMailedLinks(before: .start + .seconds(900), limit: 2) == 2, "two")
+            try expect(try await store.deleteMailedLinks(before: .start + .seconds(900), limit: 2) == 1, "one")
+            try expect(try await Self.take(store).isEmpty, "and their mail")
+        },
+    ]
+}

@@ -1,0 +1,155 @@
+import Accounts
+import Foundation
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@testable import CountersignCommand
+
+@Suite("Mail goes to a command that takes what sendmail takes (decision 44)")
+struct SendmailCommandTests {
+    /// Reads a message with Python's own parser and keeps what is in it.
+    private static let catcher = """
+        import email, email.policy, json, os, sys
+        message = email.message_from_binary_file(sys.stdin.buffer, policy=email.policy.default)
+        found = {name: [str(value) for value in message.get_all(name)] for name in message.keys()}
+        found["arguments"] = sys.argv[2:]
+        found["body"] = message.get_content()
+        found["defects"] = [str(defect) for defect in message.defects]
+        found["addresses"] = [[a.addr_spec for a in message[name].addresses] for name in ("From", "To")]
+        found["environment"] = sorted(name for name in os.environ if name not in ("PATH", "LC_CTYPE"))
+        json.dump(found, open(sys.argv[1], "w"))
+        """
+
+    private final class Folder: Sendable {
+        let path = FileManager.default.temporaryDirectory.path + "/mail-\(UUID().uuidString)"
+
+        init() throws { try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true) }
+        deinit { try? FileManager.default.removeItem(atPath: self.path) }
+
+        func write(_ name: String, _ text: String) throws -> String {
+            try text.write(toFile: self.path + "/" + name, atomically: true, encoding: .utf8)
+            return self.path + "/" + name
+        }
+
+        func object(_ name: String) throws -> JSONObject {
+            let bytes = try #require(FileManager.default.contents(atPath: self.path + "/" + name))
+            guard case .object(let object) = try JSON(parsing: Array(bytes)) else { return [:] }
+            return object
+        }
+    }
+
+    private static func command(_ text: String, time: Duration = .seconds(30)) throws -> SendmailCommand {
+        try #require(SendmailCommand(text, time: time))
+    }
+
+    @Test("a message that people get is one that another parser reads, with our words, links and addresses in it")
+    func aMessageIsReadByAnotherParser() async throws {
+        let folder = try Folder()
+        let script = try folder.write("catch.py", Self.catcher)
+        let store = try SQLiteDatabase(folder: folder.path + "/data", key: KeyEncryptionKey())
+        let (sealing, moment) = (Sealing(KeyEncryptionKey()), Timestamp(seconds: 1_800_000_000))
+        let directory = AccountDirectory(store: store, time: TimeSource { moment })
+        let passwords = try PasswordAccounts(
+            store: store, sealing: sealing, sendsMail: true, time: TimeSource { moment })
+        let account = try await directory.create(
+            username: "zoë.example", displayName: nil,
+            email: AccountEmail(address: "-oq/tmp@post.example", isVerified: true), by: "test")
+        try await PasswordDirectory(passwords).importHash(
+            "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", username: "zoë.example", by: "test")
+        #expect(try await PasswordResets(passwords).ask(username: account.username.text, source: "here") == nil)
+        let name = "Bürgerdienst der Stadt\r\nBcc: everybody@post.example, mit einem langen Namen\n\n."
+        let deliveries = MailDeliveries(
+            store: store, transport: try Self.command("/usr/bin/python3 \(script) \(folder.path)/caught -t -i"),
+            letterhead: MailDeliveries.Letterhead(
+                issuer: "https://sign-in.example", serviceName: name,
+                sender: try #require(MailSender("no-reply@sign-in.example"))), sealing: sealing,
+            time: TimeSource { moment })
+        for delivery in try await deliveries.takeDue() { #expect(try await deliveries.deliver(delivery) == .sent) }
+        let caught = try folder.object("caught")
+        #expect(try caught.strings("arguments") == ["-t", "-i"])
+        #expect(try caught.strings("defects") == [])
+        #expect(
+            caught["addresses"]
+                == .array([
+                    .array([.string("no-reply@sign-in.example")]), .array([.string("-oq/tmp@post.example")]),
+                ]))
+        for name in ["From", "To", "Subject", "Date", "Message-ID", "MIME-Version", "Auto-Submitted"] {
+            #expect(try caught.strings(name)?.count == 1, "\(name)")
+        }
+        #expect(caught["Bcc"] == nil)
+        #expect(try caught.strings("Date") == ["Fri, 15 Jan 2027 08:00:00 +0000"])
+        #expect(try caught.strings("Subject")?.first?.contains("Bürgerdienst der Stadt") == true)
+        let body = try caught.requiredString("body")
+        #expect(body.contains("zoë.example"))
+        let link = try #require(body.split(separator: "\n").first { $0.hasPrefix("https://") })
+        #expect(link.hasPrefix("https://sign-in.example/account/reset?link="))
+        let secret = String(link.dropFirst("https://sign-in.example/account/reset?link=".count))
+        #expect(try await PasswordResets(passwords).visit(link: secret)?.username == "zoë.example")
+        // Nothing of this process is there: its settings may be secrets.
+        #expect(try caught.strings("environment") == [])
+        await store.close()
+    }
+
+    @Test("no shell sees a word of the setting")
+    func noShell() async throws {
+        let folder = try Folder()
+        let script = try folder.write(
+            "arguments.py", "import json,sys\njson.dump({'a': sys.argv[2:]}, open(sys.argv[1],'w'))")
+        try await Self.command("/usr/bin/python3 \(script) \(folder.path)/out $(id) ;true `id` *").send([])
+        #expect(try folder.object("out").strings("a") == ["$(id)", ";true", "`id`", "*"])
+    }
+
+    @Test("a status other than 0 and a signal are failures, as is a program that is not there")
+    func failures() async throws {
+        for (command, words) in [
+            ("/bin/false", "status 1"),
+            ("/usr/bin/python3 -c __import__(\"os\").kill(__import__(\"os\").getpid(),9)", "signal 9"),
+            ("/usr/sbin/no-such-sendmail -t", "cannot be started"),
+        ] {
+            let error = await #expect(throws: MailFailure.self) {
+                try await Self.command(command).send(Array("x".utf8))
+            }
+            #expect(error?.reason.contains(words) == true, "\(command)")
+        }
+        try await Self.command("/bin/true").send(Array("x".utf8))
+    }
+
+    @Test("a command that takes too long is ended, with what it has started")
+    func aSlowCommandIsEnded() async throws {
+        let folder = try Folder()
+        let script = try folder.write(
+            "slow.py",
+            """
+            import os, subprocess, sys
+            child = subprocess.Popen(["/bin/sleep", "1000"])
+            open(sys.argv[1], "w").write('{"child": %d}' % child.pid)
+            child.wait()
+            """)
+        let command = try Self.command("/usr/bin/python3 \(script) \(folder.path)/child", time: .seconds(5))
+        let error = await #expect(throws: MailFailure.self) { try await command.send([]) }
+        #expect(error?.reason.contains("took longer") == true)
+        let child = try folder.object("child").integer("child", as: Int32.self) ?? 0
+        #expect(child > 0)
+        // It is gone, or waits for somebody to see that it is.
+        let state = FileManager.default.contents(atPath: "/proc/\(child)/stat").map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        #expect(state == nil || state?.contains(") Z") == true)
+    }
+
+    @Test("a message that is too long is not begun")
+    func aLongMessage() async throws {
+        await #expect(throws: MailFailure.self) {
+            try await Self.command("/bin/true").send([UInt8](repeating: 0x20, count: Limits.Fixed.mailBytes + 1))
+        }
+    }
+
+    @Test("a command is a path, and a sender an address", arguments: ["", "sendmail -t", "./sendmail"])
+    func settings(text: String) {
+        #expect(SendmailCommand(text, time: .seconds(1)) == nil)
+        #expect(MailSender(text) == nil)
+        #expect(MailSender("a@b.example\r\nBcc: c@d.example") == nil)
+    }
+}
