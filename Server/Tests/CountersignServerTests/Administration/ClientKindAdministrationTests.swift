@@ -110,6 +110,53 @@ struct ClientKindAdministrationTests {
         }
     }
 
+    @Test("how a client hears what people answer, and what it may ask in detail, is set, shown and changed")
+    func answersAndDetails() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            let usual = try await client.send(.post, "/admin/v1/clients", Self.body([:])).object
+            #expect(usual["backchannelTokenDeliveryMode"] == .string("poll"))
+            #expect(usual["backchannelClientNotificationEndpoint"] == nil)
+            #expect(usual["authorizationDetailsTypes"] == .array([]))
+            let told = try await client.send(
+                .post, "/admin/v1/clients",
+                Self.body([
+                    "backchannelTokenDeliveryMode": .string("push"),
+                    "backchannelClientNotificationEndpoint": .string("https://calls.example/answers"),
+                    "authorizationDetailsTypes": .array([.string("payment")]),
+                ]))
+            #expect(told.response.status == .created)
+            let path = "/admin/v1/clients/\(try told.object.requiredString("clientId"))"
+            for refused: JSONObject in [
+                ["backchannelTokenDeliveryMode": .string("mail")], ["backchannelTokenDeliveryMode": .bool(true)],
+                ["backchannelClientNotificationEndpoint": .string("http://calls.example/answers")],
+                ["backchannelClientNotificationEndpoint": .string("")],
+                ["authorizationDetailsTypes": .array([.string("account_information")])],
+                ["authorizationDetailsTypes": .string("payment")],
+            ] {
+                let answer = try await client.send(.patch, path, refused)
+                #expect(answer.response.status == .badRequest, "\(JSON.object(refused).text)")
+            }
+            let shown = try await client.send(.get, path).object
+            #expect(shown["backchannelTokenDeliveryMode"] == .string("push"))
+            #expect(shown["backchannelClientNotificationEndpoint"] == .string("https://calls.example/answers"))
+            #expect(shown["authorizationDetailsTypes"] == .array([.string("payment")]))
+            let changed = try await client.send(
+                .patch, path,
+                [
+                    "backchannelTokenDeliveryMode": .string("poll"),
+                    "backchannelClientNotificationEndpoint": .string(""), "authorizationDetailsTypes": .array([]),
+                ]
+            ).object
+            #expect(changed["backchannelTokenDeliveryMode"] == .string("poll"))
+            #expect(changed["backchannelClientNotificationEndpoint"] == nil)
+            #expect(changed["authorizationDetailsTypes"] == .array([]))
+            let kinds = try await server.database.auditEntries(after: 0, limit: 99).map(\.event.kind.rawValue)
+            #expect(kinds.filter { $0 == "client-answers-changed" }.count == 1)
+            #expect(kinds.filter { $0 == "client-profile-changed" }.count == 1)
+        }
+    }
+
     @Test("what no client can be is refused with its reason, and nothing is made")
     func refusals() async throws {
         let server = try await ServerFixture()
