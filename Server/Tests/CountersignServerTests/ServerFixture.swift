@@ -31,7 +31,7 @@ final class ServerFixture: Sendable {
         factors: FactorMatrix = CeremonyConfiguration.everyFactor, trace: TraceRecorder? = nil,
         logger: Logger? = nil, random: RandomSource = .system,
         hashing: PasswordLimits = .cheap, breached: BreachedPasswordList? = nil, hasRegistration: Bool = false,
-        calls: (any OutgoingCalls)? = nil
+        calls: (any OutgoingCalls)? = nil, terms: Terms? = nil
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
@@ -46,6 +46,7 @@ final class ServerFixture: Sendable {
         configuration.breachedPasswords = breached
         configuration.hasRegistration = hasRegistration
         configuration.calls = calls
+        configuration.terms = terms
         if let logger { configuration.logger = logger }
         self.assembly = try await ServerAssembly.open(
             configuration,
