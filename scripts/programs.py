@@ -119,19 +119,22 @@ def answers(url):
 class Server:
     """`countersign serve` on SQLite, and its operator."""
 
-    def __init__(self, folder, port=0, operations_port=0, issuer=None, limits=None, tls=None, trace=False, mail=False):
+    def __init__(
+        self, folder, port=0, operations_port=0, issuer=None, limits=None, tls=None, trace=False, mail=False, host=None
+    ):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.port = free_port(port)
         self.operations_port = free_port(operations_port)
         scheme = "https" if tls else "http"
-        self.issuer = issuer or f"{scheme}://localhost:{self.port}"
+        # Browsers keep cookies by host alone: servers beside each other need hosts of their own, such as 127.0.0.2.
+        self.issuer = issuer or f"{scheme}://{host or 'localhost'}:{self.port}"
         self.trace = self.folder / "server.ndjson"
         self.arguments = [
             "serve",
             *("--data", self.folder / "data"),
             *("--key-file", self.folder / "key"),
-            *("--bind", f"127.0.0.1:{self.port}"),
+            *("--bind", f"{host or '127.0.0.1'}:{self.port}"),
             *("--operations-bind", f"127.0.0.1:{self.operations_port}"),
             *("--issuer", self.issuer),
         ]
@@ -170,10 +173,11 @@ class Server:
         if self.process:
             self.process.stop()
 
-    def admin(self, *arguments):
-        """An operator's command; its answer as JSON."""
-        command, rest = arguments[:2], arguments[2:]
-        code, out, err = run("countersign", "admin", *command, "--data", self.folder / "data", "--json", *rest)
+    def admin(self, *arguments, stdin="", words=2):
+        """An operator's command of so many words; its answer as JSON."""
+        command, rest = arguments[:words], arguments[words:]
+        code, out, err = run(
+            "countersign", "admin", *command, "--data", self.folder / "data", "--json", *rest, stdin=stdin)
         if code != 0:
             raise Failed(f"countersign admin {' '.join(map(str, arguments))}: exit {code}\n{out}{err}")
         return json.loads(out) if out.strip() else {}

@@ -66,6 +66,12 @@ public struct ClientCredentials: Sendable, CustomStringConvertible {
         }
     }
 
+    /// The value of `Authorization` by which a client shows these credentials.
+    public static func basic(clientID: String, secret: String) -> String {
+        let pair = FormEncoding.encode(clientID) + ":" + FormEncoding.encode(secret)
+        return "Basic " + Data(pair.utf8).base64EncodedString()
+    }
+
     private init(clientID: String, secret: SecretBytes, method: Method) {
         self.clientID = clientID
         self.secret = secret

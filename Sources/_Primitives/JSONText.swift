@@ -20,10 +20,14 @@ public struct JSONLimits: Sendable {
 extension JSON {
     /// Reads one value and nothing after it.
     ///
-    /// Throws ``JSONError``: `malformed`, `null`, `duplicateName`, `tooLarge`, `tooDeep`.
-    public init(parsing bytes: some Collection<UInt8>, limits: JSONLimits = JSONLimits()) throws(JSONError) {
+    /// - Parameter leavesOutNull: Whether a member or an element that is null is as good as none: for what others say by
+    ///   specifications of their own, in which it often is. In no message of the product it is.
+    /// - Throws: ``JSONError``: `malformed`, `null`, `duplicateName`, `tooLarge`, `tooDeep`.
+    public init(
+        parsing bytes: some Collection<UInt8>, limits: JSONLimits = JSONLimits(), leavesOutNull: Bool = false
+    ) throws(JSONError) {
         guard bytes.count <= limits.bytes else { throw JSONError(.tooLarge, "\(bytes.count) bytes") }
-        var reader = JSONReader(bytes: Array(bytes), limits: limits)
+        var reader = JSONReader(bytes: Array(bytes), limits: limits, leavesOutNull: leavesOutNull)
         self = try reader.readDocument()
     }
 
@@ -122,12 +126,14 @@ private struct MemberNames {
 private struct JSONReader {
     let bytes: [UInt8]
     let limits: JSONLimits
+    let leavesOutNull: Bool
     var position = 0
     var values = 0
 
-    init(bytes: [UInt8], limits: JSONLimits) {
+    init(bytes: [UInt8], limits: JSONLimits, leavesOutNull: Bool) {
         self.bytes = bytes
         self.limits = limits
+        self.leavesOutNull = leavesOutNull
     }
 
     mutating func readDocument() throws(JSONError) -> JSON {
@@ -156,6 +162,17 @@ private struct JSONReader {
         }
         self.position = end
         return true
+    }
+
+    /// A member's value or an element; `nil` for a null that is left out.
+    private mutating func readInnerValue(depth: Int) throws(JSONError) -> JSON? {
+        self.skipWhitespace()
+        if self.leavesOutNull, self.take("null") {
+            self.values += 1
+            guard self.values <= self.limits.values else { throw JSONError(.tooLarge, "too many values") }
+            return nil
+        }
+        return try self.readValue(depth: depth)
     }
 
     private mutating func readValue(depth: Int) throws(JSONError) -> JSON {
@@ -195,7 +212,7 @@ private struct JSONReader {
             guard names.insert(ExactText(name)) else { throw JSONError(.duplicateName, "at byte \(self.position)") }
             self.skipWhitespace()
             guard self.take(":") else { throw self.malformed("a colon is missing") }
-            members.append((name, try self.readValue(depth: depth)))
+            if let value = try self.readInnerValue(depth: depth) { members.append((name, value)) }
             self.skipWhitespace()
             if self.take("}") { return JSONObject(uncheckedMembers: members) }
             guard self.take(",") else { throw self.malformed("a comma is missing") }
@@ -209,7 +226,7 @@ private struct JSONReader {
         self.skipWhitespace()
         if self.take("]") { return values }
         while true {
-            values.append(try self.readValue(depth: depth))
+            if let value = try self.readInnerValue(depth: depth) { values.append(value) }
             self.skipWhitespace()
             if self.take("]") { return values }
             guard self.take(",") else { throw self.malformed("a comma is missing") }

@@ -274,3 +274,24 @@ private struct RandomValues {
         }
     }
 }
+
+@Suite("RFC 8259: what others say may have nulls")
+struct JSONNullTests {
+    @Test("a null that is left out is as good as none, and is counted as any other value")
+    func nullsThatAreLeftOut() throws {
+        let text = #"{"a":null,"b":[null,1,null],"c":{"d":null},"e":"null"}"#
+        #expect(throws: JSONError(.null, "")) { try JSON(parsing: Array(text.utf8)) }
+        let read = try JSON(parsing: Array(text.utf8), leavesOutNull: true)
+        #expect(read.text == #"{"b":[1],"c":{},"e":"null"}"#)
+        #expect(throws: JSONError(.null, "")) { try JSON(parsing: Array("null".utf8), leavesOutNull: true) }
+        #expect(throws: JSONError(.duplicateName, "")) {
+            try JSON(parsing: Array(#"{"a":null,"a":1}"#.utf8), leavesOutNull: true)
+        }
+        #expect(throws: JSONError(.malformed, "")) { try JSON(parsing: Array(#"{"a":nul}"#.utf8), leavesOutNull: true) }
+        let many = Array("[null,null,null]".utf8)
+        #expect(throws: JSONError(.tooLarge, "")) {
+            try JSON(parsing: many, limits: JSONLimits(values: 3), leavesOutNull: true)
+        }
+        #expect(try JSON(parsing: many, limits: JSONLimits(values: 4), leavesOutNull: true) == .array([]))
+    }
+}

@@ -41,6 +41,15 @@ public struct AccountDirectory: Sendable {
         return account
     }
 
+    /// The account of somebody who comes from elsewhere, not kept yet: without a user name, and without what an account
+    /// cannot have.
+    public func newcomer(displayName: String?, email: AccountEmail?) -> AccountRecord {
+        AccountRecord(
+            id: self.random.identifier(), username: nil,
+            displayName: displayName.flatMap { self.isName($0, limit: self.limits.nameCharacters) ? $0 : nil },
+            email: email.flatMap { EmailAddress.isValid($0.address) ? $0 : nil }, createdAt: self.time.now())
+    }
+
     /// The one spelling of a user name, which requests, phones and the audit trail have.
     private func checked(username: String) throws -> AccountName {
         guard let name = AccountName(username, limits: self.limits),
@@ -121,9 +130,10 @@ public struct AccountDirectory: Sendable {
         return try await self.account(username: name)
     }
 
-    /// The account of that user name. Throws `notFound`.
+    /// The account of that user name, or of what an operator calls one without (``AccountRecord/reference``). Throws
+    /// `notFound`.
     public func account(username: AccountName) async throws -> AccountRecord {
-        guard let account = try await self.store.account(username: username) else { throw AccountError(.notFound) }
+        guard let account = try await self.store.account(reference: username) else { throw AccountError(.notFound) }
         return account
     }
 

@@ -30,7 +30,7 @@ struct AuthorizationWishes {
 
     /// The parameters that are kept.
     private static let names = [
-        "prompt", "response_mode", "login_hint", "acr_values", "claims", "authorization_details",
+        "prompt", "response_mode", "login_hint", "acr_values", "claims", "authorization_details", "max_age",
     ]
 
     let prompts: Set<Prompt>
@@ -41,6 +41,8 @@ struct AuthorizationWishes {
     let levels: RequestedLevels
     /// What the client has named of the person, for a grant; `nil` for nothing.
     let personClaims: String?
+    /// How long ago the person may have been authenticated; `nil` for however long.
+    let maximumAge: Duration?
     /// Whose sign-in alone is to be answered, by the subject that the client knows.
     let expectedSubject: String?
     /// What the person is asked in detail (RFC 9396), as JSON.
@@ -65,6 +67,7 @@ struct AuthorizationWishes {
         self.personClaims = claims.flatMap { $0.isAboutPerson ? $0.text : nil }
         self.expectedSubject = try claims?.expectedSubject()
         self.details = parameters["authorization_details"]
+        self.maximumAge = try Self.maximumAge(parameters["max_age"])
         var kept: Parameters = [:]
         for name in Self.names {
             if let value = parameters[name] { kept.append(name, value) }
@@ -82,6 +85,15 @@ struct AuthorizationWishes {
 
     /// Whether the browser's session is not enough, whoever's it is. To agree again it is.
     var isFresh: Bool { !self.prompts.isSubset(of: [.none, .consent]) }
+
+    private static func maximumAge(_ text: String?) throws(OAuthError) -> Duration? {
+        guard let text else { return nil }
+        guard text.utf8.count <= Limits.Fixed.maximumAgeDigits,
+            text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let seconds = Int64(text)
+        else { throw OAuthError(.invalidRequest, "The max_age is not a number of seconds.") }
+        return .seconds(seconds)
+    }
 
     /// `none` and `create` alone; the others in any combination.
     private static func prompts(_ text: String?) throws(OAuthError) -> Set<Prompt> {

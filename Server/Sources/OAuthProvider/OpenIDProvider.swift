@@ -5,7 +5,8 @@ public import _Primitives
 
 /// Everything that the provider keeps.
 public typealias OpenIDStore = AuthorizationStore & BackchannelStore & ClientStore & ConsentStore & DeviceCodeStore
-    & DeviceSecretStore & PushedRequestStore & RefreshStore & ReplayStore & SessionStore & SigningKeyStore & TokenStore
+    & DeviceSecretStore & PushedRequestStore & RefreshStore & ReplayStore & SessionStore & SigningKeyStore & TermsStore
+    & TokenStore
 
 /// The OpenID provider: authorization code flow with PKCE (RFC 6749, RFC 7636, RFC 9207, OpenID Connect Core 1.0),
 /// sessions, signing keys and clients.
@@ -41,6 +42,8 @@ public struct OpenIDProvider: Sendable {
         public var hasRegistration = false
         /// Where clients show certificates; `nil` where nowhere.
         public var mutualTLS: MutualTLS?
+        /// What people have to agree to before anything is issued for them; `nil` for nothing.
+        public var terms: Terms?
         /// How the addresses of clients' keys are called; `nil` where none is.
         public var calls: (any OutgoingCalls)?
         /// What people can be asked in detail (RFC 9396). Which of it a client may ask is its own setting.
@@ -208,8 +211,8 @@ public struct ProviderRefusal: Sendable, Equatable {
 
 /// What the provider tells clients about a person.
 public struct Person: Sendable, Equatable {
-    /// The name that the person signs in with (`preferred_username`).
-    public let username: String
+    /// The name that the person signs in with (`preferred_username`); somebody from another provider may have none.
+    public let username: String?
     /// The name that people read (`name`).
     public let displayName: String?
     /// Where the person gets e-mail (`email`, `email_verified`).
@@ -221,7 +224,7 @@ public struct Person: Sendable, Equatable {
 
     /// A person.
     public init(
-        username: String, displayName: String?, email: AccountEmail? = nil, phone: AccountPhone? = nil,
+        username: String?, displayName: String?, email: AccountEmail? = nil, phone: AccountPhone? = nil,
         address: PostalAddress? = nil
     ) {
         self.phone = phone
@@ -229,6 +232,13 @@ public struct Person: Sendable, Equatable {
         self.username = username
         self.displayName = displayName
         self.email = email
+    }
+}
+
+extension Person {
+    /// By what the person knows that it is their own account that a page is about.
+    var shownName: String {
+        self.username ?? self.displayName ?? self.email?.address ?? "somebody without a name"
     }
 }
 

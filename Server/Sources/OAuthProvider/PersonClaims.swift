@@ -18,7 +18,8 @@ enum PersonClaims {
 
     /// What there is of a person.
     private static func all(_ person: Person) -> JSONObject {
-        var claims: JSONObject = ["preferred_username": .string(person.username)]
+        var claims: JSONObject = [:]
+        claims["preferred_username"] = person.username.map(JSON.string)
         claims["name"] = person.displayName.map(JSON.string)
         claims["email"] = person.email.map { .string($0.address) }
         claims["email_verified"] = person.email.map { .bool($0.isVerified) }

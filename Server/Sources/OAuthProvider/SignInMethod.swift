@@ -18,13 +18,16 @@ public struct AuthenticationOutcome: Sendable, Equatable {
     public let device: String?
     /// The SHA-256 of the text that the person has signed with it, where there was one.
     public let signedText: [UInt8]?
+    /// Which of a method's ways it was, where the method has several; `nil` for the method's own name.
+    public let way: String?
 
     /// An outcome.
     public init(
         account: String, authenticatedAt: Timestamp, acr: String, amr: [String], browser: String? = nil,
-        address: String? = nil, device: String? = nil, signedText: [UInt8]? = nil
+        address: String? = nil, device: String? = nil, signedText: [UInt8]? = nil, way: String? = nil
     ) {
         self.signedText = signedText
+        self.way = way
         self.account = account
         self.authenticatedAt = authenticatedAt
         self.acr = acr
@@ -46,6 +49,13 @@ public protocol SignInMethod: Sendable {
     /// Whether the person can be shown a text in it, and signs that (``AuthenticationOutcome/signedText``).
     var signsTexts: Bool { get }
 
+    /// What the words are by which clients take it, for whoever has typed none of them.
+    var ways: String { get }
+
+    /// Whether a word by which a client says how people may sign in is one of this method's: its name, unless it has ways
+    /// of its own.
+    func isWay(_ word: String) -> Bool
+
     /// Takes the outcome that was recorded for an authorization request, if the same browser started it and the person
     /// authenticated by this method.
     ///
@@ -54,9 +64,22 @@ public protocol SignInMethod: Sendable {
     ///
     /// - Parameter client: The service that is signed in to, for the audit trail.
     func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome?
+
+    /// Is told that the person of an account has authenticated for a request, freshly and surely enough, by whatever
+    /// method: before the sign-in is completed, and perhaps more than once.
+    func personAuthenticated(account: String, request: String) async throws
 }
 
 extension SignInMethod {
+    /// The name alone.
+    public var ways: String { self.name }
+
+    /// Whether it is the name.
+    public func isWay(_ word: String) -> Bool { word.hasSameBytes(as: self.name) }
+
+    /// Nothing has to be done.
+    public func personAuthenticated(account: String, request: String) async throws {}
+
     /// Most ways show a person nothing but what they are asked for.
     public var signsTexts: Bool { false }
 }

@@ -3,7 +3,7 @@ enum PageTemplates {
     static let all = [
         "frame": Self.frame, "sign-in": Self.signIn, "message": Self.message, "open": Self.open, "set-up": Self.setUp,
         "device": Self.device, "device-confirmation": Self.deviceConfirmation,
-        "form": Self.form, "choice": Self.choice, "consent": Self.consent, "codes": Self.codes,
+        "form": Self.form, "choice": Self.choice, "consent": Self.consent, "codes": Self.codes, "terms": Self.terms,
     ]
 
     private static let frame = """
@@ -236,6 +236,28 @@ enum PageTemplates {
         </form>
         <p class="small">{{^agreement}}You are asked this once. {{/agreement}}You can take it back later: in your authenticator app, or by asking the \
         people who run this server.</p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    private static let terms = """
+        {{<frame}}{{$main}}
+        <section class="card message" aria-labelledby="title" data-testid="terms">
+        <div class="emblem">{{{emblem}}}</div>
+        <h1 id="title">The terms of use of {{operatorName}}</h1>
+        <p class="lead">You are signed in as <bdi>{{username}}</bdi>. Before you go on to <bdi>{{clientName}}</bdi>, read the terms \
+        and say whether you agree to them.</p>
+        <p><a href="{{address}}" target="_blank" rel="noreferrer" data-testid="terms-link">Read the terms, version {{version}} (in a \
+        new tab)</a></p>
+        <form class="actions" method="post" action="/sign-in/consent">
+        <input type="hidden" name="request" value="{{requestID}}">
+        <input type="hidden" name="client" value="{{client}}">
+        <input type="hidden" name="terms" value="{{version}}">
+        <input type="hidden" name="confirmation" value="{{confirmation}}">
+        <button type="submit" name="decision" value="allow" data-testid="allow">I agree</button>
+        <button type="submit" name="decision" value="deny" class="quiet" data-testid="deny">I do not agree</button>
+        </form>
+        <p class="small">You are asked once for each version.</p>
         </section>
         {{/main}}{{/frame}}
         """

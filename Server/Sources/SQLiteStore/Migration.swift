@@ -18,7 +18,7 @@ struct Migration: Sendable {
         .pushedRequests, .requestWishes, .deviceCodes, .resources, .passwords, .signInMethods, .clientProfiles,
         .contacts, .grantClaims, .consents, .grantLists, .logoutOutbox, .clientKeyAddresses, .clientRegistrations,
         .backchannelRequests, .authorizationDetails, .deviceSecretsOfApps, .clientOutbox, .clientCertificates,
-        .mail,
+        .mail, .upstreamProviders, .terms,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.

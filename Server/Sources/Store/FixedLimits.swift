@@ -129,6 +129,28 @@ extension Limits {
         /// How long a client's former secret is taken beside the new one, where the operator does not say.
         public static let usualSecretOverlap: Duration = .seconds(24 * 60 * 60)
 
+        /// Letters of the word for a version of the operator's terms.
+        public static let termsVersionLetters = 64
+
+        // MARK: Other providers
+
+        /// Letters of the name of another provider.
+        public static let upstreamNameLetters = 32
+        /// Bytes of a text that an operator gives of another provider: an identifier there, a secret, a word for a level.
+        public static let upstreamTextBytes = 512
+        /// Scopes that another provider is asked for, words of its that are translated, domains that it decides about: of
+        /// each so many.
+        public static let upstreamListEntries = 32
+        /// Bytes of what another provider answers with tokens or with what it knows of a person. A longer answer is a
+        /// failure.
+        public static let upstreamAnswerBytes = 64 * 1024
+        /// Letters of an error's code of another provider that the log shows.
+        public static let upstreamErrorLetters = 64
+        /// Bytes of a subject (OpenID Connect Core 1.0, section 2).
+        public static let upstreamSubjectBytes = 255
+        /// Identities at other providers that one account can be connected with.
+        public static let linksPerAccount = 16
+
         // MARK: Accounts
 
         /// Bytes of an e-mail address: what a path of 256 holds without its brackets (RFC 5321, section 4.5.3.1.3).

@@ -15,7 +15,7 @@ public enum AccountConformance {
                 try await store.createAccount(sampleAccount(name), audit: sampleAudit())
                 let found = try await store.account(username: AccountName(stored: name))
                 try expect(found.map { $0.id.utf8.elementsEqual("account-\(name)".utf8) } == true, "by its bytes")
-                try expect(found?.username.text.utf8.elementsEqual(name.utf8) == true, "as it was given")
+                try expect(found?.username?.text.utf8.elementsEqual(name.utf8) == true, "as it was given")
             }
             try expect(try await store.account(id: "other") == nil, "nothing else is found")
         },

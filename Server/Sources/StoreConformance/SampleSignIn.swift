@@ -20,10 +20,10 @@ public struct SampleSignIn: Sendable {
     public init(
         _ name: String, secret: [UInt8], account: String = "account-alice", client: String = "client",
         at moment: Timestamp, lifetime: Duration = .seconds(3600), browser: String? = nil, address: String? = nil,
-        device: String? = nil
+        device: String? = nil, method: String = "phone"
     ) {
         let authentication = AuthenticationRecord(
-            id: "authentication-\(name)", account: account, method: "phone", at: moment - .seconds(1), acr: "urn:x",
+            id: "authentication-\(name)", account: account, method: method, at: moment - .seconds(1), acr: "urn:x",
             amr: ["pin", "hwk"], browser: browser, address: address, device: device)
         self.session = SessionRecord(
             id: "session-\(name)", cookieDigest: secret, authentications: [authentication], usedAt: moment,

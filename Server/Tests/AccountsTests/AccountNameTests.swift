@@ -43,7 +43,7 @@ struct AccountNameTests {
         let database = try SQLiteDatabase(folder: folder, key: KeyEncryptionKey())
         let directory = AccountDirectory(store: database)
         let zoe = try await directory.create(username: "zoe\u{308}", displayName: nil, by: "operator")
-        #expect(zoe.username.text.utf8.elementsEqual("zo\u{EB}".utf8))
+        #expect(zoe.reference.text.utf8.elementsEqual("zo\u{EB}".utf8))
         for written in ["zoe\u{308}", "zo\u{EB}"] {
             #expect(try await directory.account(written: written) == zoe)
             await #expect(throws: AccountError(.conflict)) {
@@ -51,7 +51,7 @@ struct AccountNameTests {
             }
         }
         let jose = try await directory.rename("zoe\u{308}", username: "jose\u{301}", by: "operator")
-        #expect(jose.id == zoe.id && jose.username.text.utf8.elementsEqual("jos\u{E9}".utf8))
+        #expect(jose.id == zoe.id && jose.reference.text.utf8.elementsEqual("jos\u{E9}".utf8))
         #expect(try await directory.account(written: "jose\u{301}") == jose)
         // The same name in another spelling is no change, and leaves no entry.
         let entries = try await database.auditEntries(after: 0, limit: 99).count

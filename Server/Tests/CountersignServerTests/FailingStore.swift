@@ -20,7 +20,7 @@ final class FailingStore: ServerAssembly.ServerStore {
     var ceremonyReads: Int { self.reads.withLock { $0 } }
 
     func setAccountNames(
-        id: String, audit: [AuditEvent], username: AccountName, displayName: String?
+        id: String, audit: [AuditEvent], username: AccountName?, displayName: String?
     ) async throws -> Bool {
         try await self.store.setAccountNames(id: id, audit: audit, username: username, displayName: displayName)
     }

@@ -34,8 +34,7 @@ final class ServerFixture: Sendable {
         factors: FactorMatrix = CeremonyConfiguration.everyFactor, trace: TraceRecorder? = nil,
         logger: Logger? = nil, random: RandomSource = .system,
         hashing: PasswordLimits = .cheap, breached: BreachedPasswordList? = nil, hasRegistration: Bool = false,
-        calls: (any OutgoingCalls)? = nil,
-        sendsMail: Bool = true
+        calls: (any OutgoingCalls)? = nil, sendsMail: Bool = true, terms: Terms? = nil
     ) async throws {
         self.folder = FileManager.default.temporaryDirectory.path + "/server-\(RandomSource.system.token())"
         self.clock = FakeClock()
@@ -53,6 +52,7 @@ final class ServerFixture: Sendable {
         if sendsMail, let sender = MailSender("no-reply@countersign.example") {
             configuration.mail = (sender, self.mail)
         }
+        configuration.terms = terms
         if let logger { configuration.logger = logger }
         self.assembly = try await ServerAssembly.open(
             configuration,

@@ -240,6 +240,7 @@ struct BackupTests {
             "oauth_device_secret", "oauth_revoked_token",
             "administrator", "administrator_link", "answered_challenge", "password_attempt", "password_sign_in",
             "mailed_link", "mail",
+            "upstream_trip", "upstream_arrival",
         ]
         // A link that nobody has opened, which the store itself makes only while there is no administrator.
         let before = try await place.changing { db in
@@ -293,13 +294,14 @@ struct BackupTests {
             "oauth_pushed_request",
             "oauth_refresh", "oauth_request", "oauth_revoked_token", "oauth_session", "oauth_session_authentication",
             "oauth_session_service", "password_attempt", "password_sign_in",
-            "replaced_credential",
+            "replaced_credential", "upstream_arrival", "upstream_trip",
         ]
         let kept = [
-            "account", "audit", "credential", "device", "invented_accounts", "mail", "notice", "oauth_client",
-            "oauth_delivery",
+            "account", "agreement", "audit", "credential", "device", "invented_accounts", "mail", "notice",
+            "oauth_client", "oauth_delivery",
             "oauth_key",
             "oauth_secret", "oauth_shown", "oauth_subject", "password", "recovery_code", "store_check", "totp",
+            "upstream_link", "upstream_provider",
         ]
         #expect(tables == (voided + kept).sorted())
     }
@@ -310,7 +312,7 @@ struct BackupTests {
         let place = try await BackupPlace()
         try await place.live()
         let report = try place.restore(into: place.data)
-        #expect(report.comparison == .compared(counters: 1, auditEntries: 17))
+        #expect(report.comparison == .compared(counters: 1, auditEntries: 22))
         #expect(report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted() == BackupPlace.differences)
         #expect(report.changes.allSatisfy { $0.isKept == [.carriedOver, .kept].contains($0.kind.treatment) })
         let kinds = RestoreReport.Change.Kind.allCases.filter { $0.treatment != .refused }
@@ -324,6 +326,9 @@ struct BackupTests {
         #expect(try await restored.devices(accountID: "revoked").isEmpty)
         #expect(try await restored.credentials(accountID: "deregistered").isEmpty)
         #expect(try await restored.credentials(accountID: "used").map(\.counter) == [77])
+        #expect(try await restored.upstreamProviders().map(\.title) == ["Other"])
+        #expect(try await restored.upstreamProvider("kept")?.newcomers == .created)
+        #expect(try await restored.links(ofAccount: "used").map(\.id) == ["link-first"])
         #expect(try await restored.client("gone") == nil)
         #expect(try await restored.account(username: "renamed")?.id == "used")
         #expect(try await restored.account(username: "renamed")?.displayName == "Renamed")
@@ -335,7 +340,7 @@ struct BackupTests {
         #expect(try await restored.providerKeys().signingKeys.map(\.id) == ["second", "other", "first"])
         #expect(try await restored.account(username: "mailed")?.email?.isVerified == false)
         #expect(try await restored.inventedAccounts() == "{}")
-        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 18))
+        #expect(try await restored.verifyAudit() == .intact(entries: report.manifest.counts.auditEntries + 23))
         #expect(
             try await restored.auditEntries(after: 0, limit: 99).last?.event.detail?.hasSuffix(" revocations-kept")
                 == true)
@@ -381,6 +386,8 @@ struct BackupTests {
                 BackupPlace.client(id), limit: 9, audit: BackupPlace.event("client-added"))
         }
         let before = try await place.store.clients()
+        try await place.store.addProvider(
+            BackupPlace.provider("kept"), limit: 9, audit: BackupPlace.event("provider-added"))
         _ = try place.backUp()
         // What the server does change of one of them lets nothing else of it through, nor of one whose name is longer.
         _ = try await place.store.changeClient("shop") { client in
@@ -396,6 +403,7 @@ struct BackupTests {
                     redirect_uris = '["https://thief.example/in"]';
                     UPDATE oauth_client SET code_binding = 'nonce' WHERE id = 'shopping';
                     UPDATE account SET email_verified = 1;
+                    UPDATE upstream_provider SET issuer = 'https://thief.example', newcomers = 'created';
                     INSERT INTO invented_accounts VALUES (1, '{}');
                     """)
         }
@@ -408,8 +416,10 @@ struct BackupTests {
                 "client-changed-outside bank Bank false", "client-changed-outside shop Shop false",
                 "client-changed-outside shopping Shopping false",
                 "invented-accounts-changed-outside invented-accounts invented-accounts false",
+                "provider-changed-outside kept Kept false",
             ])
         let restored = try SQLiteDatabase(folder: place.data, key: place.key)
+        #expect(try await restored.upstreamProvider("kept") == BackupPlace.provider("kept"))
         var expected = before
         if !undone, let index = expected.firstIndex(where: { $0.id == "shop" }) {
             expected[index].settings.codeBinding = .nonce
@@ -657,7 +667,7 @@ struct BackupTests {
         }
         let opened = try SQLiteDatabase(folder: place.data, key: place.key)
         let expected = steps == 0 ? ["alice", "bob"] : ["alice"]
-        #expect(try await opened.accounts(after: nil, limit: 9).map(\.username.text) == expected)
+        #expect(try await opened.accounts(after: nil, limit: 9).map(\.reference.text) == expected)
         guard case .intact = try await opened.verifyAudit() else {
             Issue.record("the trail is broken")
             return
@@ -687,8 +697,10 @@ private final class BackupPlace: Sendable {
         "client-deleted gone Gone", "counter-advanced key-used Phone used of used",
         "device-added device-new Phone new of renamed",
         "device-revoked device-revoked Phone revoked of revoked",
+        "identity-linked link-second kept", "identity-unlinked link-ended kept",
         "invented-accounts-set invented-accounts invented-accounts", "key-added key-more Phone locked of locked",
         "key-deregistered key-deregistered Phone deregistered of deregistered", "password-changed mailed mailed",
+        "provider-added late Late", "provider-changed kept Kept", "provider-removed ended Ended",
         "signing-key-added other other",
         "signing-key-rotated first first",
     ]
@@ -732,6 +744,31 @@ private final class BackupPlace: Sendable {
     static func signingKey(_ id: String, _ algorithm: JWSAlgorithm) -> SigningKeyRecord {
         SigningKeyRecord(
             id: id, algorithm: algorithm, privateKey: SecretBytes(Self.digest(1)), createdAt: Self.now, retiredAt: nil)
+    }
+
+    static func provider(_ name: String) -> UpstreamProvider {
+        UpstreamProvider(
+            name: name, title: name.capitalized, kind: .openID, issuer: "https://\(name).example", clientID: "client",
+            secret: SecretBytes(utf8: "secret"), usualLevel: "urn:x", createdAt: Self.now)
+    }
+
+    /// Connects an account with an identity at a provider, by a request that is gone then.
+    func link(_ name: String, _ account: String, to provider: String = "kept") async throws {
+        let request = SampleSignIn("link-\(name)", secret: Self.digest(0x30), at: Self.now).request
+        try await self.store.addRequest(request)
+        let identity = UpstreamIdentity(provider: provider, issuer: "https://\(provider).example", subject: name)
+        _ = try await self.store.arrive(
+            UpstreamArrival(request: request.id, identity: identity, at: Self.now, acr: "urn:x", amr: []), at: Self.now,
+            newcomer: nil
+        ) { (Self.event("signed-in"), NoticeRecord(id: $0, accountID: $0, kind: .signedIn, at: Self.now, subject: "")) }
+        _ = try await self.store.wantLink(request: request.id, provider: provider)
+        try await self.store.connect(request: request.id, limit: 9) { identity in
+            (
+                UpstreamLink(id: "link-\(name)", identity: identity, accountID: account, createdAt: Self.now),
+                Self.event("identity-linked")
+            )
+        }
+        _ = try await self.store.removeRequest(request.id)
     }
 
     static func emailChanged(_ account: String) -> AuditEvent {
@@ -815,6 +852,20 @@ private final class BackupPlace: Sendable {
                 to: PasswordSignInRecord(
                     request: waiting.request.id, accountID: "alice", needsSecondFactor: false, needsNewPassword: false))
         )
+        for name in ["up", "other"] {
+            try await self.store.addProvider(Self.provider(name), limit: 9, audit: Self.event("provider-added"))
+        }
+        try await self.store.begin(
+            UpstreamTrip(
+                request: waiting.request.id, provider: "up", stateDigest: Self.digest(12),
+                verifier: SecretBytes(utf8: "v"), nonce: SecretBytes(utf8: "n"), isSecond: false, begunAt: Self.now,
+                expiresAt: end))
+        _ = try await self.store.arrive(
+            UpstreamArrival(
+                request: waiting.request.id,
+                identity: UpstreamIdentity(provider: "other", issuer: "https://other.example", subject: "s"),
+                at: Self.now, acr: "urn:x", amr: []), at: Self.now, newcomer: nil
+        ) { (Self.event("signed-in"), NoticeRecord(id: $0, accountID: $0, kind: .signedIn, at: Self.now, subject: "")) }
         _ = try await self.store.createAdministratorLink(
             digest: Self.digest(6), expiresAt: Self.now + .seconds(60), audit: Self.event("link"))
         _ = try await self.store.redeemAdministratorLink(
@@ -878,7 +929,24 @@ private final class BackupPlace: Sendable {
             orFirst: ProviderKeys(
                 subjectSecret: SecretBytes(Self.digest(8)),
                 signingKeys: [Self.signingKey("first", .es256)]))
+        for name in ["ended", "kept"] {
+            try await self.store.addProvider(Self.provider(name), limit: 9, audit: Self.event("provider-added"))
+        }
+        try await self.link("ended", "used")
+        try await self.link("first", "used")
+        // What goes with its provider or its account is not named again.
+        try await self.link("gone-with-provider", "used", to: "ended")
+        try await self.link("gone-with-account", "deleted")
         _ = try self.backUp()
+        _ = try await self.store.removeProvider("ended", audit: Self.event("provider-removed"))
+        _ = try await self.store.changeProvider("kept") { provider in
+            provider.title = "Other"
+            provider.newcomers = .created
+            return [AuditEvent(.providerChanged, at: Self.now, detail: "kept title,newcomers")]
+        }
+        _ = try await self.store.removeLink("link-ended", ofAccount: "used", audit: Self.event("identity-unlinked"))
+        try await self.link("second", "used")
+        try await self.store.addProvider(Self.provider("late"), limit: 9, audit: Self.event("provider-added"))
 
         _ = try await self.store.deleteAccount(id: "deleted", audit: Self.event("account-deleted"))
         var change = CeremonyChange()

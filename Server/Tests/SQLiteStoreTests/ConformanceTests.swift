@@ -56,6 +56,20 @@ struct ConformanceTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("terms that people agree to", arguments: TermsConformance.checks)
+    func keepsTheRuleOfTerms(check: ConformanceCheck<TermsConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("other providers", arguments: UpstreamConformance.checks)
+    func keepsTheRuleOfOtherProviders(check: ConformanceCheck<UpstreamConformance.Subject>) async throws {
+        let store = try TemporaryStore()
+        try await check.run(store.database)
+        withExtendedLifetime(store) {}
+    }
+
     @Test("pushed requests", arguments: PushedRequestConformance.checks)
     func keepsTheRuleOfPushedRequests(check: ConformanceCheck<PushedRequestConformance.Subject>) async throws {
         let store = try TemporaryStore()

@@ -381,7 +381,7 @@ struct SQLiteDatabaseTests {
             for account in accounts {
                 group.addTask {
                     try await store.database.createAccount(account, audit: event)
-                    return account.username.text
+                    return account.reference.text
                 }
             }
             var names: Set<String> = []
@@ -391,7 +391,7 @@ struct SQLiteDatabaseTests {
             return names
         }
         let again = try SQLiteDatabase(folder: crashed, key: store.key)
-        let found = Set(try await again.accounts(after: nil, limit: 999).map(\.username.text))
+        let found = Set(try await again.accounts(after: nil, limit: 999).map(\.reference.text))
         #expect(acknowledged.isSubset(of: found))
         #expect(try await again.verifyAudit() == .intact(entries: Int64(found.count)), "whole steps or nothing")
         await again.close()

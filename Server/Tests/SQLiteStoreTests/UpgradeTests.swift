@@ -39,7 +39,7 @@ struct UpgradeTests {
     /// Everything that is sealed is opened here.
     private func check(_ store: SQLiteDatabase) async throws {
         let accounts = try await store.accounts(after: nil, limit: 10)
-        #expect(accounts.count == 3 && accounts.allSatisfy { $0.username.text.hasPrefix("bench-") && $0.email == nil })
+        #expect(accounts.count == 3 && accounts.allSatisfy { $0.reference.text.hasPrefix("bench-") && $0.email == nil })
         for account in accounts {
             let devices = try await store.devices(accountID: account.id)
             #expect(devices.count == 1 && devices.allSatisfy { $0.isActive && !$0.name.isEmpty })
@@ -93,7 +93,7 @@ struct UpgradeTests {
         try raw.close()
         let store = try folder.open()
         let account = try #require(try await store.account(username: "zoe\u{308}"))
-        #expect(account.id == ids[0] && account.username.text.utf8.elementsEqual("zo\u{EB}".utf8))
+        #expect(account.id == ids[0] && account.reference.text.utf8.elementsEqual("zo\u{EB}".utf8))
         await #expect(throws: StoreError(.corrupt, "")) { try await store.account(id: ids[1]) }
         #expect(try await store.account(id: ids[2]) != nil)
         await store.close()

@@ -87,7 +87,7 @@ public struct PasswordSignIns: Sendable {
     /// The name of the account that a sign-in under way is of, for whoever keeps a new password beside it.
     public func username(request: String) async throws -> String? {
         guard let record = try await self.accounts.store.passwordSignIn(request: request) else { return nil }
-        return try await self.accounts.store.account(id: record.accountID)?.username.text
+        return try await self.accounts.store.account(id: record.accountID)?.username?.text
     }
 
     /// The outcome of a finished sign-in; `nil` where it is not finished, or its time is over.

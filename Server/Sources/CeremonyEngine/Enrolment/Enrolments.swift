@@ -46,7 +46,7 @@ public struct Enrolments: CeremonyPart {
         -> Activation
     {
         guard let name = AccountName(username, limits: self.limits),
-            let account = try await self.store.account(username: name)
+            let account = try await self.store.account(reference: name)
         else { throw CeremonyError(.notFound) }
         guard !account.isLocked else { throw CeremonyError(.locked) }
         _ = try self.rules.value.policy(named: policy, for: .registration)
@@ -125,7 +125,7 @@ public struct Enrolments: CeremonyPart {
     private func view(of record: CeremonyRecord) async throws -> ActivationView {
         let account = try await record.accountID.asyncFlatMap { try await self.store.account(id: $0) }
         return ActivationView(
-            id: record.id, state: ActivationView.State(record, at: self.time.now()), username: account?.username.text,
+            id: record.id, state: ActivationView.State(record, at: self.time.now()), username: account?.username?.text,
             deviceName: try await self.deviceName(of: record), expiresAt: record.expiresAt)
     }
 

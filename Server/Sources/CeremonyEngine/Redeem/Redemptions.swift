@@ -127,7 +127,7 @@ public struct Redemptions: CeremonyPart {
             if isRegistration {
                 guard let account = redeemed.account else { throw CeremonyError(.tokenUnknown) }
                 message = try rules.requests.registrationRequest(
-                    challenge: challenge, username: account.username.text,
+                    challenge: challenge, username: account.reference.text,
                     policy: try rules.policy(named: ceremony.detail.policy, for: operation),
                     existing: try redeemed.credentials.map { try RegisteredCredential($0) },
                     serverData: serverData

@@ -95,7 +95,7 @@ public struct OpenRequests: CeremonyPart {
             .registration, account: account.id, device: device.deviceID, policy: name
         ) { challenge, serverData in
             try rules.requests.registrationRequest(
-                challenge: challenge, username: account.username.text, policy: policy, existing: existing,
+                challenge: challenge, username: account.reference.text, policy: policy, existing: existing,
                 serverData: serverData
             ).serialized
         }

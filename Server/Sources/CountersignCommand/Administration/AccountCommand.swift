@@ -27,8 +27,13 @@ struct AccountCommand: AsyncParsableCommand {
         }
         let lock = try account.bool("locked") ?? false ? ", locked" : ""
         return Terminal.table([
-            ["\(try account.requiredString("username"))\(name)\(email ?? "")\(phone ?? "")\(address ?? "")\(lock)"]
+            ["\(try AccountCommand.reference(account))\(name)\(email ?? "")\(phone ?? "")\(address ?? "")\(lock)"]
         ])
+    }
+
+    /// By what the commands name a person: the user name, or the identifier of whoever has none.
+    fileprivate static func reference(_ account: JSONObject) throws -> String {
+        try account.string("username") ?? AccountRecord.referencePrefix + account.requiredString("id")
     }
 
     struct Add: AsyncParsableCommand {
@@ -110,7 +115,7 @@ struct AccountCommand: AsyncParsableCommand {
                 let more = try page.array("accounts"), case .object(let last)? = more.last
             {
                 accounts += more
-                query = "?after=" + (try last.requiredString("username")).pathSegment
+                query = "?after=" + (try AccountCommand.reference(last)).pathSegment
             }
             return accounts
         }

@@ -13,8 +13,8 @@ struct AdminCommand: AsyncParsableCommand {
             """,
         subcommands: [
             AccountCommand.self, ActivationCommand.self, ClientCommand.self, DeviceCommand.self, InventedCommand.self,
-            LoginCommand.self, MetadataCommand.self, RegistrationTokenCommand.self, SigningKeyCommand.self,
-            TokenCommand.self,
+            LoginCommand.self, MetadataCommand.self, ProviderCommand.self, RegistrationTokenCommand.self,
+            SigningKeyCommand.self, TokenCommand.self,
         ]
     )
 }

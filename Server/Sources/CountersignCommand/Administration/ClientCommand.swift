@@ -103,8 +103,8 @@ struct ClientCommand: AsyncParsableCommand {
         @Option(
             name: .long,
             help: ArgumentHelp(
-                "A way in which people may sign in: phone or password; all of them, the first to be offered first. Repeatable.",
-                valueName: "phone|password"))
+                "A way in which people may sign in: phone, password, or provider:NAME; all of them, the first to be offered first. Repeatable.",
+                valueName: "way"))
         var signInMethod: [String] = []
 
         @Option(

@@ -200,6 +200,9 @@ extension RestoreReport.Change.Kind {
         case .accountChanged: "account changed"
         case .passwordChanged: "password or second factor changed"
         case .inventedAccountsSet: "document set"
+        case .providerRemoved: "other provider removed"
+        case .providerChanged: "other provider changed"
+        case .identityUnlinked: "connection with another provider ended"
         case .signingKeyAdded: "signing key of another algorithm made"
         case .signingKeyRotated: "signing key rotated"
         case .accountAdded: "account added"
@@ -207,9 +210,12 @@ extension RestoreReport.Change.Kind {
         case .deviceAdded: "device enrolled"
         case .keyAdded: "key registered"
         case .clientAdded: "client registered"
+        case .providerAdded: "other provider set up"
+        case .identityLinked: "connection with another provider"
         case .clientChangedOutside: "client"
         case .accountChangedOutside: "account"
         case .inventedAccountsChangedOutside: "document"
+        case .providerChangedOutside: "other provider"
         }
     }
 }

@@ -100,6 +100,14 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
+        help: "The version of the terms of use that everybody has to agree to, as 2027-01; with --terms-uri.")
+    var termsVersion: String?
+
+    @Option(name: .long, help: "Where people read those terms, https.")
+    var termsUri: String?
+
+    @Option(
+        name: .long,
         help: """
             Private networks that services may be called in, as CIDR,CIDR: to be told of logouts, and for their keys. \
             Without it only public addresses are called.
@@ -201,6 +209,8 @@ struct ServeCommand: AsyncParsableCommand {
         flags["trustedProxies"] = self.trustedProxies
         if self.clientRegistration { flags["clientRegistration"] = "true" }
         flags["softwareStatements"] = self.softwareStatements
+        flags["termsVersion"] = self.termsVersion
+        flags["termsUri"] = self.termsUri
         flags["outgoingNetworks"] = self.outgoingNetworks
         flags["facets"] = self.facets
         if self.noTerminalPhone { flags["noTerminalPhone"] = "true" }

@@ -2,6 +2,8 @@ import ArgumentParser
 import Configuration
 import Foundation
 import Logging
+import OAuth
+import Store
 import SystemPackage
 import UAF
 import _Primitives
@@ -48,6 +50,9 @@ struct ServeConfiguration: Sendable {
     var clientRegistration: Bool
     /// A file of who may vouch for their software.
     var softwareStatements: String?
+    /// The version of the terms that everybody has to agree to, and where people read them.
+    var termsVersion: String?
+    var termsURI: String?
     /// Private networks, as CIDR, that services may be called in.
     var outgoingNetworks: [String]
     /// The apps that may answer: the terminal phone unless it is left out, and those that were named.
@@ -134,6 +139,7 @@ extension ServeConfiguration {
             trustedProxies: Self.list(reader.string(forKey: "trustedProxies")),
             clientRegistration: try Self.flag(reader, "clientRegistration"),
             softwareStatements: reader.string(forKey: "softwareStatements").map(Self.absolute),
+            termsVersion: reader.string(forKey: "termsVersion"), termsURI: reader.string(forKey: "termsUri"),
             outgoingNetworks: Self.list(reader.string(forKey: "outgoingNetworks")),
             facets: Self.facets(Self.list(reader.string(forKey: "facets")), withoutTerminalPhone: noTerminalPhone),
             noTerminalPhone: noTerminalPhone,
@@ -254,6 +260,20 @@ extension ServeConfiguration {
         guard (self.mailCommand == nil) == (self.mailFrom == nil) else {
             throw CommandFailure(.usage, "--mail-command and --mail-from go together")
         }
+        guard (self.termsVersion == nil) == (self.termsURI == nil) else {
+            throw CommandFailure(.usage, "--terms-version and --terms-uri go together")
+        }
+        if let version = self.termsVersion {
+            let isWord = version.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+            guard isWord, (1...Limits.Fixed.termsVersionLetters).contains(version.utf8.count) else {
+                throw CommandFailure(
+                    .usage,
+                    "termsVersion takes one word of \(Limits.Fixed.termsVersionLetters) letters at most, as 2027-01")
+            }
+        }
+        if let address = self.termsURI, (try? RedirectURI(address)) == nil {
+            throw CommandFailure(.usage, "termsUri takes an address that people can open, https")
+        }
         guard self.bind.isLoopback || self.tlsCertificate != nil || !self.trustedProxies.isEmpty else {
             throw CommandFailure(
                 .usage, "listening at \(self.bind) without TLS would show secrets to the network",
@@ -325,6 +345,9 @@ extension ServeConfiguration {
         }
         if self.clientRegistration { lines.append("clientRegistration: true") }
         if let file = self.softwareStatements { lines.append("softwareStatements: \(file)") }
+        if let version = self.termsVersion, let address = self.termsURI {
+            lines += ["termsVersion: \(version)", "termsUri: \(address)"]
+        }
         if !self.outgoingNetworks.isEmpty {
             lines.append("outgoingNetworks: \(self.outgoingNetworks.joined(separator: ","))")
         }

@@ -182,6 +182,9 @@ struct ServerProcess {
             .init(origin: $0, hasAuthorities: self.configuration.mtlsAuthorities != nil)
         }
         configuration.softwareStatements = try self.softwareStatements()
+        if let version = self.configuration.termsVersion, let address = self.configuration.termsURI {
+            configuration.terms = Terms(version: version, address: address)
+        }
         configuration.calls = CheckedCalls(
             allowed: try Self.blocks(self.configuration.outgoingNetworks),
             mayCallLoopback: Loopback.contains(URLComponents(string: self.configuration.issuer)?.host ?? ""),

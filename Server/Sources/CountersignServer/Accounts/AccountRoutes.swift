@@ -33,7 +33,7 @@ struct AccountRoutes: Sendable {
         let account = try await self.authorization.account(of: request)
         let notices = try await self.directory.notices(accountID: account.id)
         return .json([
-            "username": .string(account.username.text),
+            "username": .string(account.reference.text),
             "notices": .array(
                 notices.map { notice in
                     .object([
@@ -50,7 +50,7 @@ struct AccountRoutes: Sendable {
         let account = try await self.authorization.account(of: request)
         let questions = try await self.backchannel.waiting(accountID: account.id)
         return .json([
-            "username": .string(account.username.text),
+            "username": .string(account.reference.text),
             "questions": .array(
                 questions.map { question in
                     var object: JSONObject = [
@@ -67,7 +67,7 @@ struct AccountRoutes: Sendable {
         let account = try await self.authorization.account(of: request)
         let sessions = try await self.provider.sessions(ofAccount: account.id)
         return .json([
-            "username": .string(account.username.text), "sessions": .array(sessions.map { .object($0.json) }),
+            "username": .string(account.reference.text), "sessions": .array(sessions.map { .object($0.json) }),
         ])
     }
 
@@ -83,7 +83,7 @@ struct AccountRoutes: Sendable {
         let account = try await self.authorization.account(of: request)
         let given = try await self.provider.consents.given(byAccount: account.id)
         return .json([
-            "username": .string(account.username.text), "consents": .array(given.map { .object($0.json) }),
+            "username": .string(account.reference.text), "consents": .array(given.map { .object($0.json) }),
         ])
     }
 
@@ -99,7 +99,7 @@ struct AccountRoutes: Sendable {
         let account = try await self.authorization.account(of: request)
         let grants = try await self.grants.lasting(ofAccount: account.id)
         return .json([
-            "username": .string(account.username.text), "grants": .array(grants.map { .object($0.json) }),
+            "username": .string(account.reference.text), "grants": .array(grants.map { .object($0.json) }),
         ])
     }
 

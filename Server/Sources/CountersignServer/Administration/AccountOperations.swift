@@ -10,7 +10,8 @@ struct AccountOperations: Sendable {
     let directory: AccountDirectory
 
     private static let account: [AdminOperation.Field] = [
-        .required("username", "The name that the person is known by."),
+        .required("id", "The account. Where it has no user name, `id:` and this stand for it in paths."),
+        .optional("username", "The name that the person is known by; somebody from another provider may have none."),
         .optional("displayName", "The name to show."), .optional("email", "Where they get e-mail."),
         .optional("emailVerified", .boolean, "Whether an operator vouches for the address."),
         .optional("phone", "By what number they can be called."),
@@ -116,7 +117,8 @@ struct AccountOperations: Sendable {
     private static let notFound = [(status: 404, meaning: "There is no such account.")]
 
     private static func json(_ account: AccountRecord) -> JSONObject {
-        var object: JSONObject = ["username": .string(account.username.text)]
+        var object: JSONObject = ["id": .string(account.id)]
+        object["username"] = account.username.map { .string($0.text) }
         object["displayName"] = account.displayName.map(JSON.string)
         object["email"] = account.email.map { .string($0.address) }
         object["emailVerified"] = account.email.map { .bool($0.isVerified) }
@@ -147,29 +149,29 @@ struct AccountOperations: Sendable {
     @Sendable private func setEmail(_ call: AdminOperation.Call) async throws -> JSONObject {
         guard let email = try Self.email(call.body) else { throw JSONError(.missing, "email") }
         return Self.json(
-            try await self.directory.setEmail(email, username: self.account(call).username, by: call.actor))
+            try await self.directory.setEmail(email, username: self.account(call).reference, by: call.actor))
     }
 
     @Sendable private func setPhone(_ call: AdminOperation.Call) async throws -> JSONObject {
         let phone = AccountPhone(
             number: try call.body.requiredString("phone"), isVerified: try call.body.bool("phoneVerified") ?? false)
         return Self.json(
-            try await self.directory.setPhone(phone, username: self.account(call).username, by: call.actor))
+            try await self.directory.setPhone(phone, username: self.account(call).reference, by: call.actor))
     }
 
     @Sendable private func deletePhone(_ call: AdminOperation.Call) async throws -> JSONObject {
-        Self.json(try await self.directory.setPhone(nil, username: self.account(call).username, by: call.actor))
+        Self.json(try await self.directory.setPhone(nil, username: self.account(call).reference, by: call.actor))
     }
 
     @Sendable private func setAddress(_ call: AdminOperation.Call) async throws -> JSONObject {
         for name in PostalAddress.names { _ = try call.body.string(name) }
         guard let address = PostalAddress(call.body) else { throw JSONError(.missing, "a part that is not empty") }
         return Self.json(
-            try await self.directory.setAddress(address, username: self.account(call).username, by: call.actor))
+            try await self.directory.setAddress(address, username: self.account(call).reference, by: call.actor))
     }
 
     @Sendable private func deleteAddress(_ call: AdminOperation.Call) async throws -> JSONObject {
-        Self.json(try await self.directory.setAddress(nil, username: self.account(call).username, by: call.actor))
+        Self.json(try await self.directory.setAddress(nil, username: self.account(call).reference, by: call.actor))
     }
 
     @Sendable private func rename(_ call: AdminOperation.Call) async throws -> JSONObject {
@@ -177,11 +179,11 @@ struct AccountOperations: Sendable {
         guard username != nil || displayName != nil else { throw JSONError(.missing, "a name") }
         return Self.json(
             try await self.directory.rename(
-                self.account(call).username, username: username, displayName: displayName, by: call.actor))
+                self.account(call).reference, username: username, displayName: displayName, by: call.actor))
     }
 
     @Sendable private func deleteEmail(_ call: AdminOperation.Call) async throws -> JSONObject {
-        Self.json(try await self.directory.setEmail(nil, username: self.account(call).username, by: call.actor))
+        Self.json(try await self.directory.setEmail(nil, username: self.account(call).reference, by: call.actor))
     }
 
     @Sendable private func list(_ call: AdminOperation.Call) async throws -> JSONObject {
@@ -203,19 +205,19 @@ struct AccountOperations: Sendable {
 
     @Sendable private func delete(_ call: AdminOperation.Call) async throws -> JSONObject {
         let account = try await self.account(call)
-        try await self.directory.delete(username: account.username, by: call.actor)
+        try await self.directory.delete(username: account.reference, by: call.actor)
         return [:]
     }
 
     private func setLocked(_ isLocked: Bool, _ call: AdminOperation.Call) async throws -> JSONObject {
         let account = try await self.account(call)
         return Self.json(
-            try await self.directory.setLocked(isLocked, username: account.username, by: call.actor))
+            try await self.directory.setLocked(isLocked, username: account.reference, by: call.actor))
     }
 
     @Sendable private func devices(_ call: AdminOperation.Call) async throws -> JSONObject {
         let account = try await self.account(call)
-        let devices = try await self.directory.devices(username: account.username)
+        let devices = try await self.directory.devices(username: account.reference)
         return [
             "devices": .array(
                 devices.map { device in

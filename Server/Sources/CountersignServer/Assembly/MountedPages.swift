@@ -23,8 +23,8 @@ extension ServerAssembly {
             devices: devices, answers: answers, cookies: cookies, limits: limits, metrics: self.configuration.metrics
         ).mount(on: router)
         SignInRoutes(
-            signIns: self.ceremonies.signIns, provider: self.provider, devices: devices, answers: answers,
-            cookies: cookies, channels: self.channels, limits: limits, trace: self.trace,
+            signIns: self.ceremonies.signIns, provider: self.provider, upstream: self.upstream, devices: devices,
+            answers: answers, cookies: cookies, channels: self.channels, limits: limits, trace: self.trace,
             metrics: self.configuration.metrics,
             time: self.time
         ).mount(on: router)
@@ -32,6 +32,10 @@ extension ServerAssembly {
             signIns: PasswordSignIns(self.passwords), provider: self.provider, answers: answers, cookies: cookies,
             limits: limits, hashing: self.configuration.hashing, metrics: self.configuration.metrics,
             hasMail: self.configuration.mail != nil
+        ).mount(on: router)
+        UpstreamRoutes(
+            signIns: self.upstream, answers: answers, cookies: cookies, limits: limits,
+            metrics: self.configuration.metrics
         ).mount(on: router)
         ConsentRoutes(provider: self.provider, answers: answers, cookies: cookies, limits: limits).mount(on: router)
         OwnPasswordRoutes(

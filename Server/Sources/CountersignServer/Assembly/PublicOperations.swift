@@ -26,7 +26,7 @@ struct PublicOperations {
             answers: [.init(status: 200, meaning: "OpenAPI 3.1.", type: "application/json")])
         let parts = [
             [document], self.authorization, self.tokens, self.registration, self.userinfo, self.descriptions,
-            Self.signIn, Self.devices, Self.passwords, Self.ownPages,
+            Self.signIn, Self.devices, Self.passwords, Self.upstream, Self.ownPages,
             self.hasMail ? Self.mailedLinks : [], Self.dispatch, Self.status, Self.redemption, Self.uaf, Self.account,
         ]
         return parts.flatMap(\.self)
@@ -125,7 +125,7 @@ struct PublicOperations {
     }
 
     static let page = PublicOperation.Answer(status: 200, meaning: "A page.", type: "text/html")
-    private static let goOn = PublicOperation.Answer(status: 303, meaning: "The browser goes on with GET.")
+    static let goOn = PublicOperation.Answer(status: 303, meaning: "The browser goes on with GET.")
     static let tooMany = (status: 429, meaning: "The caller has used up its budget.")
 
     private var authorization: [PublicOperation] {
@@ -308,9 +308,9 @@ struct PublicOperations {
 
     // MARK: Pages
 
-    private static let signInRequest = DescribedField.required("request", "The sign-in.")
-    private static let service = DescribedField.optional("client", "The service that it is for.")
-    private static let unknown = (status: 404, meaning: "This browser has no such sign-in.")
+    static let signInRequest = DescribedField.required("request", "The sign-in.")
+    static let service = DescribedField.optional("client", "The service that it is for.")
+    static let unknown = (status: 404, meaning: "This browser has no such sign-in.")
 
     private static func page(_ path: String, _ id: String, _ summary: String) -> PublicOperation {
         PublicOperation(
@@ -368,6 +368,7 @@ struct PublicOperations {
                     Self.signInRequest, Self.service,
                     .optional("decision", .choice(["allow", "deny"]), "The person's word."),
                     .optional("confirmation", "What the page's form has."),
+                    .optional("terms", "The version of the operator's terms that the page has shown."),
                 ]
             ), answers: [Self.page, Self.goOn], refusals: .pages, refusing: [Self.unknown]),
         PublicOperation(

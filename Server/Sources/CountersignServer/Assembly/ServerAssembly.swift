@@ -16,7 +16,7 @@ public import _Primitives
 public struct ServerAssembly: Sendable {
     /// Everything that is kept.
     public typealias ServerStore = CeremonyStores & AdministrationStore & OpenIDStore & PasswordStore & GrantListStore
-        & ClientOutbox & RegistrationStore & MailStore
+        & ClientOutbox & RegistrationStore & MailStore & UpstreamStore
 
     /// What an operator chooses.
     public struct Configuration: Sendable {
@@ -54,6 +54,8 @@ public struct ServerAssembly: Sendable {
         public var hasRegistration = false
         /// Who may vouch for the software of those that do.
         public var softwareStatements = SoftwareStatementIssuers()
+        /// What people have to agree to before anything is issued for them; `nil` for nothing.
+        public var terms: Terms?
         /// How addresses are called that services have named; `nil` where none is.
         public var calls: (any OutgoingCalls)?
         /// Where clients show certificates (RFC 8705); `nil` where nowhere.
@@ -112,6 +114,10 @@ public struct ServerAssembly: Sendable {
     let mails: any MailDeliveries.Outbox
     let sealing: Sealing
     let registrations: ClientRegistrations
+    /// Sign-ins by other providers.
+    let upstream: UpstreamSignIns
+    /// The other providers by which people can sign in.
+    public let upstreamProviders: UpstreamProviders
     let time: TimeSource
     let random: RandomSource
 
@@ -137,12 +143,17 @@ public struct ServerAssembly: Sendable {
                 AssuranceWord(word.name, levels: word.needed?.met.map(\.rawValue) ?? [])
             }, note: { Self.log($0, configuration.logger) })
         settings.calls = configuration.calls
+        settings.terms = configuration.terms
         settings.detailTypes = DetailType.all(textCharacters: limits.transactionCharacters)
         settings.hasRegistration = configuration.hasRegistration
         settings.mutualTLS = configuration.mutualTLS
         let provider = try await OpenIDProvider.open(
             settings,
-            store: store, methods: [phone, PasswordSignIn(signIns: PasswordSignIns(passwords))], backchannel: asking,
+            store: store,
+            methods: [
+                phone, PasswordSignIn(signIns: PasswordSignIns(passwords)),
+                UpstreamSignInMethod(store: store, limits: limits, time: time, random: random),
+            ], backchannel: asking,
             people: People(directory: directory), time: time, random: random)
         var engine = CeremonyConfiguration(
             issuer: configuration.issuer, serviceName: configuration.serviceName,
@@ -179,8 +190,10 @@ public struct ServerAssembly: Sendable {
                 registry: configuration.metrics.registry),
             trail: store, outbox: store, mails: store, sealing: sealing,
             registrations: ClientRegistrations(
-                provider: provider, store: store, issuers: configuration.softwareStatements), time: time, random: random
-        )
+                provider: provider, store: store, issuers: configuration.softwareStatements),
+            upstream: UpstreamSignIns(provider, store: store) { displayName, email in
+                directory.newcomer(displayName: displayName, email: email)
+            }, upstreamProviders: UpstreamProviders(provider, store: store), time: time, random: random)
     }
 
     /// Tells the operator what a service's registration and its requests do not have in common.
@@ -277,6 +290,7 @@ public struct ServerAssembly: Sendable {
                 + AccessOperations(directory: self.directory, provider: self.provider, grants: self.grants).operations
                 + ClientOperations(provider: self.provider).operations
                 + RegistrationOperations(registrations: self.registrations).operations
+                + UpstreamOperations(providers: self.upstreamProviders, directory: self.directory).operations
                 + ActivationOperations(enrolments: self.ceremonies.enrolments, trace: self.trace).operations
                 + TokenOperations(administrators: self.administrators).operations
                 + AuditOperations(
@@ -383,7 +397,7 @@ private struct People: PersonDirectory {
     func person(account: String) async throws -> Person? {
         guard let record = try await self.directory.account(id: account), !record.isLocked else { return nil }
         return Person(
-            username: record.username.text, displayName: record.displayName, email: record.email,
+            username: record.username?.text, displayName: record.displayName, email: record.email,
             phone: record.phone, address: record.address)
     }
 }

@@ -3,6 +3,7 @@ import HTTPTypes
 import OAuthProvider
 import Passwords
 public import Store
+import _Primitives
 
 /// What this server counts and measures. Labels have values of ours alone, never a caller's: paths are those that are
 /// mounted, codes those that this server answers with.
@@ -17,6 +18,14 @@ public struct ServerMetrics: Sendable {
         case app
         /// By a password.
         case password
+        /// By another provider.
+        case provider
+
+        /// The way of a sign-in method; of another provider's without its name, as that is an operator's word.
+        init?(method: String) {
+            self.init(
+                rawValue: method.hasBytes(atStart: UpstreamProvider.methodPrefix) ? Self.provider.rawValue : method)
+        }
     }
 
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
@@ -38,9 +47,10 @@ public struct ServerMetrics: Sendable {
             "countersign_requests_total": "Requests, by the path that is mounted, the method and the status.",
             "countersign_request_seconds": "From a request's head to its answer's head, by the path that is mounted.",
             "countersign_sign_ins_total":
-                "Sign-ins: by a phone, by a session that was there, in an app, by a password.",
+                "Sign-ins: by a phone, by a session that was there, in an app, by a password, by another provider.",
             "countersign_refusals_total": "Requests that were refused, by the code that the answer has.",
             "countersign_password_attempts_total": "Passwords, and codes beside them, by what became of them.",
+            "countersign_provider_steps_total": "Steps of sign-ins by other providers, by what became of them.",
             "countersign_hashing_waiting": "Passwords that wait for a thread to hash them.",
             "countersign_hashing_memory_bytes": "Memory of the passwords that are hashed now.",
             "countersign_store_seconds": "What the store took, with the wait for it: a step (writes) or a read.",
@@ -76,6 +86,13 @@ public struct ServerMetrics: Sendable {
     func judgedPassword(_ verdict: String) {
         Counter(
             label: "countersign_password_attempts_total", dimensions: [("verdict", verdict)], factory: self.registry
+        ).increment()
+    }
+
+    /// A browser was sent to another provider, or came back from one; `result` is a word of ours.
+    func went(to result: String) {
+        Counter(
+            label: "countersign_provider_steps_total", dimensions: [("result", result)], factory: self.registry
         ).increment()
     }
 

@@ -16,6 +16,8 @@ struct ConsentRoutes: Sendable {
 
     /// The field that shows that a form stood on our page, and the one that has the person's word.
     private static let (confirmation, decision) = ("confirmation", "decision")
+    /// The field with the version of the operator's terms that the page has shown.
+    private static let terms = "terms"
 
     func mount(on router: ServerRouter) {
         router.endpoint(
@@ -36,6 +38,14 @@ struct ConsentRoutes: Sendable {
             return .seeOther(address.path("/sign-in"))
         }
         context.notes.note(client: asked.client)
+        if let terms = asked.terms {
+            return .page(
+                self.answers.pages.html(
+                    TermsPage(
+                        requestID: address.request, client: asked.client, clientName: asked.clientName,
+                        returnOrigin: asked.clientOrigin, username: asked.username, version: terms.version,
+                        address: terms.address, confirmation: self.cookies.formToken(session))))
+        }
         var page = ConsentPage(
             requestID: address.request, client: asked.client, clientName: asked.clientName,
             returnOrigin: asked.clientOrigin, username: asked.username,
@@ -62,10 +72,14 @@ struct ConsentRoutes: Sendable {
         let isGranted = word.hasSameBytes(as: "allow")
         let answer = try await self.provider.decide(
             request: address.request, browser: browser, session: session, isGranted: isGranted,
-            address: context.clientAddress
+            terms: fields[Self.terms], address: context.clientAddress
         ) { context.notes.note(RequestRefusal($0)) }
-        guard case .client(let answer) = answer else { throw SignInRoutes.unknown }
-        return self.answers.response(answer)
+        switch answer {
+        case .client(let answer): return self.answers.response(answer)
+        // There is something else to agree to.
+        case .consent: return .seeOther(address.path("/sign-in/consent"))
+        case .signIn, .tooMany, .page: throw SignInRoutes.unknown
+        }
     }
 }
 

@@ -90,7 +90,7 @@ struct DeviceRoutes: Sendable {
         }
         switch decision {
         case .confirmed(let name, let method):
-            if let way = ServerMetrics.Way(rawValue: method) { self.metrics.signedIn(by: way) }
+            if let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }
             return .page(
                 self.answers.pages.html(
                     ResultPage(

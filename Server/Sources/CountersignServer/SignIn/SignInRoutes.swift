@@ -15,6 +15,7 @@ import _Primitives
 struct SignInRoutes: Sendable {
     let signIns: SignIns
     let provider: OpenIDProvider
+    let upstream: UpstreamSignIns
     let devices: DeviceAuthorizations
     let answers: PageAnswers
     let cookies: BrowserCookies
@@ -40,7 +41,7 @@ struct SignInRoutes: Sendable {
             return try await self.completed(address, request)
         }
         context.notes.note(client: pending.client)
-        if let response = self.otherWay(address, pending, request) { return response }
+        if let response = try await self.otherWay(address, pending, request) { return response }
         let requester = SignInRequester(
             client: pending.client, service: pending.clientName, origin: pending.clientOrigin,
             address: context.clientAddress,
@@ -52,16 +53,31 @@ struct SignInRoutes: Sendable {
         return try self.page(view, address, pending, context)
     }
 
-    /// Where a service takes more than phones the person is asked first; where it takes none, the page of passwords comes.
-    private func otherWay(_ address: SignInAddress, _ pending: PendingAuthorization, _ request: Request) -> Response? {
-        let ways = pending.methods.compactMap(SignInChoicePage.Way.init(rawValue:))
-        guard ways.contains(.phone) else { return .seeOther(address.path("/sign-in/password")) }
+    /// Where a service takes more than one way the person is asked first; where it takes one that is no phone, its page
+    /// comes.
+    private func otherWay(
+        _ address: SignInAddress, _ pending: PendingAuthorization, _ request: Request
+    ) async throws -> Response? {
+        let providers = try await self.upstream.offered(to: pending.methods)
+        let ways = pending.methods.compactMap { method -> SignInChoicePage.Way? in
+            if method.hasSameBytes(as: ServerMetrics.Way.phone.rawValue) { return .phone }
+            if method.hasSameBytes(as: ServerMetrics.Way.password.rawValue) { return .password }
+            return providers.first { UpstreamProvider.method(of: $0.name).hasSameBytes(as: method) }
+                .map { .provider(name: $0.name, title: $0.title) }
+        }
         let chosen = try? SignInAddress.parameter("by", of: request.uri.query ?? "")
-        guard ways.count > 1, chosen?.hasSameBytes(as: SignInChoicePage.Way.phone.rawValue) != true else { return nil }
-        let frame = SignInFrame(
-            requestID: address.request, clientName: pending.clientName, client: pending.client,
-            returnOrigin: pending.clientOrigin)
-        return .page(self.answers.pages.html(SignInChoicePage(frame: frame, ways: ways)))
+        if chosen?.hasSameBytes(as: ServerMetrics.Way.phone.rawValue) == true, ways.contains(.phone) { return nil }
+        guard ways.count == 1 else {
+            let frame = SignInFrame(
+                requestID: address.request, clientName: pending.clientName, client: pending.client,
+                returnOrigin: pending.clientOrigin)
+            return .page(self.answers.pages.html(SignInChoicePage(frame: frame, ways: ways)))
+        }
+        switch ways[0] {
+        case .phone: return nil
+        case .password: return .seeOther(address.path("/sign-in/password"))
+        case .provider(let name, _): return .seeOther(address.path("/sign-in/provider/\(name)"))
+        }
     }
 
     @Sendable private func wait(_ request: Request, _ context: ServerContext) async throws -> Response {
@@ -128,7 +144,7 @@ struct SignInRoutes: Sendable {
         }
         switch answer {
         case .signedIn(let answer, let session, let method):
-            if let way = ServerMetrics.Way(rawValue: method) { self.metrics.signedIn(by: way) }
+            if let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }
             let run = TraceContext(ofSignIn: address.request)
             self.trace?.record(.signInCompleted, in: run)
             self.trace?.record(.authorizationCodeSent, in: run)
@@ -136,7 +152,7 @@ struct SignInRoutes: Sendable {
         case .confirmDevice: return .seeOther(address.path(DeviceRoutes.confirmation))
         case .consent(let client, let session, let method):
             // The person is signed in, whatever the service may have.
-            if session != nil, let way = ServerMetrics.Way(rawValue: method) { self.metrics.signedIn(by: way) }
+            if session != nil, let way = ServerMetrics.Way(method: method) { self.metrics.signedIn(by: way) }
             let headers = HTTPFields(session.map { [self.cookies.set($0)] } ?? [])
             let address = SignInAddress(request: address.request, service: client)
             return .seeOther(address.path("/sign-in/consent"), headers: headers)

@@ -112,6 +112,9 @@ extension OpenIDProvider {
             } else if terms != nil, consent == nil {
                 obstacle = Self.nobodyAgreed
                 asking = isAnother ? nil : session
+            } else if try await self.missingTerms(ofAccount: session.account) != nil {
+                obstacle = Self.nobodyAgreedToTerms
+                asking = isAnother ? nil : session
             } else if isAnother {
                 obstacle = Self.accountToChoose
             } else {
@@ -288,7 +291,7 @@ extension AuthorizationParameters {
     fileprivate func namesAnother(than person: Person) -> Bool {
         guard let hint = self.wishes.loginHint else { return false }
         var names: [String] = []
-        if self.scope.contains(Scope.profile) { names.append(person.username) }
+        if self.scope.contains(Scope.profile), let username = person.username { names.append(username) }
         if self.scope.contains(Scope.email), let email = person.email { names.append(email.address) }
         func isAddress(_ text: String) -> Bool { text.utf8.contains(UInt8(ascii: "@")) }
         let comparable = names.filter { isAddress($0) == isAddress(hint) }

@@ -18,8 +18,6 @@ struct AuthorizationParameters {
     let challenge: CodeChallenge?
     /// How the person is to be asked, and how surely authenticated.
     let wishes: AuthorizationWishes
-    /// How long ago the person may have authenticated.
-    let maximumAge: Duration?
     let idTokenHint: String?
     /// The key that has to be shown with the code (`dpop_jkt`).
     let keyThumbprint: KeyThumbprint?
@@ -46,7 +44,6 @@ struct AuthorizationParameters {
             throw OAuthError(.invalidRequest, "The nonce is too long.")
         }
         self.challenge = try Self.challenge(parameters, codeBinding: settings.codeBinding)
-        self.maximumAge = try Self.maximumAge(parameters["max_age"])
         self.idTokenHint = parameters["id_token_hint"]
         self.keyThumbprint =
             if let text = parameters["dpop_jkt"] { try KeyThumbprint(text) } else { nil }
@@ -54,6 +51,9 @@ struct AuthorizationParameters {
 
     /// Whether the person must not be asked anything.
     var isSilent: Bool { self.wishes.isSilent }
+
+    /// How long ago the person may have authenticated.
+    var maximumAge: Duration? { self.wishes.maximumAge }
 
     /// Whether the person must authenticate anew. An age of nothing says so, too (OpenID Connect Core 1.0, section 3.1.2.1).
     var isFresh: Bool { self.wishes.isFresh || self.maximumAge == .zero }
@@ -89,15 +89,6 @@ struct AuthorizationParameters {
             throw OAuthError(.invalidRequest, "The code_challenge_method must be S256.")
         }
         return try CodeChallenge(parameters.required("code_challenge"))
-    }
-
-    private static func maximumAge(_ text: String?) throws(OAuthError) -> Duration? {
-        guard let text else { return nil }
-        guard text.utf8.count <= Limits.Fixed.maximumAgeDigits,
-            text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            let seconds = Int64(text)
-        else { throw OAuthError(.invalidRequest, "The max_age is not a number of seconds.") }
-        return .seconds(seconds)
     }
 }
 

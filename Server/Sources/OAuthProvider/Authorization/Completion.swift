@@ -9,7 +9,8 @@ public enum CompletionAnswer: Sendable, Equatable {
     case signedIn(ClientAnswer, session: SessionSecret, method: String)
     /// Ask the person whether the device that waits is to be signed in (``DeviceAuthorizations``): nothing has changed yet.
     case confirmDevice
-    /// Set the session's cookie, where there is a new one, and ask its person whether this client may have what it wants.
+    /// Set the session's cookie, where there is a new one, and ask its person whether this client may have what it wants,
+    /// or whether they agree to the operator's terms.
     case consent(client: String, session: SessionSecret?, method: String)
     /// Take the browser to the client, with an error.
     case refused(ClientAnswer)
@@ -95,11 +96,15 @@ extension OpenIDProvider {
         {
             return .consent(client: client.id, session: nil, method: method)
         }
+        for method in self.methods {
+            try await method.personAuthenticated(account: outcome.account, request: id)
+        }
         let terms = ConsentTerms(
             of: client, scope: try Scope(request.scope), resources: request.resources, wishes)
         var consent: ConsentRecord?
         if let terms { consent = try await self.remembered(terms, account: outcome.account) }
-        let isAsking = terms != nil && consent == nil
+        var isAsking = terms != nil && consent == nil
+        if !isAsking { isAsking = try await self.missingTerms(ofAccount: outcome.account) != nil }
         let now = self.time.now()
         let secret = SessionSecret(random: self.random)
         let authentication = self.authentication(of: outcome, by: method)
@@ -206,9 +211,10 @@ extension OpenIDProvider {
         AuthenticationOutcome, String
     )? {
         let allowed = try await self.store.client(request.client)?.settings.signInMethods ?? []
-        for method in self.methods where allowed.containsBytes(of: method.name) {
-            if let outcome = try await method.outcome(request: request.id, browser: browser, client: request.client) {
-                return (outcome, method.name)
+        for method in self.methods where allowed.contains(where: method.isWay) {
+            let outcome = try await method.outcome(request: request.id, browser: browser, client: request.client)
+            if let outcome, allowed.containsBytes(of: outcome.way ?? method.name) {
+                return (outcome, outcome.way ?? method.name)
             }
         }
         return nil

@@ -156,6 +156,8 @@ public struct ConsentQuestion: Sendable, Equatable {
     public let resources: [String]
     /// What the person has signed beside, in words (RFC 9396).
     public let agreement: String?
+    /// What the person has to agree to before they are asked for the client: then nothing of the client's is named.
+    public let terms: Terms?
 }
 
 extension Scope {
@@ -212,6 +214,17 @@ extension OpenIDProvider {
         return (request, session, client, terms, wishes)
     }
 
+    /// Whether a person whose request waits has to be asked for the client, too, and what they have agreed to before.
+    private func consent(
+        of account: String, to request: AuthorizationRequestRecord, by client: ClientRecord,
+        _ wishes: AuthorizationWishes
+    ) async throws -> (isMissing: Bool, given: String?) {
+        let terms = ConsentTerms(of: client, scope: try Scope(request.scope), resources: request.resources, wishes)
+        guard let terms else { return (false, nil) }
+        let given = try await self.remembered(terms, account: account)?.id
+        return (given == nil, given)
+    }
+
     /// What the person of this session is asked for the request; `nil` for every other browser and session, and where
     /// nobody is asked.
     ///
@@ -222,11 +235,16 @@ extension OpenIDProvider {
         guard let (request, session, client, terms, wishes) = try await self.waiting(id, browser, session),
             let person = try await self.people.person(account: session.account)
         else { return nil }
+        let origin = try self.reply(to: request).redirectURI.origin
+        if let missing = try await self.missingTerms(ofAccount: session.account) {
+            return ConsentQuestion(
+                client: client.id, clientName: client.name, clientOrigin: origin, username: person.shownName, items: [],
+                scopes: [], resources: [], agreement: nil, terms: missing)
+        }
         return ConsentQuestion(
-            client: client.id, clientName: client.name,
-            clientOrigin: try self.reply(to: request).redirectURI.origin, username: person.username,
+            client: client.id, clientName: client.name, clientOrigin: origin, username: person.shownName,
             items: try ConsentItem.items(scope: terms.scope, claims: terms.claims), scopes: terms.scope.ofClients,
-            resources: terms.resources, agreement: try self.agreement(to: wishes.details))
+            resources: terms.resources, agreement: try self.agreement(to: wishes.details), terms: nil)
     }
 
     /// Ends a request with its person's word: the client gets its code, and the consent is remembered, or it is told
@@ -234,13 +252,14 @@ extension OpenIDProvider {
     ///
     /// - Parameters:
     ///   - isGranted: Whether the person agrees. Only for a form that stood on a page of this session.
+    ///   - version: The version of the operator's terms that the page has shown; `nil` where it has shown none.
     ///   - address: The browser's network address, for the audit trail.
     ///   - explain: Is told why, where the client gets nothing: for the operator's log.
     ///
     /// Cost: four queries, one store step.
     public func decide(
-        request id: String, browser: BrowserSecret, session: SessionSecret?, isGranted: Bool, address: String?,
-        explain: (ProviderRefusal) -> Void = { _ in }
+        request id: String, browser: BrowserSecret, session: SessionSecret?, isGranted: Bool,
+        terms version: String? = nil, address: String?, explain: (ProviderRefusal) -> Void = { _ in }
     ) async throws -> AuthorizationAnswer {
         let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
         guard let (request, session, client, terms, wishes) = try await self.waiting(id, browser, session) else {
@@ -263,11 +282,34 @@ extension OpenIDProvider {
                 ? .client(reply.answer(error: RequestedLevels.unmet)) : .page(ended)
         }
         let now = self.time.now()
+        let missing = try await self.missingTerms(ofAccount: session.account)
+        if let missing {
+            // What the page has not shown nobody has agreed to.
+            guard let version, version.hasSameBytes(as: missing.version) else {
+                return .consent(request: id, client: client.id)
+            }
+            let agreed = AuditEvent(
+                .termsAgreed, at: now, accountID: session.account, detail: version, address: address)
+            _ = try await self.store.agree(account: session.account, version: version, audit: agreed)
+        }
+        // A page of the terms has not shown what the client wants.
+        var known: (isMissing: Bool, given: String?)?
+        if version != nil { known = try await self.consent(of: session.account, to: request, by: client, wishes) }
+        if known?.isMissing == true { return .consent(request: id, client: client.id) }
         let issue = self.issue(
             session, client: client.id, redirectURI: request.redirectURI, scope: terms.scope, nonce: request.nonce,
-            challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint, wishes: wishes, consent: nil,
-            resources: request.resources, at: now)
+            challenge: request.codeChallenge, keyThumbprint: request.keyThumbprint, wishes: wishes,
+            consent: known?.given, resources: request.resources, at: now)
         do {
+            if known != nil {
+                guard try await self.store.removeRequest(id) else { throw StoreError(.notFound, "ended meanwhile") }
+                let detail = AuditEvent.signInDetail(service: client.id, methods: session.authentication.amr)
+                try await self.store.addGrant(
+                    issue.grant, code: issue.code, usedAt: now,
+                    audit: AuditEvent(
+                        .signedInBySession, at: now, accountID: session.account, detail: detail, address: address))
+                return .client(reply.answer(code: issue.secret))
+            }
             try await self.store.consent(
                 ConsentedAuthorization(
                     request: id,

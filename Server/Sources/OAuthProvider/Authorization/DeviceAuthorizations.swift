@@ -171,7 +171,7 @@ public struct DeviceAuthorizations: Sendable {
         else { return nil }
         return DeviceConfirmation(
             userCode: code.userCode.shown, client: client.id, clientName: client.name,
-            clientOrigin: try OpenIDProvider.origin(of: client), username: person.username)
+            clientOrigin: try OpenIDProvider.origin(of: client), username: person.shownName)
     }
 
     /// Signs the device in, because its person says so, who has authenticated for it.
@@ -196,8 +196,11 @@ public struct DeviceAuthorizations: Sendable {
         }
         let now = self.provider.time.now()
         do {
-            guard try await self.provider.people.person(account: outcome.account) != nil else {
-                throw StoreError(.notFound, "the account cannot sign in")
+            guard try await self.provider.people.person(account: outcome.account) != nil,
+                try await self.provider.missingTerms(ofAccount: outcome.account) == nil
+            else { throw StoreError(.notFound, "the account cannot sign in, or has to agree to the terms first") }
+            for method in self.provider.methods {
+                try await method.personAuthenticated(account: outcome.account, request: id)
             }
             let session = self.provider.session(
                 of: self.provider.authentication(of: outcome, by: method),

@@ -90,8 +90,9 @@ extension OpenIDProvider {
                 "An app that signs in by others needs a redirect address: people are shown where they are.")
         }
         try self.checkTokens(of: settings)
-        let ways = self.methods.map(\.name)
-        guard !settings.signInMethods.isEmpty, settings.signInMethods.allSatisfy(ways.containsBytes),
+        let ways = self.methods.map(\.ways)
+        guard !settings.signInMethods.isEmpty,
+            settings.signInMethods.allSatisfy({ word in self.methods.contains { $0.isWay(word) } }),
             Set(settings.signInMethods.map(ExactText.init)).count == settings.signInMethods.count
         else {
             throw OAuthError(

@@ -68,7 +68,7 @@ extension ClientDeliveries {
             refreshToken = token
         }
         let audience = try await provider.audience(nil, of: standing.grant, for: client)
-        var response = try provider.tokens(
+        var response = try await provider.tokens(
             for: standing, audience: audience, nonce: nil, named: named, acr: nil,
             details: provider.details([:], within: standing.grant, of: client), algorithm: algorithm, boundTo: nil,
             at: now)

@@ -47,6 +47,7 @@ struct NativeSSO {
         }
         let scope = try self.scope(within: held.secret.scope)
         try self.provider.refuseDetails(in: parameters)
+        try await self.provider.requireTerms(ofAccount: held.session.account)
         let consent = try await self.provider.consent(to: scope, for: client, account: held.session.account)
         let grant = self.provider.grant(of: held.session, for: client, scope: scope, consent: consent, at: now)
         do {

@@ -19,6 +19,12 @@ struct RefreshTokenGrant: TokenGrant {
         let target = try await provider.askedAudience(by: request.parameters, of: client)
         let now = provider.time.now()
         let limits = provider.limits.oauth
+        // Before anything is spent: the token is good once the person has agreed.
+        if provider.configuration.terms != nil,
+            let standing = try await provider.store.grant(presented.grant, token: nil, at: now)
+        {
+            try await provider.requireTerms(ofAccount: standing.authentication.account)
+        }
         // FAPI 2.0 Security Profile, section 5.3.2.1: nothing takes the token's place, as it is bound to its client.
         let successor =
             client.settings.isFAPI2
@@ -51,7 +57,7 @@ struct RefreshTokenGrant: TokenGrant {
             // What the operator has taken from the client since is left out.
             let scope = try (asked ?? Scope(standing.grant.scope))
                 .limited(to: OpenIDProvider.scopes + client.settings.tokens.scopes)
-            var response = try provider.accessToken(
+            var response = try await provider.accessToken(
                 for: standing, scope: scope, audience: audience,
                 details: provider.details(request.parameters, within: standing.grant, of: client),
                 boundTo: request.binding, at: now

@@ -79,6 +79,7 @@ struct TokenExchangeGrant: TokenGrant {
         guard try await provider.people.person(account: standing.authentication.account) != nil else {
             throw refusal("the account is locked")
         }
+        try await provider.requireTerms(ofAccount: standing.authentication.account)
         return (token, standing)
     }
 

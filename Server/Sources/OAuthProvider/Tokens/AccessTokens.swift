@@ -14,7 +14,8 @@ enum TokenStanding {
 extension OpenIDProvider {
     // MARK: Giving
 
-    /// An access token of a grant by itself (RFC 9068, section 2.2). It never outlives the grant.
+    /// An access token of a grant by itself (RFC 9068, section 2.2). It never outlives the grant. Every token of a grant's
+    /// begins here: nothing is issued for a person who has to agree to the operator's terms first.
     ///
     /// - Parameters:
     ///   - scope: The grant's, or a part of it.
@@ -26,8 +27,9 @@ extension OpenIDProvider {
     func accessToken(
         for standing: StandingGrant, scope: Scope, audience: TokenAudience, details: AuthorizationDetails?,
         boundTo binding: TokenBinding?, at now: Timestamp
-    ) throws -> TokenResponse {
+    ) async throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
+        try await self.requireTerms(ofAccount: authentication.account)
         var about: JSONObject = [
             "sub": .string(grant.subject), "client_id": .string(grant.client), TokenClaim.grant: .string(grant.id),
             "auth_time": .integer(authentication.at.seconds), "acr": .string(authentication.acr),

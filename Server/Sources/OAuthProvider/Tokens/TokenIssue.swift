@@ -77,9 +77,9 @@ extension OpenIDProvider {
         for standing: StandingGrant, audience: TokenAudience, nonce: String?, named: JSONObject, acr: String?,
         details: AuthorizationDetails?, algorithm: JWSAlgorithm, boundTo binding: TokenBinding?,
         deviceSecret: String? = nil, at now: Timestamp
-    ) throws -> TokenResponse {
+    ) async throws -> TokenResponse {
         let (grant, authentication) = (standing.grant, standing.authentication)
-        let access = try self.accessToken(
+        let access = try await self.accessToken(
             for: standing, scope: Scope(grant.scope), audience: audience, details: details, boundTo: binding, at: now)
         let expires = JSON.integer((now + access.expiresIn).seconds)
         var claims: JSONObject = [

@@ -111,7 +111,8 @@ public struct AdministratorSetUpPage: Sendable {
 }
 
 extension PageRenderer {
-    private struct MessageView {
+    /// What the template of a message sees.
+    struct MessageView {
         struct Link {
             let label: String
             let target: String

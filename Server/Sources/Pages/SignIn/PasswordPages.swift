@@ -26,8 +26,10 @@ public struct SignInFrame: Sendable {
 /// The question how a person wants to sign in, where a service takes more than one way.
 public struct SignInChoicePage: Sendable {
     /// A way to sign in.
-    public enum Way: String, Sendable, CaseIterable {
+    public enum Way: Sendable, Hashable {
         case phone, password
+        /// Another provider, by its name in addresses and its title for people.
+        case provider(name: String, title: String)
     }
 
     /// The sign-in.
@@ -143,13 +145,15 @@ extension PageRenderer {
     /// Renders the question how a person wants to sign in.
     public func html(_ page: SignInChoicePage) -> RenderedPage {
         let ways = page.ways.enumerated().map { index, way in
-            let (path, words) =
+            let (path, words, name) =
                 switch way {
-                case .phone: ("/sign-in", "Sign in with your phone")
-                case .password: ("/sign-in/password", "Sign in with a password")
+                case .phone: ("/sign-in", "Sign in with your phone", "phone")
+                case .password: ("/sign-in/password", "Sign in with a password", "password")
+                case .provider(let name, let title):
+                    ("/sign-in/provider/\(percentEncoded(name))", "Sign in with \(title)", name)
                 }
             return ChoiceView.Way(
-                target: path + page.frame.query + (way == .phone ? "&by=phone" : ""), wayID: "by-\(way.rawValue)",
+                target: path + page.frame.query + (way == .phone ? "&by=phone" : ""), wayID: "by-\(name)",
                 words: words, isQuiet: index > 0)
         }
         let view = ChoiceView(

@@ -103,6 +103,8 @@ extension SealingPurpose {
     static let pictureDisplays = SealingPurpose("picture displays")
     static let usernameCode = SealingPurpose("user name code")
     static let username = SealingPurpose("user name")
+    /// What stands in the place of a name's code.
+    fileprivate static let noUsername = SealingPurpose("no user name")
     static let displayName = SealingPurpose("display name")
     static let email = SealingPurpose("e-mail address")
     static let deviceName = SealingPurpose("device name")
@@ -134,24 +136,7 @@ extension SQLiteDatabase {
 extension SQLiteDatabase: AccountStore {
     public func createAccount(_ account: AccountRecord, audit: AuditEvent) async throws {
         try await self.step { [sealing] db in
-            let username = try sealing.seal(account.username.text, purpose: .username, row: account.id)
-            let displayName = try account.displayName.map {
-                try sealing.seal($0, purpose: .displayName, row: account.id).blob
-            }
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO account (
-                        id, username_code, username, display_name, is_locked, created_at, email, email_verified,
-                        phone, phone_verified, postal_address
-                    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                    """
-            ).execute(arguments: [
-                account.id, sealing.usernameCode(account.username).blob, username.blob, displayName,
-                account.isLocked, account.createdAt.milliseconds,
-                try sealing.email(account.email, account: account.id), account.email?.isVerified ?? false,
-                try sealing.phone(account.phone, account: account.id), account.phone?.isVerified ?? false,
-                try sealing.postalAddress(account.address, account: account.id),
-            ])
+            try db.insert(account, sealing)
             try db.appendAudit(audit, sealing)
         }
     }
@@ -186,7 +171,7 @@ extension SQLiteDatabase: AccountStore {
     }
 
     public func setAccountNames(
-        id: String, audit: [AuditEvent], username: AccountName, displayName: String?
+        id: String, audit: [AuditEvent], username: AccountName?, displayName: String?
     ) async throws -> Bool {
         try await self.step { [sealing] db in
             guard let account = try db.account(id: id, sealing) else { return false }
@@ -194,8 +179,8 @@ extension SQLiteDatabase: AccountStore {
             if account.username != username {
                 try db.cachedStatement(sql: "UPDATE account SET username_code = ?, username = ? WHERE id = ?")
                     .execute(arguments: [
-                        sealing.usernameCode(username).blob,
-                        try sealing.seal(username.text, purpose: .username, row: id).blob, id,
+                        sealing.usernameCode(username, account: id).blob, try sealing.username(username, account: id),
+                        id,
                     ])
             }
             if account.displayName.map(ExactText.init) != displayName.map(ExactText.init) {
@@ -286,6 +271,16 @@ extension Sealing {
     /// By what a user name is found.
     func usernameCode(_ username: AccountName) -> [UInt8] { self.code(username.text, purpose: .usernameCode) }
 
+    /// What an account is found by among names: one without a user name has a code that no name has.
+    fileprivate func usernameCode(_ username: AccountName?, account: String) -> [UInt8] {
+        username.map(self.usernameCode) ?? self.code(account, purpose: .noUsername)
+    }
+
+    /// A user name as it is kept; empty where there is none.
+    fileprivate func username(_ username: AccountName?, account: String) throws -> Data {
+        try username.map { try self.seal($0.text, purpose: .username, row: account).blob } ?? Data()
+    }
+
     /// What a public key is bound to: its row, and whose it is there. None of the parts has a space in it.
     static func place(ofKey id: String, account: String, device: String, aaid: String, keyID: [UInt8]) -> String {
         "\(id) \(account) \(device) \(aaid) \(Base64URL.encode(keyID))"
@@ -311,8 +306,7 @@ extension AccountRecord {
         let id = try row.text(Column.id)
         self.init(
             id: id,
-            username: AccountName(
-                stored: try sealing.openText(try row.bytes(Column.username), purpose: .username, row: id)),
+            username: try Self.username(row.bytes(Column.username), account: id, sealing),
             displayName: try row.optionalBytes(Column.displayName).map {
                 try sealing.openText($0, purpose: .displayName, row: id)
             },
@@ -328,6 +322,10 @@ extension AccountRecord {
             },
             address: try row.optionalBytes(Column.postalAddress).map { try sealing.openPostalAddress($0, account: id) },
             isLocked: try row.flag(Column.isLocked), createdAt: try row.moment(Column.createdAt))
+    }
+
+    private static func username(_ kept: [UInt8], account: String, _ sealing: Sealing) throws -> AccountName? {
+        kept.isEmpty ? nil : AccountName(stored: try sealing.openText(kept, purpose: .username, row: account))
     }
 }
 
@@ -373,6 +371,28 @@ extension Database {
         guard self.changesCount == 1 else { return false }
         try self.deleteMailedLinks(ofAccount: id)
         return true
+    }
+
+    /// Adds an account within the present step.
+    func insert(_ account: AccountRecord, _ sealing: Sealing) throws {
+        let displayName = try account.displayName.map {
+            try sealing.seal($0, purpose: .displayName, row: account.id).blob
+        }
+        try self.cachedStatement(
+            sql: """
+                INSERT INTO account (
+                    id, username_code, username, display_name, is_locked, created_at, email, email_verified,
+                    phone, phone_verified, postal_address
+                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            account.id, sealing.usernameCode(account.username, account: account.id).blob,
+            try sealing.username(account.username, account: account.id), displayName,
+            account.isLocked, account.createdAt.milliseconds,
+            try sealing.email(account.email, account: account.id), account.email?.isVerified ?? false,
+            try sealing.phone(account.phone, account: account.id), account.phone?.isVerified ?? false,
+            try sealing.postalAddress(account.address, account: account.id),
+        ])
     }
 
     func account(username: AccountName, _ sealing: Sealing) throws -> AccountRecord? {

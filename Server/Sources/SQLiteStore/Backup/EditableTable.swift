@@ -45,6 +45,15 @@ struct EditableTable: Sendable {
         ], passedOver: [],
         isAbout: "(entry.detail = theirs.id OR substr(entry.detail, 1, length(theirs.id) + 1) = theirs.id || ' ')")
 
+    /// Whatever an operator changes of another provider leaves one kind of entry.
+    static let providers = EditableTable(
+        name: "upstream_provider", title: "title",
+        editable: [
+            "title", "authorization_endpoint", "token_endpoint", "userinfo_endpoint", "client_id", "authentication",
+            "secret", "scopes", "levels", "usual_level", "newcomers", "email_domains", "subject_claim",
+        ].map { ($0, [.providerChanged]) }, passedOver: [],
+        isAbout: "(entry.detail = theirs.id OR substr(entry.detail, 1, length(theirs.id) + 1) = theirs.id || ' ')")
+
     /// A client that is to prove itself in another way has no secret any more.
     private static let endsSecret: [AuditEvent.Kind] = [.clientSecretRotated, .clientAuthenticationChanged]
 

@@ -43,7 +43,7 @@ struct ReplacedDatabase {
         }
         var changes: [RestoreReport.Change] = []
         // An account goes before its devices, and a device before its keys: what goes with it is not named again.
-        for step in Self.steps {
+        for step in Self.steps + ReplacedProviders.steps {
             guard let query = try step.query(db) else { continue }
             let rows = try Row.fetchAll(db, sql: query)
             for row in rows {
@@ -149,13 +149,14 @@ struct ReplacedDatabase {
             let owner = try open("username", .username, of: "account_id")
             return "\(try open("name", .deviceName, of: "device_id")) of \(owner)"
         case .clientDeleted, .clientChanged, .clientAdded, .clientChangedOutside, .signingKeyAdded, .signingKeyRotated,
-            .inventedAccountsSet, .inventedAccountsChangedOutside:
+            .inventedAccountsSet, .inventedAccountsChangedOutside, .providerRemoved, .providerChanged, .providerAdded,
+            .providerChangedOutside, .identityUnlinked, .identityLinked:
             return try row.text("name")
         }
     }
 
     /// One kind of difference: how it is found, and how it is kept in force.
-    private struct Step: Sendable {
+    struct Step: Sendable {
         let kind: RestoreReport.Change.Kind
         /// `nil` where one of the databases is too old to have such a difference.
         let query: @Sendable (Database) throws -> String?
@@ -332,6 +333,7 @@ struct ReplacedDatabase {
         ]
         + [
             (.clientChangedOutside, EditableTable.clients), (.accountChangedOutside, .accounts),
+            (.providerChangedOutside, .providers),
         ].map { kind, table in Step(kind, query: { try table.changed(by: .somebodyElse, $0) }) }
         + [Step(.accountChangedOutside, query: { try ReplacedPasswords.changed(byServer: false, $0) })]
         + [Step(.inventedAccountsChangedOutside, query: { try Self.inventedAccounts(wereSet: false, $0) })]

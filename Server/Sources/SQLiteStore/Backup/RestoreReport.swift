@@ -14,6 +14,9 @@ public struct RestoreReport: Sendable, Equatable {
             case accountChanged = "account-changed"
             case passwordChanged = "password-changed"
             case inventedAccountsSet = "invented-accounts-set"
+            case providerRemoved = "provider-removed"
+            case providerChanged = "provider-changed"
+            case identityUnlinked = "identity-unlinked"
             case signingKeyAdded = "signing-key-added"
             case signingKeyRotated = "signing-key-rotated"
             case accountAdded = "account-added"
@@ -21,19 +24,27 @@ public struct RestoreReport: Sendable, Equatable {
             case deviceAdded = "device-added"
             case keyAdded = "key-added"
             case clientAdded = "client-added"
+            case providerAdded = "provider-added"
+            case identityLinked = "identity-linked"
             case clientChangedOutside = "client-changed-outside"
             case accountChangedOutside = "account-changed-outside"
             case inventedAccountsChangedOutside = "invented-accounts-changed-outside"
+            case providerChangedOutside = "provider-changed-outside"
 
             /// What a restore does about it.
             public var treatment: Treatment {
                 switch self {
                 case .accountDeleted, .accountLocked, .deviceRevoked, .keyDeregistered, .clientDeleted, .clientChanged,
-                    .accountChanged, .passwordChanged, .inventedAccountsSet, .signingKeyAdded, .signingKeyRotated:
+                    .accountChanged, .passwordChanged, .inventedAccountsSet, .signingKeyAdded, .signingKeyRotated,
+                    .providerRemoved, .providerChanged, .identityUnlinked:
                     .carriedOver
                 case .counterAdvanced: .kept
-                case .accountAdded, .accountUnlocked, .deviceAdded, .keyAdded, .clientAdded: .lost
-                case .clientChangedOutside, .accountChangedOutside, .inventedAccountsChangedOutside: .refused
+                case .accountAdded, .accountUnlocked, .deviceAdded, .keyAdded, .clientAdded, .providerAdded,
+                    .identityLinked:
+                    .lost
+                case .clientChangedOutside, .accountChangedOutside, .inventedAccountsChangedOutside,
+                    .providerChangedOutside:
+                    .refused
                 }
             }
         }

@@ -153,21 +153,23 @@ extension Database {
         ).map { try AuthenticationRecord($0, sealing) }
     }
 
-    /// Deletes what an account or a device has authenticated, with all the sessions and grants that stand on it.
+    /// Deletes what an account or a device has authenticated, or what was by a method, with all the sessions and grants
+    /// that stand on it.
     func deleteAuthentications(of holder: AuthenticationHolder, at moment: Timestamp) throws {
-        let (column, value) = holder.column
+        let (condition, values) = holder.condition
         _ = try self.endSessions(
             where: """
                 id IN (
                     SELECT session FROM oauth_session_authentication
-                    JOIN oauth_authentication ON oauth_authentication.id = authentication WHERE \(column) = ?)
-                """, [value], at: moment)
-        try self.cachedStatement(sql: "DELETE FROM oauth_authentication WHERE \(column) = ?").execute(arguments: [value]
-        )
-        guard case .account = holder else { return }
-        // One that is about to become an authentication.
-        try self.cachedStatement(sql: "DELETE FROM password_sign_in WHERE account_id = ?").execute(arguments: [value])
-        try self.deleteMailedLinks(ofAccount: value)
+                    JOIN oauth_authentication ON oauth_authentication.id = authentication WHERE \(condition))
+                """, values, at: moment)
+        try self.cachedStatement(sql: "DELETE FROM oauth_authentication WHERE \(condition)").execute(arguments: values)
+        guard case .account(let id) = holder else { return }
+        // Those that are about to become authentications.
+        for table in ["password_sign_in", "upstream_arrival"] {
+            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE account_id = ?").execute(arguments: values)
+        }
+        try self.deleteMailedLinks(ofAccount: id)
     }
 
     /// Takes browsers and addresses over from the sessions, whose identifiers their authentications have got.
@@ -193,11 +195,18 @@ extension Database {
 enum AuthenticationHolder {
     case account(String)
     case device(String)
+    /// Whoever was authenticated by it.
+    case method(String)
+    /// Those of an account that were by one method.
+    case accountByMethod(String, String)
 
-    fileprivate var column: (name: String, value: String) {
+    fileprivate var condition: (sql: String, values: StatementArguments) {
         switch self {
-        case .account(let id): ("oauth_authentication.account", id)
-        case .device(let id): ("oauth_authentication.device", id)
+        case .account(let id): ("oauth_authentication.account = ?", [id])
+        case .device(let id): ("oauth_authentication.device = ?", [id])
+        case .method(let method): ("oauth_authentication.method = ?", [method])
+        case .accountByMethod(let id, let method):
+            ("oauth_authentication.account = ? AND oauth_authentication.method = ?", [id, method])
         }
     }
 }

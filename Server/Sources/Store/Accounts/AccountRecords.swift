@@ -18,8 +18,9 @@ public struct AccountEmail: Sendable, Equatable {
 public struct AccountRecord: Sendable, Equatable {
     /// Random, 16 bytes as base64url.
     public var id: String
-    /// The name by which operators and apps call the person; unique.
-    public var username: AccountName
+    /// The name by which operators and apps call the person; unique. Somebody who came from another provider may have
+    /// none.
+    public var username: AccountName?
     /// The name that pages show.
     public var displayName: String?
     /// Where the person gets e-mail. It identifies nobody: two accounts may have the same.
@@ -35,7 +36,7 @@ public struct AccountRecord: Sendable, Equatable {
 
     /// Describes an account.
     public init(
-        id: String, username: AccountName, displayName: String?, email: AccountEmail? = nil,
+        id: String, username: AccountName?, displayName: String?, email: AccountEmail? = nil,
         phone: AccountPhone? = nil, address: PostalAddress? = nil, isLocked: Bool = false, createdAt: Timestamp
     ) {
         self.phone = phone
@@ -46,6 +47,16 @@ public struct AccountRecord: Sendable, Equatable {
         self.email = email
         self.isLocked = isLocked
         self.createdAt = createdAt
+    }
+}
+
+extension AccountRecord {
+    /// What stands before the identifier of an account where an operator means it by that.
+    public static let referencePrefix = "id:"
+
+    /// What operators call the account: its user name, or for one without its identifier after `id:`.
+    public var reference: AccountName {
+        self.username ?? AccountName(stored: Self.referencePrefix + self.id)
     }
 }
 

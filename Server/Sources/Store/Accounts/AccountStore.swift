@@ -1,3 +1,5 @@
+import _Primitives
+
 /// Accounts, their devices and keys. Every method that changes something appends its audit event in the same step.
 public protocol AccountStore: DeregistrationStore {
     /// Adds an account. Throws `conflict` where the user name is taken.
@@ -20,7 +22,7 @@ public protocol AccountStore: DeregistrationStore {
 
     /// Calls an account by other names. `false` where there is no such account. Throws `conflict` where the user name is
     /// another account's.
-    func setAccountNames(id: String, audit: [AuditEvent], username: AccountName, displayName: String?) async throws
+    func setAccountNames(id: String, audit: [AuditEvent], username: AccountName?, displayName: String?) async throws
         -> Bool
 
     /// Gives an account an e-mail address, or none. `false` where there is no such account.
@@ -45,4 +47,15 @@ public protocol AccountStore: DeregistrationStore {
     /// The names of the active keys of the account with that user name, and what an account looks like that has to be
     /// invented in its place, in one read that opens nothing sealed and is the same for every name.
     func keys(username: AccountName) async throws -> NamedKeys
+}
+
+extension AccountStore {
+    /// The account that an operator means: of that user name or, where nobody has it, of the identifier after `id:`
+    /// (``AccountRecord/reference``).
+    public func account(reference: AccountName) async throws -> AccountRecord? {
+        if let account = try await self.account(username: reference) { return account }
+        let prefix = AccountRecord.referencePrefix
+        guard reference.text.hasBytes(atStart: prefix) else { return nil }
+        return try await self.account(id: String(reference.text.dropFirst(prefix.count)))
+    }
 }

@@ -119,6 +119,10 @@ extension Limits {
         public var initialTokens = 100
         /// Clients of one server.
         public var clients = 1000
+        /// Other providers by which people can sign in.
+        public var upstreamProviders = 32
+        /// How long a browser can be at another provider for one sign-in. Past it: a page that begins anew.
+        public var upstreamTripLifetime: Duration = .seconds(10 * 60)
 
         /// The defaults.
         public init() {}

@@ -28,6 +28,7 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
             .replacing("/sessions/unknown", with: "/sessions/{id}")
             .replacing("/consents/unknown", with: "/consents/{id}")
             .replacing("/grants/unknown", with: "/grants/{id}")
+            .replacing("/provider/unknown", with: "/provider/{name}")
     }
 
     static let all: [MountedAddress] = [
@@ -50,6 +51,9 @@ struct MountedAddress: Sendable, CustomTestStringConvertible {
         .init(path: "/account/reset", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/account/address", allow: "GET, HEAD, POST", body: .form),
         .init(path: "/account/address/confirm", allow: "GET, HEAD, POST", body: .form),
+        .init(path: "/sign-in/provider/unknown", allow: "GET, HEAD"),
+        .init(path: "/sign-in/provider/unknown/callback", allow: "GET, HEAD"),
+        .init(path: "/sign-in/provider/unknown/connect", allow: "POST", body: .form),
         .init(path: "/.well-known/openid-configuration", allow: "GET, HEAD"),
         .init(path: "/.well-known/oauth-authorization-server", allow: "GET, HEAD"),
         .init(path: "/oauth2/jwks", allow: "GET, HEAD"),

@@ -158,7 +158,7 @@ struct DeviceRoutesTests {
             _ = try await phone.authenticate(try server.typedPayload(try await browser.get(address)))
             let form = try self.form(try await browser.get("/device/confirm?\(query)"))
             #expect(try await browser.post("/device/confirm", form: String(query)).status == .notFound)
-            let wrong = form.replacing(/confirmation=./, with: "confirmation=_")
+            let wrong = form.replacing(/confirmation=./, with: "confirmation=~")
             #expect(try await browser.post("/device/confirm", form: wrong).status == .notFound)
             _ = try await foreign.get("/device")
             #expect(try await foreign.post("/device/confirm", form: form).status == .notFound)

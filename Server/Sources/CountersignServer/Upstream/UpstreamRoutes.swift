@@ -1,0 +1,130 @@
+import HTTPTypes
+import Hummingbird
+import OAuth
+import OAuthProvider
+import Pages
+import Store
+import _Primitives
+
+/// The browser's way to another provider and back.
+///
+/// As the phone's page, it answers only the browser that started the request, and only where the service takes the
+/// provider.
+struct UpstreamRoutes: Sendable {
+    let signIns: UpstreamSignIns
+    let answers: PageAnswers
+    let cookies: BrowserCookies
+    let limits: Limits
+    let metrics: ServerMetrics
+
+    /// The field that shows that a form stood on our page.
+    private static let confirmation = "confirmation"
+
+    func mount(on router: ServerRouter) {
+        router.endpoint("/sign-in/provider/{name}", [.get: self.answers.page(self.begin)])
+        router.endpoint("/sign-in/provider/{name}/callback", [.get: self.answers.page(self.arrive)])
+        router.endpoint("/sign-in/provider/{name}/connect", [.post: self.answers.page(self.connect)])
+    }
+
+    @Sendable private func begin(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let address = try SignInAddress(query: request.uri.query, context)
+        let name = try context.pathParameter("name")
+        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        let answer = try await self.signIns.begin(
+            name, request: address.request, browser: browser, source: context.source)
+        guard let answer else { throw SignInRoutes.unknown }
+        return self.response(answer, name, browser, context)
+    }
+
+    @Sendable private func arrive(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let name = try context.pathParameter("name")
+        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        let place = UpstreamSignIns.Place(
+            source: context.source, browser: BrowserWords.describe(userAgent: request.headers[.userAgent]),
+            address: context.clientAddress)
+        let answer: UpstreamSignIns.Answer?
+        do {
+            answer = try await self.signIns.arrive(
+                name, query: request.uri.query ?? "", browser: browser, place: place)
+        } catch let error as OAuthError where error.code == .invalidRequest {
+            throw Problem(.badRequest, "invalid-request", "The address is not as a provider sends it.")
+        }
+        guard let answer else { throw SignInRoutes.unknown }
+        return self.response(answer, name, browser, context)
+    }
+
+    @Sendable private func connect(_ request: Request, _ context: ServerContext) async throws -> Response {
+        let form = try await request.formText(limit: self.limits.oauth.parameterBytes)
+        let address = try SignInAddress(query: form, context)
+        guard let browser = self.cookies.browser(of: request) else { throw SignInRoutes.unknownBrowser }
+        // Another address of the same site can post with the cookie too; it cannot know what our page carried.
+        let token = (try? SignInAddress.parameter(Self.confirmation, of: form)) ?? ""
+        let expected = self.cookies.formToken(browser, request: address.request)
+        guard constantTimeEqual(Array(token.utf8), Array(expected.utf8)),
+            try await self.signIns.connect(
+                context.pathParameter("name"), request: address.request, browser: browser)
+        else { throw SignInRoutes.unknown }
+        return .seeOther(address.path("/sign-in"))
+    }
+
+    private func response(
+        _ answer: UpstreamSignIns.Answer, _ name: String, _ browser: BrowserSecret, _ context: ServerContext
+    ) -> Response {
+        context.notes.note(client: answer.client.client)
+        let address = SignInAddress(request: answer.request, service: answer.client.client)
+        func page(_ outcome: UpstreamPage.Outcome, _ status: HTTPResponse.Status) -> Response {
+            let frame = SignInFrame(
+                requestID: answer.request, clientName: answer.client.clientName, client: answer.client.client,
+                returnOrigin: answer.client.clientOrigin)
+            return .page(
+                self.answers.pages.html(
+                    UpstreamPage(frame: frame, title: answer.title, outcome: outcome, reference: context.reference)),
+                status: status)
+        }
+        switch answer.step {
+        case .away(let location):
+            self.metrics.went(to: "away")
+            return .seeOther(location)
+        case .finished:
+            self.metrics.went(to: "finished")
+            return .seeOther(address.path("/sign-in/complete"))
+        case .unknownPerson:
+            self.metrics.went(to: "unknown-person")
+            context.notes.note(
+                RequestRefusal(
+                    code: "upstream-unknown-person",
+                    reason: "Nobody here is connected with this person of \(name): they can connect their account, or "
+                        + "countersign admin provider change --newcomers created.", setting: "--newcomers"))
+            // There has to be an account to connect, and a way to sign in to it.
+            let hasOthers = answer.client.methods.count > 1
+            return page(
+                .unknownPerson(
+                    connection: hasOthers
+                        ? .init(provider: name, confirmation: self.cookies.formToken(browser, request: answer.request))
+                        : nil), .forbidden)
+        case .refused(let refusal):
+            self.metrics.went(to: refusal.code.rawValue)
+            context.notes.note(
+                RequestRefusal(code: refusal.code.rawValue, reason: "The provider \(name): \(refusal.reason)."))
+            return page(.refused(refusal.code.reason), .forbidden)
+        case .tooMany(let shortage):
+            context.notes.note(
+                RequestRefusal(
+                    code: "too-many-requests", reason: "A network has begun too many sign-ins.",
+                    setting: shortage.setting))
+            return page(.refused(.busy), .tooManyRequests)
+        }
+    }
+}
+
+extension UpstreamRefusal.Code {
+    /// As the page has it.
+    fileprivate var reason: UpstreamPage.Reason {
+        switch self {
+        case .declined: .declined
+        case .failed: .failed
+        case .stale: .stale
+        case .keptOut: .keptOut
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import JOSE
+import OAuth
+import Store
+import _Primitives
+
+/// What this server asks another provider, without a browser.
+struct UpstreamCalls: Sendable {
+    let provider: OpenIDProvider
+    private let documents: RemoteDocuments<UpstreamMetadata>
+    private let keySets: RemoteKeySets
+
+    init(_ provider: OpenIDProvider) {
+        let (calls, limits) = (provider.configuration.calls, provider.limits)
+        self.provider = provider
+        self.documents = RemoteDocuments(calls: calls, limits: limits) { body throws(OutgoingCallError) in
+            try UpstreamMetadata(parsing: body)
+        }
+        self.keySets = RemoteKeySets(calls: calls, limits: limits)
+    }
+
+    /// Where a provider is. Throws ``UpstreamRefusal``.
+    func metadata(of upstream: UpstreamProvider) async throws -> UpstreamMetadata {
+        if let endpoints = upstream.endpoints { return try UpstreamMetadata(endpoints, issuer: upstream.issuer) }
+        let metadata: UpstreamMetadata
+        do {
+            metadata = try await self.documents.document(
+                of: upstream.name, at: UpstreamMetadata.address(of: upstream.issuer), now: self.provider.time.now())
+        } catch let error as OutgoingCallError {
+            throw UpstreamRefusal.failed("its discovery document cannot be had: \(error.reason)")
+        }
+        // OpenID Connect Discovery 1.0, section 4.3: else somebody could speak for another provider.
+        guard metadata.issuer.hasSameBytes(as: upstream.issuer) else {
+            throw UpstreamRefusal.failed("its discovery document is of another issuer than --issuer")
+        }
+        return metadata
+    }
+
+    /// Exchanges a code and says whose it is. Throws ``UpstreamRefusal``.
+    ///
+    /// Cost: one call; with OpenID Connect one signature, and a call where its keys are not there; with OAuth 2.0 alone a
+    /// call more.
+    func person(
+        code: String, of upstream: UpstreamProvider, _ metadata: UpstreamMetadata, for trip: UpstreamTrip,
+        redirectURI: String
+    ) async throws -> (UpstreamPerson, accessToken: String?) {
+        let tokens = try await self.tokens(code, of: upstream, metadata, trip, redirectURI)
+        let accessToken = try? tokens.string("access_token")
+        switch upstream.kind {
+        case .openID:
+            guard case .string(let idToken)? = tokens["id_token"], let address = metadata.keys else {
+                throw UpstreamRefusal.failed("it answers without an ID token")
+            }
+            let name = (try? UnverifiedJWS(compact: idToken))?.header.keyID
+            let keys: JWKSet
+            do {
+                keys = try await self.keySets.keys(
+                    of: upstream.name, at: address.text, naming: name, now: self.provider.time.now())
+            } catch let error as OutgoingCallError {
+                throw UpstreamRefusal.failed("its keys cannot be had: \(error.reason)")
+            }
+            let person = try UpstreamPerson(
+                idToken: idToken, of: upstream, by: keys, for: trip, accessToken: accessToken,
+                at: self.provider.time, skew: self.provider.limits.oauth.clientClockSkew)
+            return (person, accessToken)
+        case .oauth2:
+            guard let accessToken else { throw UpstreamRefusal.failed("it answers without an access token") }
+            let claims = try await self.userinfo(metadata, accessToken: accessToken)
+            return (try UpstreamPerson(userinfo: claims, of: upstream), accessToken)
+        }
+    }
+
+    /// What a provider says of the person beside who it is, where its ID token does not. Throws ``UpstreamRefusal``.
+    func completed(
+        _ person: UpstreamPerson, _ metadata: UpstreamMetadata, accessToken: String?
+    ) async throws -> UpstreamPerson {
+        guard metadata.keys != nil, metadata.userinfo != nil, person.email == nil, let accessToken else {
+            return person
+        }
+        let claims = try await self.userinfo(metadata, accessToken: accessToken)
+        // OpenID Connect Core 1.0, section 5.3.2: else it would be another person's.
+        guard case .string(let subject)? = claims["sub"], subject.hasSameBytes(as: person.subject) else {
+            throw UpstreamRefusal.failed("its userinfo is about another person than its ID token")
+        }
+        var person = person
+        person.takeProfile(claims)
+        return person
+    }
+
+    private func userinfo(_ metadata: UpstreamMetadata, accessToken: String) async throws -> JSONObject {
+        guard let address = metadata.userinfo else { throw UpstreamRefusal.failed("it has no userinfo") }
+        guard accessToken.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw UpstreamRefusal.failed("its access token has letters that a header cannot have")
+        }
+        return try await self.object(
+            OutgoingCall(
+                to: address.text, authorization: "Bearer \(accessToken)",
+                longestAnswer: Limits.Fixed.upstreamAnswerBytes), "userinfo")
+    }
+
+    private func tokens(
+        _ code: String, of upstream: UpstreamProvider, _ metadata: UpstreamMetadata, _ trip: UpstreamTrip,
+        _ redirectURI: String
+    ) async throws -> JSONObject {
+        var form: Parameters = [
+            "grant_type": "authorization_code", "code": code, "redirect_uri": redirectURI,
+            "code_verifier": trip.verifier.withBytes { String(decoding: $0, as: UTF8.self) },
+        ]
+        let authorization = try self.authenticate(&form, to: upstream)
+        return try await self.object(
+            OutgoingCall(
+                to: metadata.token.text, .form(form.encoded), authorization: authorization,
+                longestAnswer: Limits.Fixed.upstreamAnswerBytes), "token endpoint")
+    }
+
+    /// Adds to a form who this server is, or gives the header that says it.
+    private func authenticate(_ form: inout Parameters, to upstream: UpstreamProvider) throws -> String? {
+        let secret = upstream.secret?.withBytes { String(decoding: $0, as: UTF8.self) } ?? ""
+        switch upstream.authentication {
+        case .secretBasic: return ClientCredentials.basic(clientID: upstream.clientID, secret: secret)
+        case .secretPost:
+            form.append("client_id", upstream.clientID)
+            form.append("client_secret", secret)
+        case .privateKeyJWT:
+            let now = self.provider.time.now()
+            form.append("client_id", upstream.clientID)
+            form.append("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+            form.append(
+                "client_assertion",
+                try self.provider.keys.sign(
+                    [
+                        "iss": .string(upstream.clientID), "sub": .string(upstream.clientID),
+                        "aud": .string(upstream.issuer), "jti": .string(self.provider.random.identifier()),
+                        "iat": .integer(now.seconds),
+                        "exp": .integer((now + self.provider.limits.oauth.logoutTokenLifetime).seconds),
+                    ], type: TokenType.idToken, algorithm: .es256, at: now))
+        case .none: form.append("client_id", upstream.clientID)
+        }
+        return nil
+    }
+
+    /// - Parameter place: What is called, for the log.
+    private func object(_ call: OutgoingCall, _ place: String) async throws -> JSONObject {
+        guard let calls = self.provider.configuration.calls else {
+            throw UpstreamRefusal.failed("this server calls nobody")
+        }
+        let answer: OutgoingAnswer
+        do { answer = try await calls.send(call) } catch let error as OutgoingCallError {
+            throw UpstreamRefusal.failed("its \(place) cannot be called: \(error.reason)")
+        }
+        guard case .object(let object)? = try? JSON(parsing: answer.body, leavesOutNull: true) else {
+            throw UpstreamRefusal.failed("its \(place) answers \(answer.status), and no JSON object")
+        }
+        guard answer.status == 200 else {
+            let code = UpstreamRefusal.shown(try? object.string("error"))
+            throw UpstreamRefusal.failed("its \(place) answers \(answer.status), \(code)")
+        }
+        return object
+    }
+}

@@ -1,0 +1,135 @@
+import Crypto
+import JOSE
+import OAuth
+import Store
+import _Primitives
+
+/// Somebody as another provider knows them, from what was verified.
+struct UpstreamPerson: Sendable, Equatable {
+    let subject: String
+    /// When the provider has authenticated the person, where it says so.
+    let authenticatedAt: Timestamp?
+    /// Its word for how sure that was (`acr`).
+    let acr: String?
+    /// How it did it, in words of RFC 8176; what else it says is left out.
+    let amr: [String]
+    /// The name that it shows.
+    var name: String?
+    /// The e-mail address that it knows, and whether it says that it is the person's.
+    var email: (address: String, isVerified: Bool)?
+
+    /// Takes what a person's claims say beside who it is.
+    mutating func takeProfile(_ claims: JSONObject) {
+        if case .string(let name)? = claims["name"] { self.name = name }
+        if case .string(let address)? = claims["email"] {
+            self.email = (address, claims["email_verified"] == .bool(true))
+        }
+    }
+
+    static func == (left: Self, right: Self) -> Bool { left.subject.hasSameBytes(as: right.subject) }
+
+    /// The words of RFC 8176, section 2.
+    static let methods = [
+        "face", "fpt", "geo", "hwk", "iris", "kba", "mca", "mfa", "otp", "pin", "pop", "pwd", "rba", "retina", "sc",
+        "sms",
+        "swk", "tel", "user", "vbm", "wia",
+    ]
+
+    /// A subject of another provider's. Throws ``UpstreamRefusal``.
+    static func checked(subject: String) throws(UpstreamRefusal) -> String {
+        guard (1...Limits.Fixed.upstreamSubjectBytes).contains(subject.utf8.count) else {
+            throw .failed("its subject is empty, or longer than one may be")
+        }
+        return subject
+    }
+}
+
+extension UpstreamPerson {
+    /// Whom an ID token is about, whose signature and claims are checked (OpenID Connect Core 1.0, sections 3.1.3.7 and
+    /// 3.1.3.8).
+    ///
+    /// - Parameters:
+    ///   - keys: The provider's.
+    ///   - trip: What the token was asked for in: it repeats its nonce, and was made after it began.
+    ///   - accessToken: What came with it.
+    ///   - skew: How far the provider's clock may differ.
+    ///
+    /// Throws ``UpstreamRefusal``.
+    init(
+        idToken: String, of provider: UpstreamProvider, by keys: JWKSet, for trip: UpstreamTrip, accessToken: String?,
+        at time: TimeSource, skew: Duration
+    ) throws(UpstreamRefusal) {
+        let claims: JWTClaims
+        let algorithm: JWSAlgorithm
+        do {
+            let token = try UnverifiedJWS(compact: idToken).verified(by: keys, allowing: JWSAlgorithm.ofClients)
+            guard case .object(let members)? = try? JSON(parsing: token.payload, leavesOutNull: true),
+                let known = JWSAlgorithm(rawValue: token.header.algorithm)
+            else { throw JOSEError(.malformed, "the claims are not an object") }
+            claims = try JWTClaims(members: members)
+            algorithm = known
+            try claims.check(issuer: provider.issuer, audience: provider.clientID, at: time, skew: skew)
+        } catch {
+            throw .failed("its ID token is refused: \(error)")
+        }
+        let members = claims.members
+        // One that is for others, too, has to say that it was made for this server.
+        if claims.audience.count > 1, members["azp"] == nil { throw .failed("its ID token is for others, too") }
+        if let party = members["azp"] {
+            guard case .string(let party) = party, party.hasSameBytes(as: provider.clientID) else {
+                throw .failed("its ID token was made for another client (azp)")
+            }
+        }
+        let nonce = trip.nonce.withBytes { Array($0) }
+        guard case .string(let repeated)? = members["nonce"], constantTimeEqual(Array(repeated.utf8), nonce) else {
+            throw .failed("its ID token does not repeat the nonce")
+        }
+        guard let issuedAt = claims.issuedAt, issuedAt >= trip.begunAt - skew else {
+            throw .failed("its ID token is older than the request for it, or does not say how old it is")
+        }
+        if let hash = members["at_hash"] {
+            guard case .string(let hash) = hash, let accessToken,
+                hash.hasSameBytes(as: OpenIDProvider.halfHash(accessToken, algorithm))
+            else { throw .failed("its ID token belongs to another access token (at_hash)") }
+        }
+        guard let subject = claims.subject else { throw .failed("its ID token names nobody") }
+        self.subject = try Self.checked(subject: subject)
+        self.authenticatedAt = try Self.authenticationTime(members["auth_time"], now: time.now(), skew: skew)
+        if case .string(let acr)? = members["acr"] { self.acr = acr } else { self.acr = nil }
+        var words: [String] = []
+        if case .array(let values)? = members["amr"] {
+            for case .string(let word) in values where Self.methods.containsBytes(of: word) {
+                if !words.containsBytes(of: word) { words.append(word) }
+            }
+        }
+        self.amr = words
+        self.takeProfile(members)
+    }
+
+    private static func authenticationTime(
+        _ value: JSON?, now: Timestamp, skew: Duration
+    ) throws(UpstreamRefusal) -> Timestamp? {
+        let latest = (now + skew).seconds
+        let seconds: Int64
+        switch value {
+        case nil: return nil
+        case .integer(let number)? where (0...latest).contains(number): seconds = number
+        case .number(let number)? where number >= 0 && number <= Double(latest): seconds = Int64(number)
+        default: throw .failed("its auth_time is no moment of the past")
+        }
+        return min(Timestamp(seconds: seconds), now)
+    }
+
+    /// Whom the userinfo of a provider is about that speaks OAuth 2.0 alone. Throws ``UpstreamRefusal``.
+    init(userinfo claims: JSONObject, of provider: UpstreamProvider) throws(UpstreamRefusal) {
+        switch claims[provider.subjectClaim] {
+        case .string(let text): self.subject = try Self.checked(subject: text)
+        case .integer(let number): self.subject = String(number)
+        default: throw .failed("its userinfo has no \(provider.subjectClaim), which says who it is: --subject-claim")
+        }
+        self.authenticatedAt = nil
+        self.acr = nil
+        self.amr = []
+        self.takeProfile(claims)
+    }
+}

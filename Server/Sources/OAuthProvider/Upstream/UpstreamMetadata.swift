@@ -1,0 +1,95 @@
+import OAuth
+import Store
+import _Primitives
+
+/// Where another provider is, as it says itself (OpenID Connect Discovery 1.0, section 3) or as the operator does.
+struct UpstreamMetadata: Sendable {
+    /// Its identifier, as it says itself.
+    let issuer: String
+    /// Where browsers are sent.
+    let authorization: RedirectURI
+    let token: RedirectURI
+    let userinfo: RedirectURI?
+    /// Where its keys are; `nil` for one that signs nothing.
+    let keys: RedirectURI?
+    /// Whether its answers say whose they are (RFC 9207, section 3).
+    let namesItself: Bool
+
+    /// Where a provider says what it is.
+    static func address(of issuer: String) -> String {
+        (issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer) + "/.well-known/openid-configuration"
+    }
+
+    /// What the operator has said of one that says nothing itself.
+    init(_ endpoints: UpstreamProvider.Endpoints, issuer: String) throws {
+        self.issuer = issuer
+        self.authorization = try RedirectURI(endpoints.authorization)
+        self.token = try RedirectURI(endpoints.token)
+        self.userinfo = try RedirectURI(endpoints.userinfo)
+        self.keys = nil
+        self.namesItself = false
+    }
+
+    /// Reads a discovery document. Throws ``OutgoingCallError`` with what it lacks.
+    init(parsing body: [UInt8]) throws(OutgoingCallError) {
+        guard case .object(let document)? = try? JSON(parsing: body, leavesOutNull: true) else {
+            throw OutgoingCallError("it answers no JSON object")
+        }
+        func address(_ name: String) throws(OutgoingCallError) -> RedirectURI? {
+            guard let value = document[name] else { return nil }
+            guard case .string(let text) = value, let address = try? RedirectURI(text) else {
+                throw OutgoingCallError("its \(name) is not https, or http to a literal loopback address")
+            }
+            return address
+        }
+        guard case .string(let issuer)? = document["issuer"] else { throw OutgoingCallError("it names no issuer") }
+        guard let authorization = try address("authorization_endpoint"), let token = try address("token_endpoint"),
+            let keys = try address("jwks_uri")
+        else {
+            throw OutgoingCallError("it lacks an authorization_endpoint, a token_endpoint or a jwks_uri")
+        }
+        self.issuer = issuer
+        self.authorization = authorization
+        self.token = token
+        self.userinfo = try address("userinfo_endpoint")
+        self.keys = keys
+        self.namesItself = document["authorization_response_iss_parameter_supported"] == .bool(true)
+    }
+}
+
+/// What becomes of a person who was sent to another provider, where they are not signed in.
+public struct UpstreamRefusal: Error, Sendable, Equatable {
+    /// What a person can be told.
+    public enum Code: String, Sendable, CaseIterable {
+        /// The person did not sign in there.
+        case declined = "upstream-declined"
+        /// The other provider cannot be reached, or what it answers is not to be believed.
+        case failed = "upstream-failed"
+        /// It does not say that the person has been authenticated recently enough.
+        case stale = "upstream-stale"
+        /// The person's account here cannot sign in.
+        case keptOut = "upstream-account-locked"
+    }
+
+    /// What a person can be told.
+    public let code: Code
+    /// Why, for the operator's log: without anything that came with the request.
+    public let reason: String
+
+    init(_ code: Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    static func failed(_ reason: String) -> UpstreamRefusal { UpstreamRefusal(.failed, reason) }
+}
+
+extension UpstreamRefusal {
+    /// An error's code as another provider sent it, as far as it looks like one.
+    static func shown(_ code: String?) -> String {
+        guard let code, (1...Limits.Fixed.upstreamErrorLetters).contains(code.utf8.count),
+            code.utf8.allSatisfy({ (0x61...0x7A).contains($0) || $0 == UInt8(ascii: "_") })
+        else { return "no error of RFC 6749" }
+        return code
+    }
+}

@@ -1,0 +1,226 @@
+import OAuth
+public import Store
+public import _Primitives
+
+/// What an operator says of another provider; what is `nil` stays as it is, or is what is usual.
+public struct UpstreamChange: Sendable, Equatable {
+    public var title: String?
+    public var endpoints: UpstreamProvider.Endpoints?
+    public var clientID: String?
+    public var authentication: UpstreamProvider.Authentication?
+    /// Not for a log.
+    public var secret: SecretBytes?
+    public var scopes: [String]?
+    public var levels: [UpstreamProvider.Level]?
+    public var usualLevel: String?
+    public var newcomers: UpstreamProvider.Newcomers?
+    public var emailDomains: [String]?
+    public var subjectClaim: String?
+
+    /// Nothing.
+    public init() {}
+}
+
+/// The other providers by which people can sign in, as operators manage them. Every change is in the audit trail.
+public struct UpstreamProviders: Sendable {
+    private let provider: OpenIDProvider
+    private let store: any UpstreamStore
+
+    /// The providers beside this one.
+    public init(_ provider: OpenIDProvider, store: any UpstreamStore) {
+        self.provider = provider
+        self.store = store
+    }
+
+    /// Whether something can be the name of a provider: it stands in addresses, and begins with a letter.
+    static func isName(_ text: some StringProtocol) -> Bool {
+        let letters = text.utf8
+        return (1...Limits.Fixed.upstreamNameLetters).contains(letters.count)
+            && (letters.first.map { (0x61...0x7A).contains($0) } ?? false)
+            && letters.allSatisfy {
+                (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-")
+            }
+    }
+
+    /// Sets another provider up. Throws `OAuthError` `invalid_request` with a sentence for the operator, and
+    /// ``StoreError/Code/conflict`` where there is one of its name or there are as many as can be.
+    public func add(
+        name: String, kind: UpstreamProvider.Kind, issuer: String, _ settings: UpstreamChange, by operator: String
+    ) async throws -> UpstreamProvider {
+        guard Self.isName(name) else {
+            throw Self.refusal(
+                "The name of a provider has small letters, digits and hyphens, begins with a letter, and has \(Limits.Fixed.upstreamNameLetters) of them at most."
+            )
+        }
+        guard let usual = self.levels.first else { throw Self.refusal("This server knows no levels.") }
+        let now = self.provider.time.now()
+        var upstream = UpstreamProvider(
+            name: name, title: name, kind: kind, issuer: issuer, clientID: "",
+            scopes: kind == .openID ? ["openid", "profile", "email"] : [], usualLevel: usual, createdAt: now)
+        settings.apply(to: &upstream)
+        try self.check(upstream)
+        try await self.store.addProvider(
+            upstream, limit: self.provider.limits.oauth.upstreamProviders,
+            audit: AuditEvent(.providerAdded, at: now, actor: `operator`, detail: name))
+        return upstream
+    }
+
+    /// All of them, as they were added.
+    public func all() async throws -> [UpstreamProvider] { try await self.store.upstreamProviders() }
+
+    /// The provider of that name; `nil` where there is none.
+    public func provider(_ name: String) async throws -> UpstreamProvider? {
+        try await self.store.upstreamProvider(name)
+    }
+
+    /// Changes what is kept of a provider. `nil` where there is none. Throws `OAuthError` as
+    /// ``add(name:kind:issuer:_:by:)`` does.
+    public func change(
+        _ name: String, _ change: UpstreamChange, by operator: String
+    ) async throws -> UpstreamProvider? {
+        let now = self.provider.time.now()
+        return try await self.store.changeProvider(name) { upstream in
+            let before = upstream
+            change.apply(to: &upstream)
+            try self.check(upstream)
+            guard upstream != before else { return [] }
+            let detail = "\(name) \(upstream.differences(from: before).joined(separator: ","))"
+            return [AuditEvent(.providerChanged, at: now, actor: `operator`, detail: detail)]
+        }
+    }
+
+    /// Takes a provider away, with all links to it; what people have authenticated by it ends. Says whether there was one.
+    public func remove(_ name: String, by operator: String) async throws -> Bool {
+        try await self.store.removeProvider(
+            name, audit: AuditEvent(.providerRemoved, at: self.provider.time.now(), actor: `operator`, detail: name))
+    }
+
+    /// What an account is connected with, the oldest first.
+    public func links(ofAccount id: String) async throws -> [UpstreamLink] { try await self.store.links(ofAccount: id) }
+
+    /// Ends a connection, and what the account has authenticated by it. Says whether there was one.
+    public func removeLink(_ id: String, ofAccount account: String, by operator: String) async throws -> Bool {
+        try await self.store.removeLink(
+            id, ofAccount: account,
+            audit: AuditEvent(
+                .identityUnlinked, at: self.provider.time.now(), accountID: account, actor: `operator`, detail: id))
+    }
+
+    /// Where a provider has to send browsers back to: for whoever registers this server there.
+    public func redirectURI(of name: String) -> String {
+        UpstreamSignIns.redirectURI(of: name, issuer: self.provider.issuer)
+    }
+
+    // MARK: What a provider can be
+
+    /// This server's own levels, the least sure first.
+    private var levels: [String] {
+        var seen: Set<ExactText> = []
+        return self.provider.configuration.levels.flatMap(\.levels).filter { seen.insert(ExactText($0)).inserted }
+    }
+
+    private static func refusal(_ sentence: String) -> OAuthError { OAuthError(.invalidRequest, sentence) }
+
+    private func check(_ upstream: UpstreamProvider) throws {
+        let most = Limits.Fixed.upstreamTextBytes
+        func isText(_ text: String) -> Bool {
+            (1...most).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        }
+        // People read it as they read the names of services.
+        try self.provider.check(ClientChange(name: upstream.title))
+        guard let issuer = try? RedirectURI(upstream.issuer), !issuer.text.utf8.contains(UInt8(ascii: "?")) else {
+            throw Self.refusal("The issuer is https, or http to a literal loopback address, without a query.")
+        }
+        guard isText(upstream.clientID) else {
+            throw Self.refusal("The client id is what this server is called there: 1 to \(most) letters.")
+        }
+        guard upstream.authentication.needsSecret == (upstream.secret != nil),
+            (1...most).contains(upstream.secret?.count ?? 1)
+        else {
+            throw Self.refusal(
+                "A secret of \(most) bytes at most goes with client_secret_basic and client_secret_post alone.")
+        }
+        try self.checkKind(upstream)
+        try self.checkLists(upstream)
+        guard self.levels.containsBytes(of: upstream.usualLevel),
+            upstream.levels.allSatisfy({ isText($0.theirs) && self.levels.containsBytes(of: $0.ours) })
+        else {
+            throw Self.refusal(
+                "A level of theirs is a word, and is worth one of ours: \(self.levels.joined(separator: ", ")).")
+        }
+    }
+
+    private func checkKind(_ upstream: UpstreamProvider) throws {
+        switch upstream.kind {
+        case .openID:
+            guard upstream.endpoints == nil else {
+                throw Self.refusal("The addresses of a provider of OpenID Connect are discovered.")
+            }
+            guard upstream.scopes.containsBytes(of: Scope.openID) else {
+                throw Self.refusal("A provider of OpenID Connect is asked for the scope openid.")
+            }
+        case .oauth2:
+            guard let endpoints = upstream.endpoints, (try? UpstreamMetadata(endpoints, issuer: upstream.issuer)) != nil
+            else {
+                throw Self.refusal(
+                    "A provider of OAuth 2.0 has three addresses, each https, or http to a literal loopback address: authorization, token and userinfo."
+                )
+            }
+        }
+    }
+
+    private func checkLists(_ upstream: UpstreamProvider) throws {
+        let most = Limits.Fixed.upstreamListEntries
+        guard upstream.scopes.count <= most, upstream.levels.count <= most, upstream.emailDomains.count <= most else {
+            throw Self.refusal("Scopes, levels and domains are \(most) at most.")
+        }
+        guard upstream.scopes.isEmpty || (try? Scope(upstream.scopes.joined(separator: " "))) != nil,
+            upstream.scopes.allSatisfy({ !$0.utf8.contains(UInt8(ascii: " ")) })
+        else { throw Self.refusal("A scope is one word.") }
+        let areHosts = upstream.emailDomains.allSatisfy { domain in
+            (1...Limits.Fixed.hostBytes).contains(domain.utf8.count)
+                && domain.utf8.allSatisfy {
+                    (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-")
+                        || $0 == UInt8(ascii: ".")
+                }
+        }
+        guard areHosts else { throw Self.refusal("A domain is a host in small letters: people.example.") }
+        guard (1...Limits.Fixed.upstreamNameLetters).contains(upstream.subjectClaim.utf8.count),
+            upstream.subjectClaim.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw Self.refusal("The subject claim is the name of a member of the userinfo.") }
+    }
+}
+
+extension UpstreamChange {
+    fileprivate func apply(to upstream: inout UpstreamProvider) {
+        if let title { upstream.title = title }
+        if let endpoints { upstream.endpoints = endpoints }
+        if let clientID { upstream.clientID = clientID }
+        if let authentication {
+            upstream.authentication = authentication
+            if !authentication.needsSecret { upstream.secret = nil }
+        }
+        if let secret { upstream.secret = secret }
+        if let scopes { upstream.scopes = scopes }
+        if let levels { upstream.levels = levels }
+        if let usualLevel { upstream.usualLevel = usualLevel }
+        if let newcomers { upstream.newcomers = newcomers }
+        if let emailDomains { upstream.emailDomains = emailDomains }
+        if let subjectClaim { upstream.subjectClaim = subjectClaim }
+    }
+}
+
+extension UpstreamProvider {
+    /// What is another one than before, for the trail.
+    fileprivate func differences(from before: UpstreamProvider) -> [String] {
+        [
+            ("title", self.title != before.title), ("endpoints", self.endpoints != before.endpoints),
+            ("client-id", self.clientID != before.clientID),
+            ("authentication", self.authentication != before.authentication || self.secret != before.secret),
+            ("scopes", self.scopes != before.scopes), ("levels", self.levels != before.levels),
+            ("usual-level", self.usualLevel != before.usualLevel), ("newcomers", self.newcomers != before.newcomers),
+            ("email-domains", self.emailDomains != before.emailDomains),
+            ("subject-claim", self.subjectClaim != before.subjectClaim),
+        ].filter(\.1).map(\.0)
+    }
+}

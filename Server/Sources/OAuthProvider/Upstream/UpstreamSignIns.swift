@@ -1,0 +1,357 @@
+import OAuth
+public import Store
+public import _Primitives
+
+/// Signing in through another provider: the browser's way there and back, and who it is then.
+///
+/// Issuer and subject alone say who somebody is. State, nonce and challenge are of one trip of one browser, whose way back
+/// ends at an address that is that one provider's, so that no other's answer is taken for its.
+public struct UpstreamSignIns: Sendable {
+    /// What comes next.
+    public enum Step: Sendable, Equatable {
+        /// The browser is sent to the other provider.
+        case away(String)
+        /// The sign-in can be completed.
+        case finished
+        /// The person is not known here: they can connect an account that they have.
+        case unknownPerson
+        /// It has come to nothing, and can begin anew.
+        case refused(UpstreamRefusal)
+        /// The source has begun too many sign-ins.
+        case tooMany(Shortage)
+    }
+
+    /// A step of a browser's sign-in.
+    public struct Answer: Sendable, Equatable {
+        /// The authorization request.
+        public let request: String
+        /// The service that is signed in to.
+        public let client: PendingAuthorization
+        /// What people call the other provider.
+        public let title: String
+        /// What comes next.
+        public let step: Step
+    }
+
+    /// Where a browser is.
+    public struct Place: Sendable {
+        /// Who is counted (a network).
+        public let source: String
+        /// The browser and its system in words.
+        public let browser: String?
+        /// The browser's network address.
+        public let address: String?
+
+        /// A place of these values.
+        public init(source: String, browser: String?, address: String?) {
+            self.source = source
+            self.browser = browser
+            self.address = address
+        }
+    }
+
+    /// Makes the account of somebody who comes for the first time: no name and no address enters it that an account cannot
+    /// have.
+    public typealias Newcomer = @Sendable (_ displayName: String?, _ email: AccountEmail?) -> AccountRecord
+
+    private let provider: OpenIDProvider
+    private let store: any UpstreamStore
+    private let newcomer: Newcomer
+    private let calls: UpstreamCalls
+
+    /// Sign-ins to the services of a provider.
+    public init(_ provider: OpenIDProvider, store: any UpstreamStore, newcomer: @escaping Newcomer) {
+        self.provider = provider
+        self.store = store
+        self.newcomer = newcomer
+        self.calls = UpstreamCalls(provider)
+    }
+
+    /// The providers that a service takes, by the words of its sign-in methods, in their order: names and titles.
+    public func offered(to methods: [String]) async throws -> [(name: String, title: String)] {
+        guard methods.contains(where: { $0.hasBytes(atStart: UpstreamProvider.methodPrefix) }) else { return [] }
+        let known = try await self.store.upstreamProviders()
+        return methods.compactMap { word in
+            known.first { UpstreamProvider.method(of: $0.name).hasSameBytes(as: word) }.map { ($0.name, $0.title) }
+        }
+    }
+
+    /// Sends a browser to another provider. `nil` where there is no such request in this browser, or its service does not
+    /// take the provider.
+    ///
+    /// Cost: four queries, one store step; a call where the provider's discovery document is not there.
+    public func begin(
+        _ name: String, request id: String, browser: BrowserSecret, source: String
+    ) async throws -> Answer? {
+        guard let (request, upstream, client) = try await self.waiting(id, name, browser) else { return nil }
+        func answer(_ step: Step) -> Answer {
+            Answer(request: id, client: client, title: upstream.title, step: step)
+        }
+        // Each time is a call to somebody else.
+        if let shortage = self.provider.signIns.spend(source, at: self.provider.time.now()) {
+            return answer(.tooMany(shortage))
+        }
+        do {
+            let wishes = try AuthorizationWishes(of: request)
+            let metadata = try await self.calls.metadata(of: upstream)
+            return answer(.away(try await self.away(to: upstream, metadata, for: request, wishes)))
+        } catch let refusal as UpstreamRefusal {
+            return answer(.refused(refusal))
+        }
+    }
+
+    /// Takes a browser that comes back from another provider. `nil` where no trip of it waits: its state is unknown, used
+    /// or too old, or of another browser or provider.
+    ///
+    /// Cost: five queries, two store steps, and the calls of the exchange.
+    public func arrive(
+        _ name: String, query: String, browser: BrowserSecret, place: Place
+    ) async throws -> Answer? {
+        let limits = self.provider.limits
+        let parameters = try Parameters(
+            parsing: query, limits: Parameters.Limits(bytes: limits.oauth.parameterBytes))
+        let now = self.provider.time.now()
+        guard let state = parameters["state"],
+            let trip = try await self.store.takeTrip(
+                stateDigest: Sealing.digest(ofSecret: state), provider: name, browserDigest: browser.digest, at: now),
+            let (request, upstream, client) = try await self.waiting(trip.request, name, browser)
+        else { return nil }
+        let step: Step
+        do {
+            step = try await self.arrive(parameters, trip, request, upstream, client, place)
+        } catch let refusal as UpstreamRefusal {
+            step = .refused(refusal)
+        } catch let error as StoreError where error.code == .forbidden {
+            step = .refused(UpstreamRefusal(.keptOut, Self.lockedAdvice))
+        }
+        return Answer(request: trip.request, client: client, title: upstream.title, step: step)
+    }
+
+    private static let lockedAdvice = "The account is locked: countersign admin account unlock."
+
+    /// Notes that the person wants what they are at that provider connected with the account that they sign in to next, for
+    /// the same request. Says whether there is anybody to connect.
+    public func connect(_ name: String, request id: String, browser: BrowserSecret) async throws -> Bool {
+        guard try await self.waiting(id, name, browser) != nil else { return false }
+        return try await self.store.wantLink(request: id, provider: name)
+    }
+
+    // MARK: -
+
+    private func waiting(_ id: String, _ name: String, _ browser: BrowserSecret) async throws -> (
+        AuthorizationRequestRecord, UpstreamProvider, PendingAuthorization
+    )? {
+        guard let request = try await self.provider.openRequest(id, browser),
+            let client = try await self.provider.pending(request: id, browser: browser),
+            client.methods.containsBytes(of: UpstreamProvider.method(of: name)),
+            let upstream = try await self.store.upstreamProvider(name)
+        else { return nil }
+        return (request, upstream, client)
+    }
+
+    /// Begins a trip and gives the address.
+    ///
+    /// - Parameter levels: The provider's own words for how surely the person has to be authenticated; then it is the second
+    ///   trip.
+    private func away(
+        to upstream: UpstreamProvider, _ metadata: UpstreamMetadata, for request: AuthorizationRequestRecord,
+        _ wishes: AuthorizationWishes, levels: [String] = []
+    ) async throws -> String {
+        let (random, now) = (self.provider.random, self.provider.time.now())
+        let state = random.token(byteCount: 32)
+        let nonce = random.token(byteCount: 32)
+        let verifier = CodeVerifier(random: random)
+        try await self.store.begin(
+            UpstreamTrip(
+                request: request.id, provider: upstream.name, stateDigest: Sealing.digest(ofSecret: state),
+                verifier: SecretBytes(utf8: verifier.text), nonce: SecretBytes(utf8: nonce),
+                isSecond: !levels.isEmpty, begunAt: now,
+                expiresAt: min(request.expiresAt, now + self.provider.limits.oauth.upstreamTripLifetime)))
+        var parameters: Parameters = [
+            "response_type": "code", "client_id": upstream.clientID,
+            "redirect_uri": self.redirectURI(of: upstream.name), "state": state,
+            "code_challenge": verifier.challenge.text, "code_challenge_method": CodeChallenge.method,
+        ]
+        if !upstream.scopes.isEmpty { parameters.append("scope", upstream.scopes.joined(separator: " ")) }
+        if upstream.kind == .openID {
+            parameters.append("nonce", nonce)
+            let prompts = AuthorizationWishes.Prompt.allCases.filter {
+                [.login, .selectAccount].contains($0) && wishes.prompts.contains($0)
+            }
+            if !prompts.isEmpty { parameters.append("prompt", prompts.map(\.rawValue).joined(separator: " ")) }
+            if let age = wishes.upstreamAge { parameters.append("max_age", String(age.components.seconds)) }
+            if !levels.isEmpty { parameters.append("acr_values", levels.joined(separator: " ")) }
+        }
+        return metadata.authorization.adding(parameters)
+    }
+
+    /// Where a provider's answers go: each has an address of its own (RFC 9700, section 4.4.2.2).
+    private func redirectURI(of name: String) -> String { Self.redirectURI(of: name, issuer: self.provider.issuer) }
+
+    static func redirectURI(of name: String, issuer: String) -> String {
+        "\(issuer)/sign-in/provider/\(name)/callback"
+    }
+
+    private func arrive(
+        _ parameters: Parameters, _ trip: UpstreamTrip, _ request: AuthorizationRequestRecord,
+        _ upstream: UpstreamProvider, _ client: PendingAuthorization, _ place: Place
+    ) async throws -> Step {
+        let metadata = try await self.calls.metadata(of: upstream)
+        if let named = parameters["iss"] {
+            guard named.hasSameBytes(as: upstream.issuer) else {
+                throw UpstreamRefusal.failed("the answer is of another issuer (iss)")
+            }
+        } else if metadata.namesItself {
+            throw UpstreamRefusal.failed("the answer does not name its issuer (iss), as its provider always does")
+        }
+        if let error = parameters["error"] {
+            let code = UpstreamRefusal.shown(error)
+            throw UpstreamRefusal(
+                error.hasSameBytes(as: OAuthError.Code.accessDenied.rawValue) ? .declined : .failed,
+                "it answers the browser with \(code)")
+        }
+        guard let code = parameters["code"] else { throw UpstreamRefusal.failed("its answer has no code") }
+        let (person, accessToken) = try await self.calls.person(
+            code: code, of: upstream, metadata, for: trip, redirectURI: self.redirectURI(of: upstream.name))
+        let wishes = try AuthorizationWishes(of: request)
+        try self.checkAge(of: person, trip, wishes)
+        let level = person.acr.flatMap { word in upstream.levels.first { $0.theirs.hasSameBytes(as: word) }?.ours }
+        let acr = level ?? upstream.usualLevel
+        if !self.isEnough(acr, wishes), !trip.isSecond, upstream.kind == .openID {
+            let words = upstream.levels.filter { self.isEnough($0.ours, wishes) }.map(\.theirs)
+            if !words.isEmpty {
+                return .away(try await self.away(to: upstream, metadata, for: request, wishes, levels: words))
+            }
+        }
+        let identity = UpstreamIdentity(provider: upstream.name, issuer: upstream.issuer, subject: person.subject)
+        let now = self.provider.time.now()
+        let arrival = UpstreamArrival(
+            request: request.id, identity: identity, at: person.authenticatedAt ?? now, acr: acr, amr: person.amr,
+            browser: place.browser, address: place.address)
+        var newcomer: UpstreamNewcomer?
+        if let account = try await self.store.account(linkedTo: identity) {
+            guard try await self.provider.people.person(account: account) != nil else {
+                throw UpstreamRefusal(.keptOut, Self.lockedAdvice)
+            }
+        } else if upstream.newcomers == .created {
+            let completed = try await self.calls.completed(person, metadata, accessToken: accessToken)
+            newcomer = self.newcomer(completed, identity, upstream, at: now)
+        }
+        let (random, detail) = (
+            self.provider.random,
+            AuditEvent.signInDetail(service: client.client, methods: person.amr) + " provider=\(upstream.name)"
+        )
+        let account = try await self.store.arrive(arrival, at: now, newcomer: newcomer) { account in
+            (
+                AuditEvent(.signedIn, at: now, accountID: account, detail: detail, address: place.address),
+                NoticeRecord(
+                    id: random.identifier(), accountID: account, kind: .signedIn, at: now, subject: client.clientName)
+            )
+        }
+        return account == nil ? .unknownPerson : .finished
+    }
+
+    private func isEnough(_ acr: String, _ wishes: AuthorizationWishes) -> Bool {
+        wishes.levels.areMet(by: acr, in: self.provider.configuration.levels)
+    }
+
+    /// Where the service has asked how long ago the person was authenticated, the other provider has to say it.
+    private func checkAge(of person: UpstreamPerson, _ trip: UpstreamTrip, _ wishes: AuthorizationWishes) throws {
+        guard let age = wishes.upstreamAge else { return }
+        let skew = self.provider.limits.oauth.clientClockSkew
+        // What happened while the browser was there was asked for.
+        guard let at = person.authenticatedAt, at >= trip.begunAt - age - skew else {
+            throw UpstreamRefusal(
+                .stale, "it does not say that the person was authenticated recently enough (auth_time)")
+        }
+    }
+
+    private func newcomer(
+        _ person: UpstreamPerson, _ identity: UpstreamIdentity, _ upstream: UpstreamProvider, at now: Timestamp
+    ) -> UpstreamNewcomer {
+        let email = person.email.map { email in
+            // A provider's word counts for the domains that the operator says are its own, and for no other.
+            let domain = email.address.splitBytes(at: "@").last?.asciiLowercased ?? ""
+            return AccountEmail(
+                address: email.address,
+                isVerified: email.isVerified && upstream.emailDomains.containsBytes(of: domain))
+        }
+        let account = self.newcomer(person.name, email)
+        let link = UpstreamLink(
+            id: self.provider.random.identifier(), identity: identity, accountID: account.id, createdAt: now)
+        let actor = UpstreamProvider.method(of: upstream.name)
+        return UpstreamNewcomer(
+            account: account, link: link,
+            audit: [
+                AuditEvent(.accountCreated, at: now, accountID: account.id, actor: actor),
+                AuditEvent(.identityLinked, at: now, accountID: account.id, actor: actor, detail: link.auditDetail),
+            ])
+    }
+}
+
+extension AuthorizationWishes {
+    /// How long ago another provider may have authenticated the person; `nil` for however long.
+    fileprivate var upstreamAge: Duration? { self.prompts.contains(.login) ? .zero : self.maximumAge }
+}
+
+extension UpstreamLink {
+    /// What the trail says of a link.
+    var auditDetail: String { "\(self.identity.provider) \(self.id)" }
+}
+
+extension AuditEvent.Kind {
+    /// A person was signed in; the detail says to which service, how, and by which provider.
+    fileprivate static let signedIn = Self(rawValue: "signed-in")
+    /// There is a new account; the actor is the provider that it came from.
+    fileprivate static let accountCreated = Self(rawValue: "account-created")
+}
+
+/// Other providers as a way to sign in: each is a way of its own, `provider:NAME`.
+public struct UpstreamSignInMethod: SignInMethod {
+    /// What it is called in metrics.
+    public let name = "provider"
+    /// How clients name them.
+    public let ways = UpstreamProvider.methodPrefix + "NAME"
+    private let store: any UpstreamStore
+    private let limits: Limits
+    private let time: TimeSource
+    private let random: RandomSource
+
+    /// The way, over what is kept of sign-ins.
+    public init(store: any UpstreamStore, limits: Limits, time: TimeSource, random: RandomSource) {
+        self.store = store
+        self.limits = limits
+        self.time = time
+        self.random = random
+    }
+
+    /// Whether it is such a word. Whether there is such a provider is asked when somebody signs in.
+    public func isWay(_ word: String) -> Bool {
+        word.hasBytes(atStart: UpstreamProvider.methodPrefix)
+            && UpstreamProviders.isName(word.dropFirst(UpstreamProvider.methodPrefix.count))
+    }
+
+    /// The provider has found the request by the browser's secret, and the sign-in hangs on the request.
+    public func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome?
+    {
+        guard let signIn = try await self.store.upstreamSignIn(request: request),
+            self.time.now() < signIn.finishedAt + self.limits.outcomeLifetime
+        else { return nil }
+        let arrival = signIn.arrival
+        return AuthenticationOutcome(
+            account: signIn.accountID, authenticatedAt: arrival.at, acr: arrival.acr, amr: arrival.amr,
+            browser: arrival.browser, address: arrival.address,
+            way: UpstreamProvider.method(of: arrival.identity.provider))
+    }
+
+    /// Connects what the person is at another provider with the account that they have just signed in to, where they have
+    /// asked for it.
+    public func personAuthenticated(account: String, request: String) async throws {
+        let (now, random) = (self.time.now(), self.random)
+        try await self.store.connect(request: request, limit: Limits.Fixed.linksPerAccount) { identity in
+            let link = UpstreamLink(
+                id: random.identifier(), identity: identity, accountID: account, createdAt: now)
+            return (link, AuditEvent(.identityLinked, at: now, accountID: account, detail: link.auditDetail))
+        }
+    }
+}

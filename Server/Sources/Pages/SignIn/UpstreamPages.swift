@@ -1,0 +1,121 @@
+/// What has become of somebody who came back from another provider, and is not signed in.
+public struct UpstreamPage: Sendable {
+    /// Why somebody is not signed in.
+    public enum Reason: Sendable, CaseIterable {
+        case declined, failed, stale, keptOut, busy
+    }
+
+    /// A form by which a person connects the account that they have.
+    public struct Connection: Sendable {
+        /// The other provider, by its name in addresses.
+        public var provider: String
+        /// What the form carries as a sign that it stood on this page.
+        public var confirmation: String
+
+        /// A form.
+        public init(provider: String, confirmation: String) {
+            self.provider = provider
+            self.confirmation = confirmation
+        }
+    }
+
+    /// What has become of it.
+    public enum Outcome: Sendable {
+        /// Nobody here is connected with them; with a form where an account of theirs can be.
+        case unknownPerson(connection: Connection?)
+        /// It has come to nothing.
+        case refused(Reason)
+    }
+
+    /// The sign-in.
+    public var frame: SignInFrame
+    /// What people call the other provider.
+    public var title: String
+    /// What has become of it.
+    public var outcome: Outcome
+    /// The number of the request in the server's log.
+    public var reference: String?
+
+    /// A page.
+    public init(frame: SignInFrame, title: String, outcome: Outcome, reference: String? = nil) {
+        self.frame = frame
+        self.title = title
+        self.outcome = outcome
+        self.reference = reference
+    }
+}
+
+extension PageRenderer {
+    /// Renders the page of somebody who came back and is not signed in.
+    public func html(_ page: UpstreamPage) -> RenderedPage {
+        let frame = page.frame
+        let sign = [("request", frame.requestID)] + (frame.client.map { [("client", $0)] } ?? [])
+        func form(_ action: String, _ label: String, _ more: [(String, String)] = []) -> MessageView.Form {
+            MessageView.Form(
+                action: action, label: label,
+                fields: (sign + more).map { MessageView.Form.Field(name: $0.0, value: $0.1) })
+        }
+        let leave = form("/sign-in/cancel", "Cancel and go back to \(frame.clientName)")
+        var view = MessageView(tone: "bad", emblem: PageAssets.crossEmblem)
+        view.link = .init(label: "Try again or sign in another way", target: "/sign-in" + frame.query)
+        view.reference = page.reference
+        switch page.outcome {
+        case .unknownPerson(let connection):
+            view.testID = "unknown-person"
+            view.headline = "You are not known here yet"
+            if let connection {
+                view.emblem = PageAssets.keyEmblem
+                view.tone = ""
+                view.explanation =
+                    "\(page.title) knows you, but nobody at \(self.serviceName) is connected with that. If you have an "
+                    + "account here, connect it: sign in to it once in your usual way, and from then on \(page.title) "
+                    + "will do. If you have none, ask the people who run \(frame.clientName)."
+                view.form = form(
+                    "/sign-in/provider/\(percentEncoded(connection.provider))/connect", "Connect my account",
+                    [("confirmation", connection.confirmation)])
+                view.link = .init(label: "Sign in another way", target: "/sign-in" + frame.query)
+            } else {
+                view.explanation =
+                    "\(page.title) knows you, but nobody at \(self.serviceName) is connected with that. Ask the people "
+                    + "who run \(frame.clientName) how to get in."
+                view.form = leave
+            }
+        case .refused(let reason):
+            view.testID = "upstream-refused"
+            (view.headline, view.explanation) = reason.words(page.title)
+            view.form = leave
+        }
+        return self.render(
+            view, template: "message", title: view.headline, formTargets: frame.returnOrigin.map { [$0] } ?? [])
+    }
+}
+
+extension UpstreamPage.Reason {
+    fileprivate func words(_ title: String) -> (headline: String, explanation: String) {
+        switch self {
+        case .declined:
+            ("You did not sign in at \(title)", "Nothing has happened. You can try it again, or sign in another way.")
+        case .failed:
+            (
+                "Signing in with \(title) did not work",
+                "It is not your doing, and nobody has been signed in. Try it again in a moment, or sign in another way."
+            )
+        case .stale:
+            (
+                "\(title) has to ask you anew",
+                "The service wants to be sure that it is you, now. Sign out at \(title) and try it again, or sign in "
+                    + "another way."
+            )
+        case .keptOut:
+            (
+                "This account cannot sign in",
+                "\(title) knows you, but your account here is locked. Ask the people who run the service."
+            )
+        case .busy:
+            (
+                "Too many sign-ins at once",
+                "Very many sign-ins were started from the network that you are in. Wait a minute, then try again."
+            )
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import GRDB
+public import Store
+import _Primitives
+
+extension Migration {
+    /// Who has agreed to which version of the operator's terms: so far nobody to any.
+    static let terms = Migration(name: "terms that people agree to") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE agreement (
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE, version TEXT NOT NULL,
+                    agreed_at INTEGER NOT NULL, PRIMARY KEY (account_id, version)
+                ) STRICT, WITHOUT ROWID
+                """)
+    }
+}
+
+extension SQLiteDatabase: TermsStore {
+    public func hasAgreed(account: String, version: String) async throws -> Bool {
+        try await self.read { db in
+            try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM agreement WHERE account_id = ? AND version = ?)"),
+                arguments: [account, version]) ?? false
+        }
+    }
+
+    public func agree(account: String, version: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            let isThere = try Bool.fetchOne(
+                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM account WHERE id = ?)"), arguments: [account])
+            guard isThere == true else { return false }
+            try db.cachedStatement(
+                sql: "INSERT OR IGNORE INTO agreement (account_id, version, agreed_at) VALUES (?, ?, ?)"
+            ).execute(arguments: [account, version, audit.at.milliseconds])
+            if db.changesCount > 0 { try db.appendAudit(audit, sealing) }
+            return true
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import GRDB
+import Store
+
+/// Other providers, and who is connected with them, that are otherwise in the database that a restore replaces.
+///
+/// A connection that was ended since the backup would let somebody in again, and so would a provider that was taken away.
+enum ReplacedProviders {
+    static let steps: [ReplacedDatabase.Step] = [
+        Self.step(
+            .providerRemoved, "upstream_provider", "title", missingIn: "replaced", of: "main",
+            ["DELETE FROM main.upstream_provider WHERE id NOT IN (SELECT id FROM replaced.upstream_provider)"]),
+        ReplacedDatabase.Step(
+            .providerChanged, query: { try EditableTable.providers.changed(by: .server, $0) },
+            { try EditableTable.providers.carryOver($0) }),
+        Self.step(
+            .identityUnlinked, "upstream_link", "provider", missingIn: "replaced", of: "main",
+            ["DELETE FROM main.upstream_link WHERE id NOT IN (SELECT id FROM replaced.upstream_link)"]),
+        Self.step(.providerAdded, "upstream_provider", "title", missingIn: "main", of: "replaced"),
+        Self.step(.identityLinked, "upstream_link", "provider", missingIn: "main", of: "replaced"),
+    ]
+
+    /// The rows of one database that the other has not. Of connections only those of accounts and providers that both have:
+    /// what goes with something else is not named again.
+    private static func step(
+        _ kind: RestoreReport.Change.Kind, _ table: String, _ title: String, missingIn other: String,
+        of schema: String, _ statements: [String] = []
+    ) -> ReplacedDatabase.Step {
+        let owners =
+            table == "upstream_link"
+            ? """
+             AND item.account_id IN (SELECT id FROM \(other).account)
+            AND item.provider IN (SELECT id FROM \(other).upstream_provider)
+            """ : ""
+        return ReplacedDatabase.Step(
+            kind,
+            query: { db in
+                guard try !ReplacedRows.columns(of: table, db).isEmpty else { return nil }
+                return """
+                    SELECT item.id AS id, item.\(title) AS name FROM \(schema).\(table) AS item
+                    WHERE item.id NOT IN (SELECT id FROM \(other).\(table))\(owners) ORDER BY item.created_at, item.id
+                    """
+            }, { _ in statements })
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import GRDB
+public import Store
+import _Primitives
+
+extension Migration {
+    /// Other providers by which people can sign in, who is who there, and the ways of browsers there and back.
+    static let upstreamProviders = Migration(name: "other providers") { db, _ in
+        try db.execute(
+            sql: """
+                CREATE TABLE upstream_provider (
+                    id TEXT PRIMARY KEY, title TEXT NOT NULL, kind TEXT NOT NULL, issuer TEXT NOT NULL,
+                    authorization_endpoint TEXT, token_endpoint TEXT, userinfo_endpoint TEXT, client_id TEXT NOT NULL,
+                    authentication TEXT NOT NULL, secret BLOB, scopes TEXT NOT NULL, levels TEXT NOT NULL,
+                    usual_level TEXT NOT NULL, newcomers TEXT NOT NULL, email_domains TEXT NOT NULL,
+                    subject_claim TEXT NOT NULL, created_at INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE upstream_link (
+                    id TEXT PRIMARY KEY, provider TEXT NOT NULL REFERENCES upstream_provider (id) ON DELETE CASCADE,
+                    issuer TEXT NOT NULL, subject_code BLOB NOT NULL, subject BLOB NOT NULL,
+                    account_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE, created_at INTEGER NOT NULL,
+                    UNIQUE (provider, issuer, subject_code)
+                ) STRICT;
+                CREATE INDEX upstream_link_account ON upstream_link (account_id);
+                CREATE TABLE upstream_trip (
+                    request TEXT NOT NULL REFERENCES oauth_request (id) ON DELETE CASCADE,
+                    provider TEXT NOT NULL REFERENCES upstream_provider (id) ON DELETE CASCADE,
+                    state_digest BLOB UNIQUE, verifier BLOB NOT NULL, nonce BLOB NOT NULL, is_second INTEGER NOT NULL,
+                    begun_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, PRIMARY KEY (request, provider)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX upstream_trip_provider ON upstream_trip (provider);
+                CREATE TABLE upstream_arrival (
+                    request TEXT NOT NULL REFERENCES oauth_request (id) ON DELETE CASCADE,
+                    provider TEXT NOT NULL REFERENCES upstream_provider (id) ON DELETE CASCADE,
+                    issuer TEXT NOT NULL, subject BLOB NOT NULL, at INTEGER NOT NULL, acr TEXT NOT NULL,
+                    amr TEXT NOT NULL, browser BLOB, address BLOB,
+                    account_id TEXT REFERENCES account (id) ON DELETE CASCADE, finished_at INTEGER NOT NULL,
+                    is_wanted INTEGER NOT NULL, PRIMARY KEY (request, provider)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX upstream_arrival_provider ON upstream_arrival (provider);
+                CREATE INDEX upstream_arrival_account ON upstream_arrival (account_id) WHERE account_id IS NOT NULL;
+                """)
+    }
+}
+
+extension SealingPurpose {
+    /// The secret that is shared with another provider, bound to the provider.
+    fileprivate static let providerSecret = SealingPurpose("upstream provider secret")
+}
+
+private enum ProviderColumn: Int, TableColumn {
+    static let table = "upstream_provider"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, title, kind, issuer, authorizationEndpoint, tokenEndpoint, userinfoEndpoint, clientID, authentication
+    case secret, scopes, levels, usualLevel, newcomers, emailDomains, subjectClaim, createdAt
+}
+
+extension SQLiteDatabase {
+    public func addProvider(_ provider: UpstreamProvider, limit: Int, audit: AuditEvent) async throws {
+        try await self.step { [sealing] db in
+            let count = try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM upstream_provider")) ?? 0
+            guard count < limit else { throw StoreError(.conflict, "there are \(count) providers") }
+            // A second one of its name is a conflict.
+            try db.insert(provider.columns(sealing), by: ProviderColumn.insertion)
+            try db.appendAudit(audit, sealing)
+        }
+    }
+
+    public func upstreamProvider(_ name: String) async throws -> UpstreamProvider? {
+        try await self.read { [sealing] db in try db.upstreamProvider(name, sealing) }
+    }
+
+    public func upstreamProviders() async throws -> [UpstreamProvider] {
+        try await self.read { [sealing] db in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: "SELECT \(ProviderColumn.selection) FROM upstream_provider ORDER BY created_at, id")
+            ).map { try UpstreamProvider($0, sealing) }
+        }
+    }
+
+    public func changeProvider(
+        _ name: String, change: @escaping @Sendable (inout UpstreamProvider) throws -> [AuditEvent]
+    ) async throws -> UpstreamProvider? {
+        try await self.step { [sealing] db in
+            guard let old = try db.upstreamProvider(name, sealing) else { return nil }
+            var provider = old
+            let events = try change(&provider)
+            // What stays is not sealed anew: a restore takes another value without an entry for somebody else's doing.
+            let columns = try provider.columns(sealing).filter { column, _ in
+                ![ProviderColumn.id, .kind, .issuer, .createdAt].contains(column)
+                    && (column != .secret || provider.secret != old.secret)
+            }.sorted { $0.key.rawValue < $1.key.rawValue }
+            let assignments = columns.map { "\($0.key.name) = ?" }.joined(separator: ", ")
+            try db.execute(
+                sql: "UPDATE upstream_provider SET \(assignments) WHERE id = ?",
+                arguments: StatementArguments(columns.map(\.value) + [name]))
+            for event in events { try db.appendAudit(event, sealing) }
+            return provider
+        }
+    }
+
+    public func removeProvider(_ name: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            try db.cachedStatement(sql: "DELETE FROM upstream_provider WHERE id = ?").execute(arguments: [name])
+            guard db.changesCount > 0 else { return false }
+            try db.deleteAuthentications(of: .method(UpstreamProvider.method(of: name)), at: audit.at)
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+}
+
+extension Database {
+    fileprivate func upstreamProvider(_ name: String, _ sealing: Sealing) throws -> UpstreamProvider? {
+        try Row.fetchOne(
+            self.cachedStatement(sql: "SELECT \(ProviderColumn.selection) FROM upstream_provider WHERE id = ?"),
+            arguments: [name]
+        ).map { try UpstreamProvider($0, sealing) }
+    }
+}
+
+extension UpstreamProvider {
+    fileprivate func columns(_ sealing: Sealing) throws -> [ProviderColumn: (any DatabaseValueConvertible)?] {
+        let levels = self.levels.map { level in
+            JSON.object(["theirs": .string(level.theirs), "ours": .string(level.ours)])
+        }
+        let secret = try self.secret.map { secret in
+            try secret.withBytes { try sealing.seal($0, purpose: .providerSecret, row: self.name).blob }
+        }
+        return [
+            .id: self.name, .title: self.title, .kind: self.kind.rawValue, .issuer: self.issuer,
+            .authorizationEndpoint: self.endpoints?.authorization, .tokenEndpoint: self.endpoints?.token,
+            .userinfoEndpoint: self.endpoints?.userinfo, .clientID: self.clientID,
+            .authentication: self.authentication.rawValue, .secret: secret,
+            .scopes: JSON.array(self.scopes.map(JSON.string)).text, .levels: JSON.array(levels).text,
+            .usualLevel: self.usualLevel, .newcomers: self.newcomers.rawValue,
+            .emailDomains: JSON.array(self.emailDomains.map(JSON.string)).text, .subjectClaim: self.subjectClaim,
+            .createdAt: self.createdAt.milliseconds,
+        ]
+    }
+
+    fileprivate init(_ row: Row, _ sealing: Sealing) throws {
+        let name = try row.text(ProviderColumn.id)
+        guard let kind = Kind(rawValue: try row.text(ProviderColumn.kind)),
+            let newcomers = Newcomers(rawValue: try row.text(ProviderColumn.newcomers)),
+            let authentication = Authentication(rawValue: try row.text(ProviderColumn.authentication))
+        else { throw StoreError(.corrupt, "a word of another provider's settings") }
+        func list(_ column: ProviderColumn) throws -> [JSON] {
+            guard case .array(let values)? = try? JSON(parsing: try row.text(column)) else {
+                throw StoreError(.corrupt, "a list of another provider's settings")
+            }
+            return values
+        }
+        func texts(_ column: ProviderColumn) throws -> [String] {
+            try list(column).compactMap { value in
+                guard case .string(let text) = value else { return nil }
+                return text
+            }
+        }
+        var endpoints: Endpoints?
+        if let authorization = try row.optionalText(ProviderColumn.authorizationEndpoint),
+            let token = try row.optionalText(ProviderColumn.tokenEndpoint),
+            let userinfo = try row.optionalText(ProviderColumn.userinfoEndpoint)
+        {
+            endpoints = Endpoints(authorization: authorization, token: token, userinfo: userinfo)
+        }
+        self.init(
+            name: name, title: try row.text(ProviderColumn.title), kind: kind,
+            issuer: try row.text(ProviderColumn.issuer), endpoints: endpoints,
+            clientID: try row.text(ProviderColumn.clientID), authentication: authentication,
+            secret: try row.optionalBytes(ProviderColumn.secret).map {
+                SecretBytes(try sealing.open($0, purpose: .providerSecret, row: name))
+            },
+            scopes: try texts(.scopes),
+            levels: try list(.levels).compactMap { value in
+                guard case .object(let level) = value else { return nil }
+                return Level(theirs: try level.requiredString("theirs"), ours: try level.requiredString("ours"))
+            },
+            usualLevel: try row.text(ProviderColumn.usualLevel), newcomers: newcomers,
+            emailDomains: try texts(.emailDomains), subjectClaim: try row.text(ProviderColumn.subjectClaim),
+            createdAt: try row.moment(ProviderColumn.createdAt))
+    }
+}

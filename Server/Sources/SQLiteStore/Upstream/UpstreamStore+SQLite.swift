@@ -1,0 +1,300 @@
+import Foundation
+import GRDB
+public import Store
+public import _Primitives
+
+extension SealingPurpose {
+    /// By what a subject of another provider's is found.
+    fileprivate static let subjectCode = SealingPurpose("upstream subject code")
+    /// A subject of another provider's, bound to the link.
+    fileprivate static let linkSubject = SealingPurpose("upstream link subject")
+    // Bound to the request and the provider.
+    fileprivate static let tripVerifier = SealingPurpose("upstream trip verifier")
+    fileprivate static let tripNonce = SealingPurpose("upstream trip nonce")
+    fileprivate static let arrivalSubject = SealingPurpose("upstream arrival subject")
+    fileprivate static let arrivalBrowser = SealingPurpose("upstream arrival browser")
+    fileprivate static let arrivalAddress = SealingPurpose("upstream arrival address")
+}
+
+private enum LinkColumn: Int, TableColumn {
+    static let table = "upstream_link"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case id, provider, issuer, subjectCode, subject, accountID, createdAt
+}
+
+private enum TripColumn: Int, TableColumn {
+    static let table = "upstream_trip"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case request, provider, stateDigest, verifier, nonce, isSecond, begunAt, expiresAt
+}
+
+private enum ArrivalColumn: Int, TableColumn {
+    static let table = "upstream_arrival"
+    static let selection = Self.selected()
+    static let insertion = Self.inserted()
+
+    case request, provider, issuer, subject, at, acr, amr, browser, address, accountID, finishedAt, isWanted
+}
+
+extension SQLiteDatabase: UpstreamStore {
+    public func begin(_ trip: UpstreamTrip) async throws {
+        try await self.step { [sealing] db in
+            let isThere = try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)
+                        AND EXISTS (SELECT 1 FROM upstream_provider WHERE id = ?)
+                        """), arguments: [trip.request, trip.provider])
+            guard isThere == true else { throw StoreError(.notFound, "the request or the provider is gone") }
+            try db.forget(trip.request, trip.provider)
+            let place = "\(trip.request) \(trip.provider)"
+            try db.insert(
+                [
+                    TripColumn.request: trip.request, .provider: trip.provider,
+                    .stateDigest: trip.stateDigest.blob,
+                    .verifier: try trip.verifier.withBytes {
+                        try sealing.seal($0, purpose: .tripVerifier, row: place).blob
+                    },
+                    .nonce: try trip.nonce.withBytes { try sealing.seal($0, purpose: .tripNonce, row: place).blob },
+                    .isSecond: trip.isSecond, .begunAt: trip.begunAt.milliseconds,
+                    .expiresAt: trip.expiresAt.milliseconds,
+                ], by: TripColumn.insertion)
+        }
+    }
+
+    public func takeTrip(
+        stateDigest: [UInt8], provider: String, browserDigest: [UInt8], at moment: Timestamp
+    ) async throws -> UpstreamTrip? {
+        // Anybody can send what they have invented: readers look it up, and what there is nothing to write of ends there.
+        try await self.step(screenedBy: { [sealing] db -> Screening<Void, UpstreamTrip?> in
+            try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing) == nil
+                ? .answered(nil) : .step(())
+        }) { [sealing] db, _ in
+            guard let trip = try db.trip(stateDigest, provider, of: browserDigest, at: moment, sealing) else {
+                return nil
+            }
+            try db.cachedStatement(sql: "UPDATE upstream_trip SET state_digest = NULL WHERE state_digest = ?")
+                .execute(arguments: [stateDigest.blob])
+            return trip
+        }
+    }
+
+    public func account(linkedTo identity: UpstreamIdentity) async throws -> String? {
+        try await self.read { [sealing] db in try db.account(linkedTo: identity, sealing) }
+    }
+
+    public func arrive(
+        _ arrival: UpstreamArrival, at moment: Timestamp, newcomer: UpstreamNewcomer?,
+        told: @escaping @Sendable (_ account: String) -> (AuditEvent, NoticeRecord)
+    ) async throws -> String? {
+        try await self.step { [sealing] db in
+            var account = try db.account(linkedTo: arrival.identity, sealing)
+            if account == nil, let newcomer {
+                try db.insert(newcomer.account, sealing)
+                try db.insert(newcomer.link, sealing)
+                for event in newcomer.audit { try db.appendAudit(event, sealing) }
+                account = newcomer.account.id
+            }
+            try db.replace(arrival, account: account, at: moment, sealing)
+            guard let account else { return nil }
+            guard
+                try Bool.fetchOne(db, sql: "SELECT is_locked FROM account WHERE id = ?", arguments: [account]) == false
+            else { throw StoreError(.forbidden, "the account is locked") }
+            let (event, notice) = told(account)
+            try db.appendAudit(event, sealing)
+            try db.insertNotice(notice, sealing)
+            return account
+        }
+    }
+
+    public func upstreamSignIn(request: String) async throws -> UpstreamSignIn? {
+        try await self.read { [sealing] db in
+            try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(ArrivalColumn.selection) FROM upstream_arrival
+                        WHERE request = ? AND account_id IS NOT NULL ORDER BY finished_at DESC, provider LIMIT 1
+                        """), arguments: [request]
+            ).map { row in
+                UpstreamSignIn(
+                    arrival: try UpstreamArrival(row, sealing), accountID: try row.text(ArrivalColumn.accountID),
+                    finishedAt: try row.moment(ArrivalColumn.finishedAt))
+            }
+        }
+    }
+
+    public func wantLink(request: String, provider: String) async throws -> Bool {
+        try await self.step { db in
+            try db.cachedStatement(
+                sql: """
+                    UPDATE upstream_arrival SET is_wanted = 1
+                    WHERE request = ? AND provider = ? AND account_id IS NULL
+                    """
+            ).execute(arguments: [request, provider])
+            return db.changesCount > 0
+        }
+    }
+
+    public func connect(
+        request: String, limit: Int,
+        link: @escaping @Sendable (UpstreamIdentity) -> (UpstreamLink, AuditEvent)
+    ) async throws {
+        try await self.step(screenedBy: { db -> Screening<Void, Void> in
+            let isThere = try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM upstream_arrival WHERE request = ? AND is_wanted = 1)"),
+                arguments: [request])
+            return isThere == true ? .step(()) : .answered(())
+        }) { [sealing] db, _ in
+            let rows = try Row.fetchAll(
+                db.cachedStatement(
+                    sql: "SELECT \(ArrivalColumn.selection) FROM upstream_arrival WHERE request = ? AND is_wanted = 1"),
+                arguments: [request])
+            for row in rows {
+                let identity = try UpstreamArrival(row, sealing).identity
+                let (link, event) = link(identity)
+                let count = try Int.fetchOne(
+                    db.cachedStatement(sql: "SELECT count(*) FROM upstream_link WHERE account_id = ?"),
+                    arguments: [link.accountID])
+                guard try db.account(linkedTo: identity, sealing) == nil, (count ?? 0) < limit else { continue }
+                try db.insert(link, sealing)
+                try db.appendAudit(event, sealing)
+            }
+            try db.cachedStatement(sql: "UPDATE upstream_arrival SET is_wanted = 0 WHERE request = ?")
+                .execute(arguments: [request])
+        }
+    }
+
+    public func links(ofAccount id: String) async throws -> [UpstreamLink] {
+        try await self.read { [sealing] db in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql:
+                        "SELECT \(LinkColumn.selection) FROM upstream_link WHERE account_id = ? ORDER BY created_at, id"
+                ), arguments: [id]
+            ).map { row in
+                let id = try row.text(LinkColumn.id)
+                return UpstreamLink(
+                    id: id,
+                    identity: UpstreamIdentity(
+                        provider: try row.text(LinkColumn.provider), issuer: try row.text(LinkColumn.issuer),
+                        subject: try sealing.openText(try row.bytes(LinkColumn.subject), purpose: .linkSubject, row: id)
+                    ),
+                    accountID: try row.text(LinkColumn.accountID), createdAt: try row.moment(LinkColumn.createdAt))
+            }
+        }
+    }
+
+    public func removeLink(_ id: String, ofAccount account: String, audit: AuditEvent) async throws -> Bool {
+        try await self.step { [sealing] db in
+            let provider = try String.fetchOne(
+                db.cachedStatement(sql: "SELECT provider FROM upstream_link WHERE id = ? AND account_id = ?"),
+                arguments: [id, account])
+            guard let provider else { return false }
+            try db.cachedStatement(sql: "DELETE FROM upstream_link WHERE id = ?").execute(arguments: [id])
+            try db.cachedStatement(sql: "DELETE FROM upstream_arrival WHERE account_id = ? AND provider = ?")
+                .execute(arguments: [account, provider])
+            try db.deleteAuthentications(
+                of: .accountByMethod(account, UpstreamProvider.method(of: provider)), at: audit.at)
+            try db.appendAudit(audit, sealing)
+            return true
+        }
+    }
+}
+
+extension Database {
+    /// Forgets a way there and back, and what came of it.
+    fileprivate func forget(_ request: String, _ provider: String) throws {
+        for table in ["upstream_trip", "upstream_arrival"] {
+            try self.cachedStatement(sql: "DELETE FROM \(table) WHERE request = ? AND provider = ?")
+                .execute(arguments: [request, provider])
+        }
+    }
+
+    fileprivate func trip(
+        _ stateDigest: [UInt8], _ provider: String, of browserDigest: [UInt8], at moment: Timestamp, _ sealing: Sealing
+    ) throws -> UpstreamTrip? {
+        try Row.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT \(TripColumn.selection) FROM upstream_trip
+                    JOIN oauth_request ON oauth_request.id = upstream_trip.request
+                    WHERE state_digest = ? AND provider = ? AND browser_digest = ? AND upstream_trip.expires_at > ?
+                    """), arguments: [stateDigest.blob, provider, browserDigest.blob, moment.milliseconds]
+        ).map { row in
+            let request = try row.text(TripColumn.request)
+            let place = "\(request) \(provider)"
+            return UpstreamTrip(
+                request: request, provider: provider, stateDigest: stateDigest,
+                verifier: SecretBytes(
+                    try sealing.open(row.bytes(TripColumn.verifier), purpose: .tripVerifier, row: place)),
+                nonce: SecretBytes(try sealing.open(row.bytes(TripColumn.nonce), purpose: .tripNonce, row: place)),
+                isSecond: try row.flag(TripColumn.isSecond), begunAt: try row.moment(TripColumn.begunAt),
+                expiresAt: try row.moment(TripColumn.expiresAt))
+        }
+    }
+
+    fileprivate func account(linkedTo identity: UpstreamIdentity, _ sealing: Sealing) throws -> String? {
+        try String.fetchOne(
+            self.cachedStatement(
+                sql: "SELECT account_id FROM upstream_link WHERE provider = ? AND issuer = ? AND subject_code = ?"),
+            arguments: [
+                identity.provider, identity.issuer, sealing.code(identity.subject, purpose: .subjectCode).blob,
+            ])
+    }
+
+    fileprivate func insert(_ link: UpstreamLink, _ sealing: Sealing) throws {
+        let identity = link.identity
+        try self.insert(
+            [
+                LinkColumn.id: link.id, .provider: identity.provider, .issuer: identity.issuer,
+                .subjectCode: sealing.code(identity.subject, purpose: .subjectCode).blob,
+                .subject: try sealing.seal(identity.subject, purpose: .linkSubject, row: link.id).blob,
+                .accountID: link.accountID, .createdAt: link.createdAt.milliseconds,
+            ], by: LinkColumn.insertion)
+    }
+
+    fileprivate func replace(
+        _ arrival: UpstreamArrival, account: String?, at moment: Timestamp, _ sealing: Sealing
+    ) throws {
+        let (request, provider) = (arrival.request, arrival.identity.provider)
+        let isThere = try Bool.fetchOne(
+            self.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM oauth_request WHERE id = ?)"), arguments: [request])
+        guard isThere == true else { throw StoreError(.notFound, "the request is gone") }
+        try self.forget(request, provider)
+        let place = "\(request) \(provider)"
+        try self.insert(
+            [
+                ArrivalColumn.request: request, .provider: provider, .issuer: arrival.identity.issuer,
+                .subject: try sealing.seal(arrival.identity.subject, purpose: .arrivalSubject, row: place).blob,
+                .at: arrival.at.milliseconds, .acr: arrival.acr, .amr: arrival.amr.joined(separator: " "),
+                .browser: try arrival.browser.map { try sealing.seal($0, purpose: .arrivalBrowser, row: place).blob },
+                .address: try arrival.address.map { try sealing.seal($0, purpose: .arrivalAddress, row: place).blob },
+                .accountID: account, .finishedAt: moment.milliseconds, .isWanted: false,
+            ], by: ArrivalColumn.insertion)
+    }
+}
+
+extension UpstreamArrival {
+    fileprivate init(_ row: Row, _ sealing: Sealing) throws {
+        let (request, provider) = (try row.text(ArrivalColumn.request), try row.text(ArrivalColumn.provider))
+        let place = "\(request) \(provider)"
+        self.init(
+            request: request,
+            identity: UpstreamIdentity(
+                provider: provider, issuer: try row.text(ArrivalColumn.issuer),
+                subject: try sealing.openText(row.bytes(ArrivalColumn.subject), purpose: .arrivalSubject, row: place)),
+            at: try row.moment(ArrivalColumn.at), acr: try row.text(ArrivalColumn.acr),
+            amr: try row.text(ArrivalColumn.amr).split(separator: " ").map(String.init),
+            browser: try row.optionalBytes(ArrivalColumn.browser).map {
+                try sealing.openText($0, purpose: .arrivalBrowser, row: place)
+            },
+            address: try row.optionalBytes(ArrivalColumn.address).map {
+                try sealing.openText($0, purpose: .arrivalAddress, row: place)
+            })
+    }
+}

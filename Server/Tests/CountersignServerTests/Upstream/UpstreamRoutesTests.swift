@@ -1,0 +1,176 @@
+import Accounts
+import CountersignServer
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOCore
+import OAuthProvider
+import Passwords
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@Suite("Signing in by another server of ours: pages, cookies, metrics (decision 44)")
+struct UpstreamRoutesTests {
+    private static let created: JSONObject = ["newcomers": .string("created")]
+
+    @Test("a service that takes one provider leads there at once, and gets the person")
+    func wholeWay() async throws {
+        try await TwoServers.run(settings: Self.created) { two async throws in
+            let claims = try await two.claims(try await two.signIn(try await two.open()))
+            #expect(try claims.string("acr") == "urn:countersign:acr:one-factor")
+            #expect(try claims.strings("amr") == ["pwd"])
+            #expect(claims["sid"] != nil)
+            let accounts = try await two.server.assembly.directory.accounts()
+            #expect(accounts.map(\.displayName) == ["Pat Example"] && accounts[0].username == nil)
+            #expect(accounts[0].email == AccountEmail(address: "pat@staff.example", isVerified: false))
+            let numbers = two.server.assembly.configuration.metrics.registry.text
+            #expect(numbers.contains("countersign_sign_ins_total{by=\"provider\"} 1"))
+            #expect(numbers.contains("countersign_provider_steps_total{result=\"away\"} 1"))
+            #expect(numbers.contains("countersign_provider_steps_total{result=\"finished\"} 1"))
+            // The session is one of this server, and signs in without the other.
+            let again = try await two.here.get(two.party.authorizeAddress())
+            #expect(again.headers[.location]?.hasPrefix(two.party.redirectURI) == true)
+            // Once it has ended here, the other server is asked anew.
+            #expect(try await two.server.assembly.provider.endSessions(ofAccount: accounts[0].id) == 1)
+            #expect(try await two.open().headers[.location]?.hasPrefix(TwoServers.upstream) == true)
+        }
+    }
+
+    @Test("where there are several ways the person is asked, by the provider's title")
+    func chooser() async throws {
+        try await TwoServers.run(methods: ["phone", "provider:staff", "provider:gone"], settings: Self.created) {
+            two async throws in
+            let page = try await two.open()
+            #expect(page.status == .ok && page.text.contains("Sign in with Staff &lt;&amp;&gt; accounts"))
+            let target = try page.attribute("href", of: "by-staff")
+            #expect(target.hasPrefix("/sign-in/provider/staff?request="))
+            #expect(page.text.contains("by-gone") == false)
+            _ = try await two.claims(try await two.signIn(try await two.here.get(target)))
+            let phone = try await two.here.get(try page.attribute("href", of: "by-phone"))
+            #expect(phone.status == .notFound, "the sign-in is over")
+        }
+        // One that is not there is no way.
+        try await TwoServers.run(methods: ["phone", "provider:gone"]) { two async throws in
+            #expect(try await two.open().text.contains("data-testid=\"qr-code\""))
+        }
+    }
+
+    @Test("who is not known is told what to do, and connects the account that they have")
+    func connecting() async throws {
+        try await TwoServers.run(methods: ["password", "provider:staff"]) { two async throws in
+            _ = try await two.server.assembly.directory.create(username: "alice", displayName: nil, by: "test")
+            try await PasswordDirectory(two.server.assembly.passwords).importHash(
+                try await PasswordPlace.hash(TwoServers.password), username: "alice", by: "test")
+            let choice = try await two.open()
+            let page = try await two.signIn(try await two.here.get(try choice.attribute("href", of: "by-staff")))
+            #expect(page.status == .forbidden && page.text.contains("You are not known here yet"))
+            #expect(page.text.contains("data-testid=\"unknown-person\""))
+            let request = try #require(TwoServers.field("request", page))
+            let confirmation = try #require(TwoServers.field("confirmation", page))
+            let path = "/sign-in/provider/staff/connect"
+            // A form that stood on no page of ours connects nothing, nor does another browser's.
+            for (fields, browser) in [
+                (["request": request], two.here), (["request": request, "confirmation": "AAAA"], two.here),
+                (["request": request, "confirmation": confirmation], TestBrowser(two.client)),
+                (["request": "unknown", "confirmation": confirmation], two.here),
+            ] {
+                #expect(try await browser.post(path, form: PasswordPlace.form(fields)).status == .notFound)
+            }
+            let asked = try await two.here.post(
+                path, form: PasswordPlace.form(["request": request, "confirmation": confirmation]))
+            #expect(asked.status == .seeOther && asked.headers[.location]?.hasPrefix("/sign-in?request=") == true)
+            let signedIn = try await two.here.post(
+                "/sign-in/password",
+                form: PasswordPlace.form(["request": request, "username": "alice", "password": TwoServers.password]))
+            let first = try await two.claims(
+                try await TwoServers.follow(two.here, signedIn, at: "http://127.0.0.1:8080"))
+            #expect(try first.strings("amr") == ["pwd"])
+            let numbers = two.server.assembly.configuration.metrics.registry.text
+            #expect(numbers.contains("countersign_provider_steps_total{result=\"unknown-person\"} 1"))
+            // From then on the other server will do, in any browser.
+            let next = TwoServers(
+                server: two.server, other: two.other, client: two.client, party: two.party,
+                here: TestBrowser(two.client), there: TestBrowser(two.there.client))
+            let again = try await next.here.get(try await next.open().attribute("href", of: "by-staff"))
+            let claims = try await next.claims(try await next.signIn(again))
+            #expect(claims["sub"] == first["sub"])
+        }
+    }
+
+    @Test("where a service takes no other way nobody can be connected, and the page leads back to the service")
+    func noOtherWay() async throws {
+        try await TwoServers.run { two async throws in
+            let page = try await two.signIn(try await two.open())
+            #expect(page.status == .forbidden && page.text.contains("Ask the people who run Demo Bank"))
+            #expect(page.text.contains("action=\"/sign-in/cancel\""))
+            let request = try #require(TwoServers.field("request", page))
+            let back = try await two.here.post("/sign-in/cancel", form: "request=\(request)")
+            #expect(back.redirectParameters["error"] == "access_denied")
+        }
+    }
+
+    @Test("who gives up there is told so, and can begin anew or go back to the service")
+    func declined() async throws {
+        try await TwoServers.run(settings: Self.created) { two async throws in
+            let there = try await two.otherPage(try await two.open())
+            let request = try #require(TwoServers.field("request", there))
+            let page = try await two.comeBack(
+                try await two.there.post("/sign-in/cancel", form: "request=\(request)"))
+            #expect(page.status == .forbidden)
+            #expect(page.text.contains("You did not sign in at Staff &lt;&amp;&gt; accounts"))
+            #expect(page.headers[.contentSecurityPolicy]?.contains("form-action 'self' http://127.0.0.1:8081;") == true)
+            let retry = try page.attribute("href", of: "link")
+            let again = try await TwoServers.follow(
+                two.here, try await two.here.get(retry), at: "http://127.0.0.1:8080")
+            _ = try await two.claims(try await two.signIn(again))
+        }
+    }
+
+    @Test("a browser that did not begin it, and an address that no provider sends, see nothing")
+    func strangers() async throws {
+        try await TwoServers.run(settings: Self.created) { two async throws in
+            let away = try await two.open()
+            let state = try #require(away.redirectParameters["state"])
+            let query = "?state=\(state)&code=abc"
+            for browser in [TestBrowser(two.client)] {
+                let page = try await browser.get("/sign-in/provider/staff/callback\(query)")
+                #expect(page.status == .notFound)
+            }
+            let stranger = TestBrowser(two.client)
+            _ = try await stranger.get(two.party.authorizeAddress())
+            #expect(try await stranger.get("/sign-in/provider/staff/callback\(query)").status == .notFound)
+            for path in ["/sign-in/provider/gone/callback\(query)", "/sign-in/provider/staff/callback"] {
+                #expect(try await two.here.get(path).status == .notFound, "\(path)")
+            }
+            for query in ["?state=%ZZ", "?state=a&state=b"] {
+                let page = try await two.here.get("/sign-in/provider/staff/callback\(query)")
+                #expect(page.status == .badRequest && page.text.contains("This address is not complete"))
+            }
+        }
+    }
+
+    @Test("the log says what an operator can do, and the page says nothing of it")
+    func log() async throws {
+        let server = try await ServerFixture(issuer: "http://127.0.0.1:8080")
+        var change = UpstreamChange()
+        change.clientID = "c"
+        change.secret = SecretBytes(utf8: "the secret")
+        _ = try await server.assembly.upstreamProviders.add(
+            name: "staff", kind: .openID, issuer: "https://up.example", change, by: "test")
+        let lines = try await server.requestLines { client in
+            let party = try await server.relyingParty(signInMethods: ["provider:staff"])
+            let browser = TestBrowser(client)
+            let page = try await TwoServers.follow(
+                browser, try await browser.get(party.authorizeAddress()), at: "http://127.0.0.1:8080")
+            #expect(page.status == .forbidden && page.text.contains("Signing in with staff did not work"))
+            #expect(page.text.contains("calls nobody") == false)
+        }
+        let refused = try #require(lines.last)
+        #expect(refused["error"]?.description == "upstream-failed")
+        #expect(refused["reason"]?.description.contains("this server calls nobody") == true)
+        #expect(lines.allSatisfy { !$0.description.contains("the secret") })
+    }
+}
