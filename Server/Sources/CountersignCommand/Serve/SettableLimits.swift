@@ -17,6 +17,7 @@ enum SettableLimits {
         "oneTimePasswordLifetime": \.passwords.oneTimePasswordLifetime,
         "outcomeLifetime": \.outcomeLifetime,
         "sessionLifetime": \.sessionLifetime,
+        "signingKeyLifetime": \.oauth.signingKeyLifetime,
     ]
 
     /// What one source of public requests, and one client, may do.

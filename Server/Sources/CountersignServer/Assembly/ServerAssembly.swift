@@ -16,7 +16,7 @@ public import _Primitives
 public struct ServerAssembly: Sendable {
     /// Everything that is kept.
     public typealias ServerStore = CeremonyStores & AdministrationStore & OpenIDStore & PasswordStore & GrantListStore
-        & ClientOutbox & RegistrationStore
+        & ClientOutbox & RegistrationStore & SealingKeyStore
 
     /// What an operator chooses.
     public struct Configuration: Sendable {
@@ -108,6 +108,8 @@ public struct ServerAssembly: Sendable {
     let trail: any AuditStore
     let outbox: any ClientOutbox
     let registrations: ClientRegistrations
+    let keyStore: any SealingKeyStore
+    let resealing = Resealing()
     let time: TimeSource
     let random: RandomSource
 
@@ -175,8 +177,8 @@ public struct ServerAssembly: Sendable {
                 registry: configuration.metrics.registry),
             trail: store, outbox: store,
             registrations: ClientRegistrations(
-                provider: provider, store: store, issuers: configuration.softwareStatements), time: time, random: random
-        )
+                provider: provider, store: store, issuers: configuration.softwareStatements), keyStore: store,
+            time: time, random: random)
     }
 
     /// Tells the operator what a service's registration and its requests do not have in common.
@@ -275,9 +277,8 @@ public struct ServerAssembly: Sendable {
                 + RegistrationOperations(registrations: self.registrations).operations
                 + ActivationOperations(enrolments: self.ceremonies.enrolments, trace: self.trace).operations
                 + TokenOperations(administrators: self.administrators).operations
-                + AuditOperations(
-                    trail: self.trail, provider: self.provider, pageSize: self.configuration.limits.pageSize
-                ).operations
+                + AuditOperations(trail: self.trail, pageSize: self.configuration.limits.pageSize).operations
+                + KeyOperations(provider: self.provider, store: self.keyStore, resealing: self.resealing).operations
                 + RuleOperations(
                     ceremonies: self.ceremonies, logger: self.configuration.logger,
                     reload: { try self.reloadRules(logger: $0) }
@@ -325,11 +326,21 @@ public struct ServerAssembly: Sendable {
                         while try await self.assembly.provider.sweep() > 0 {}
                         while try await self.assembly.passwords.sweep() > 0 {}
                         try await self.assembly.provider.refreshKeys()
+                        try await self.rotateKeys()
                     } catch {
                         self.logger.error("Sweeping failed", metadata: ["reason": "\(error)"])
                     }
                 }
             }
+        }
+
+        private func rotateKeys() async throws {
+            let names = try await self.assembly.provider.rotateDueSigningKeys()
+            guard !names.isEmpty else { return }
+            self.assembly.configuration.metrics.rotatedSigningKeys(names.count)
+            self.logger.notice(
+                "New signing keys were published, which sign when clients have had the time to read them",
+                metadata: ["keys": "\(names.joined(separator: ", "))"])
         }
     }
 
