@@ -62,18 +62,9 @@ public struct UnverifiedClientAssertion: Sendable, CustomStringConvertible {
     public func verified(
         by keys: JWKSet, issuer: String, allowing algorithms: Set<JWSAlgorithm>, within window: ValidityWindow
     ) throws(OAuthError) -> VerifiedClientAssertion {
-        let token = try ClientToken(
-            self.token, by: keys, allowing: algorithms, within: window, refusal: Self.refusal)
-        guard let own = token.claims.issuer, own.hasSameBytes(as: self.clientID) else { throw Self.refusal("iss") }
-        guard let subject = token.claims.subject, subject.hasSameBytes(as: self.clientID) else {
-            throw Self.refusal("sub")
-        }
-        guard case .string(let audience)? = token.claims.members["aud"], audience.hasSameBytes(as: issuer) else {
-            throw Self.refusal("aud is not the issuer's address as one text")
-        }
-        guard let identifier = try token.identifier() else { throw Self.refusal("jti is missing") }
-        return VerifiedClientAssertion(
-            clientID: self.clientID, identifier: identifier, repeatableUntil: token.expiration + window.skew)
+        try VerifiedClientAssertion(
+            self.token, of: self.clientID, by: keys, issuer: issuer, allowing: algorithms, within: window,
+            refusal: Self.refusal)
     }
 
     public var description: String { "UnverifiedClientAssertion" }
@@ -81,10 +72,12 @@ public struct UnverifiedClientAssertion: Sendable, CustomStringConvertible {
     static let refusal = ClientToken.Refusal(code: .invalidClient, message: "The client did not authenticate.")
 }
 
-/// The assertion of a client that has proved who it is. Only ``UnverifiedClientAssertion`` makes one.
+/// The assertion of a client that has proved who it is. Only ``UnverifiedClientAssertion`` and
+/// ``UnverifiedServiceAssertion`` make one.
 ///
 /// It counts once: a server takes it when it has remembered ``replayDigest``, which nobody had shown before (FAPI 2.0
-/// Security Profile, section 5.3.2.1; RFC 7523, section 3, rule 7).
+/// Security Profile, section 5.3.2.1; RFC 7523, section 3, rule 7). No other assertion of the client's counts that has its
+/// name, whatever it is for.
 public struct VerifiedClientAssertion: Hashable, Sendable {
     /// The client that has authenticated.
     public let clientID: String
@@ -93,10 +86,22 @@ public struct VerifiedClientAssertion: Hashable, Sendable {
     /// From this moment on the assertion is refused for its age, and need not be remembered.
     public let repeatableUntil: Timestamp
 
-    fileprivate init(clientID: String, identifier: String, repeatableUntil: Timestamp) {
+    /// Verifies what a client says of itself (RFC 7523, section 3): the signature, that issuer and subject are the client,
+    /// that it is for this issuer and for nobody else, its times, and that it has a name.
+    init(
+        _ token: UnverifiedJWS, of clientID: String, by keys: JWKSet, issuer: String,
+        allowing algorithms: Set<JWSAlgorithm>, within window: ValidityWindow, refusal: ClientToken.Refusal
+    ) throws(OAuthError) {
+        let token = try ClientToken(token, by: keys, allowing: algorithms, within: window, refusal: refusal)
+        guard let own = token.claims.issuer, own.hasSameBytes(as: clientID) else { throw refusal("iss") }
+        guard let subject = token.claims.subject, subject.hasSameBytes(as: clientID) else { throw refusal("sub") }
+        guard case .string(let audience)? = token.claims.members["aud"], audience.hasSameBytes(as: issuer) else {
+            throw refusal("aud is not the issuer's address as one text")
+        }
+        guard let identifier = try token.identifier() else { throw refusal("jti is missing") }
         self.clientID = clientID
         self.identifier = identifier
-        self.repeatableUntil = repeatableUntil
+        self.repeatableUntil = token.expiration + window.skew
     }
 
     /// 32 bytes that are the same for two assertions of one client with one name.

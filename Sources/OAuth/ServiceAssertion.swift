@@ -1,5 +1,5 @@
 public import JOSE
-public import _Primitives
+import _Primitives
 
 /// A JWT for which a service gets an access token of its own, without a person and without a second proof of who it is,
 /// read but not verified (RFC 7523, section 2.1).
@@ -9,6 +9,8 @@ public struct UnverifiedServiceAssertion: Sendable, CustomStringConvertible {
 
     /// Whom the assertion claims to be of: to find that client's keys, and for nothing else.
     public let clientID: String
+    /// The key that it claims to be signed with (`kid`): to look for that key, and for nothing else.
+    public var keyID: String? { self.token.header.keyID }
     private let token: UnverifiedJWS
 
     /// Whether a request has such an assertion, whatever it is worth.
@@ -47,18 +49,10 @@ public struct UnverifiedServiceAssertion: Sendable, CustomStringConvertible {
     /// - Throws: ``OAuthError`` `invalid_grant`.
     public func verified(
         by keys: JWKSet, issuer: String, allowing algorithms: Set<JWSAlgorithm>, within window: ValidityWindow
-    ) throws(OAuthError) -> VerifiedServiceAssertion {
-        let token = try ClientToken(self.token, by: keys, allowing: algorithms, within: window, refusal: Self.refusal)
-        guard let own = token.claims.issuer, own.hasSameBytes(as: self.clientID) else { throw Self.refusal("iss") }
-        guard let subject = token.claims.subject, subject.hasSameBytes(as: self.clientID) else {
-            throw Self.refusal("sub")
-        }
-        guard case .string(let audience)? = token.claims.members["aud"], audience.hasSameBytes(as: issuer) else {
-            throw Self.refusal("aud is not the issuer's address as one text")
-        }
-        guard let identifier = try token.identifier() else { throw Self.refusal("jti is missing") }
-        return VerifiedServiceAssertion(
-            clientID: self.clientID, identifier: identifier, repeatableUntil: token.expiration + window.skew)
+    ) throws(OAuthError) -> VerifiedClientAssertion {
+        try VerifiedClientAssertion(
+            self.token, of: self.clientID, by: keys, issuer: issuer, allowing: algorithms, within: window,
+            refusal: Self.refusal)
     }
 
     public var description: String { "UnverifiedServiceAssertion" }
@@ -67,24 +61,4 @@ public struct UnverifiedServiceAssertion: Sendable, CustomStringConvertible {
     public static func refused(_ detail: String) -> OAuthError { Self.refusal(detail) }
 
     private static let refusal = ClientToken.Refusal(code: .invalidGrant, message: "The assertion is not valid.")
-}
-
-/// The assertion of a service that has proved who it is. Only ``UnverifiedServiceAssertion`` makes one. It counts once, as
-/// ``VerifiedClientAssertion`` does, and no other statement of the client's counts that has its name.
-public struct VerifiedServiceAssertion: Hashable, Sendable {
-    /// The client that has signed it.
-    public let clientID: String
-    /// The assertion's name (`jti`), which the client chose.
-    public let identifier: String
-    /// From this moment on the assertion is refused for its age, and need not be remembered.
-    public let repeatableUntil: Timestamp
-
-    fileprivate init(clientID: String, identifier: String, repeatableUntil: Timestamp) {
-        self.clientID = clientID
-        self.identifier = identifier
-        self.repeatableUntil = repeatableUntil
-    }
-
-    /// 32 bytes that are the same for two statements of one client with one name.
-    public var replayDigest: [UInt8] { OAuth.replayDigest(of: "private_key_jwt", self.clientID, self.identifier) }
 }

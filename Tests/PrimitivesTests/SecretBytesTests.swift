@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import _Primitives
 
@@ -78,5 +79,44 @@ struct ConstantTimeTests {
     @Test func differencesThatWouldCancelOutAreSeen() {
         #expect(!constantTimeEqual([0xFF, 0xFF] as [UInt8], [0x00, 0x00] as [UInt8]))
         #expect(!constantTimeEqual([1, 2] as [UInt8], [2, 1] as [UInt8]))
+    }
+
+    @Test("What is looked at is the same wherever two differ, and where they do not")
+    func looksAtAll() {
+        let right = [UInt8](repeating: 7, count: 32)
+        func looks(_ left: [UInt8]) -> Int {
+            let counted = CountedBytes(left)
+            _ = constantTimeEqual(counted, right)
+            return counted.looks.count
+        }
+        let all = looks(right)
+        #expect(all >= 32)
+        for index in right.indices {
+            var other = right
+            other[index] ^= 0x80
+            #expect(looks(other) == all, "byte \(index)")
+        }
+        #expect(looks([UInt8](repeating: 0, count: 32)) == all)
+    }
+}
+
+/// Bytes that count how often one of them is looked at, in no memory of a piece.
+private struct CountedBytes: RandomAccessCollection {
+    let bytes: [UInt8]
+    let looks = Looks()
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    final class Looks: Sendable {
+        private let state = Mutex(0)
+        var count: Int { self.state.withLock { $0 } }
+        func note() { self.state.withLock { $0 += 1 } }
+    }
+
+    var startIndex: Int { 0 }
+    var endIndex: Int { self.bytes.count }
+    subscript(index: Int) -> UInt8 {
+        self.looks.note()
+        return self.bytes[index]
     }
 }

@@ -20,6 +20,11 @@ public struct BrowserSecret: Sendable, Equatable, CustomStringConvertible {
     /// SHA-256 of the value, 32 bytes.
     public var digest: [UInt8] { Sealing.digest(ofSecret: self.cookieValue) }
 
+    /// In constant time.
+    public static func == (left: Self, right: Self) -> Bool {
+        constantTimeEqual(Array(left.cookieValue.utf8), Array(right.cookieValue.utf8))
+    }
+
     public var description: String { "BrowserSecret" }
 }
 
@@ -38,6 +43,11 @@ public struct SessionSecret: Sendable, Equatable, CustomStringConvertible {
 
     /// SHA-256 of the value, 32 bytes.
     var digest: [UInt8] { Sealing.digest(ofSecret: self.cookieValue) }
+
+    /// In constant time.
+    public static func == (left: Self, right: Self) -> Bool {
+        constantTimeEqual(Array(left.cookieValue.utf8), Array(right.cookieValue.utf8))
+    }
 
     public var description: String { "SessionSecret" }
 }

@@ -18,7 +18,7 @@ struct Migration: Sendable {
         .pushedRequests, .requestWishes, .deviceCodes, .resources, .passwords, .signInMethods, .clientProfiles,
         .contacts, .grantClaims, .consents, .grantLists, .logoutOutbox, .clientKeyAddresses, .clientRegistrations,
         .backchannelRequests, .authorizationDetails, .deviceSecretsOfApps, .clientOutbox, .clientCertificates,
-        .mail, .upstreamProviders, .terms,
+        .mail, .upstreamProviders, .terms, .sealingKeys, .disabledClients,
     ]
 
     /// What every store has: the value that recognises the key-encryption key.
@@ -29,7 +29,7 @@ struct Migration: Sendable {
                     id INTEGER PRIMARY KEY, sealed BLOB NOT NULL, probes INTEGER NOT NULL
                 ) STRICT
                 """)
-        let sealed = try sealing.seal(Self.checkText, purpose: .storeCheck, row: "1")
+        let sealed = try sealing.seal(StoreKeys.checkText, purpose: .storeCheck, row: "1")
         try db.execute(sql: "INSERT INTO store_check (id, sealed, probes) VALUES (1, ?, 0)", arguments: [sealed.blob])
     }
 
@@ -43,15 +43,12 @@ struct Migration: Sendable {
         try db.execute(sql: "ALTER TABLE store_check ADD COLUMN issuer TEXT")
     }
 
-    private static let checkText = "countersign"
-
     /// Runs what has not run, one transaction each.
     static func runAll(_ db: Database, _ sealing: Sealing) throws {
         let done = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard done <= self.all.count else {
             throw StoreError(.newerSchema, "schema \(done), this program knows \(self.all.count)")
         }
-        if done > 0 { try self.checkKey(db, sealing) }
         for (index, migration) in self.all.enumerated() where index >= done {
             try db.inTransaction(.immediate) {
                 try migration.run(db, sealing)
@@ -60,16 +57,4 @@ struct Migration: Sendable {
             }
         }
     }
-
-    /// Throws ``StoreError/Code/wrongKey`` where the key is not that of the store.
-    static func checkKey(_ db: Database, _ sealing: Sealing, schema: String = "main") throws {
-        guard let sealed = try Data.fetchOne(db, sql: "SELECT sealed FROM \(schema).store_check WHERE id = 1"),
-            (try? sealing.openText(sealed, purpose: .storeCheck, row: "1")) == Self.checkText
-        else { throw StoreError(.wrongKey, "the key-encryption key is not the one of this store") }
-    }
-}
-
-extension SealingPurpose {
-    /// The value that recognises the key.
-    static let storeCheck = SealingPurpose("store check")
 }

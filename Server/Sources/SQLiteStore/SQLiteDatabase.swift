@@ -40,10 +40,10 @@ public final class SQLiteDatabase: Sendable {
     /// date.
     ///
     /// Blocks; called once, before anything is served. `measure` is told what every step and every read took. Throws
-    /// ``StoreError``: `locked` where another process holds the folder, `wrongKey`, `newerSchema`, `corrupt`,
+    /// ``StoreError``: `locked` where another process holds the folder, `wrongKey`, `missingKey`, `newerSchema`, `corrupt`,
     /// `unavailable`.
     public init(
-        folder: String, key: KeyEncryptionKey, limits: Limits = Limits(),
+        folder: String, keys: KeyRing, limits: Limits = Limits(),
         measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }
     ) throws {
         self.limits = limits
@@ -54,7 +54,6 @@ public final class SQLiteDatabase: Sendable {
         try RestoredFile.finish(in: folder)
         self.path = folder + "/countersign.sqlite"
         try self.folderLock.makePrivateFile(self.path)
-        let foundation = Sealing(key)
         do {
             var configuration = Configuration()
             configuration.busyMode = .timeout(Double(limits.busyTimeout.milliseconds) / 1000)
@@ -75,12 +74,8 @@ public final class SQLiteDatabase: Sendable {
             guard synchronous == 2, journal == "wal" else {
                 throw StoreError(.unavailable, "the database does not take WAL with synchronous FULL")
             }
-            let epoch = try pool.writeWithoutTransaction { db in
-                try Migration.runAll(db, foundation)
-                return try db.epoch()
-            }
+            self.sealing = try pool.writeWithoutTransaction { try StoreKeys(keys: keys).open($0) }
             pool.add(transactionObserver: self.knownClients, extent: .databaseLifetime)
-            self.sealing = Sealing(key, epoch: epoch)
             self.pool = pool
         } catch {
             throw Self.translated(error)
@@ -93,6 +88,14 @@ public final class SQLiteDatabase: Sendable {
             name: "store-reader", threads: limits.readers, capacity: limits.waitingSteps,
             batchSize: Limits.Fixed.readsPerTurn
         ) { Self.answer($0, pool) }
+    }
+
+    /// Opens a store that needs one key alone.
+    public convenience init(
+        folder: String, key: KeyEncryptionKey, limits: Limits = Limits(),
+        measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }
+    ) throws {
+        try self.init(folder: folder, keys: KeyRing(key), limits: limits, measure: measure)
     }
 
     deinit {

@@ -187,6 +187,13 @@ extension Limits {
 
         /// Clients that are kept in memory as they were read. With one more all are forgotten.
         public static let knownClients = 1000
+        /// How many values one process seals before it takes other keys: far fewer than the 2³² after which two random
+        /// nonces of one key would be likely the same.
+        public static let sealedPerStretch = 1 << 24
+        /// Keys of sealed values that a process keeps at hand. Past it all are derived anew when they are needed.
+        public static let keptSealingKeys = 4096
+        /// Rows that are looked at, and sealed anew where they need it, in one step.
+        public static let resealedRows = 100
         /// Reads that one thread takes at a time.
         public static let readsPerTurn = 32
         /// Entries of the audit trail that are read at a time when it is checked.

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 public import _Primitives
 
@@ -30,6 +31,17 @@ public struct KeyEncryptionKey: Sendable, Equatable {
         self.bytes = SecretBytes(random.bytes(Self.byteCount))
     }
 
+    /// A name for the key that gives nothing of it away: backups and stores know their keys by it.
+    public var identifier: String { Base64URL.encode(self.digest) }
+
+    /// What tells sealed values of this key from those of another.
+    var tag: [UInt8] { Array(self.digest.prefix(Sealing.tagBytes)) }
+
+    private var digest: [UInt8] {
+        let key = SealingRoot(of: self).derived("countersign sealing 1 key identifier")
+        return Array(HMAC<SHA256>.authenticationCode(for: Array("countersign".utf8), using: key).prefix(16))
+    }
+
     /// Reads a key file.
     ///
     /// Throws ``StoreError/Code/notFound`` where there is none, and ``StoreError/Code/invalidKey`` where it holds
@@ -48,6 +60,9 @@ public struct KeyEncryptionKey: Sendable, Equatable {
         try self.init(bytes)
     }
 
+    /// The key as a line of its file has it. It is for nobody's eyes.
+    public var text: String { self.bytes.withBytes { Base64URL.encode($0) } }
+
     /// Writes the key to a new file of mode 0600, which is on disk when this returns: what is sealed under the key must
     /// never outlive it. Throws ``StoreError/Code/conflict`` where the file exists already.
     public func write(toNewFile path: String) throws {
@@ -57,7 +72,7 @@ public struct KeyEncryptionKey: Sendable, Equatable {
         let file = open(draft, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw StoreError(.unavailable, "cannot write \(draft)") }
         defer { _ = unlink(draft) }
-        let text = self.bytes.withBytes { Base64URL.encode($0) } + "\n"
+        let text = self.text + "\n"
         do {
             let handle = FileHandle(fileDescriptor: file, closeOnDealloc: false)
             try handle.write(contentsOf: Data(text.utf8))
@@ -78,4 +93,27 @@ public struct KeyEncryptionKey: Sendable, Equatable {
 
 extension String {
     fileprivate var nonEmpty: String? { self.isEmpty ? nil : self }
+}
+
+/// The keys that a store is opened with: the newest, which everything is sealed under from now on, and those of before
+/// that it may still need.
+public struct KeyRing: Sendable, Equatable {
+    /// The key that new values are sealed under.
+    public let newest: KeyEncryptionKey
+    /// Keys of before, in any order.
+    public let former: [KeyEncryptionKey]
+
+    /// A ring of these keys.
+    public init(_ newest: KeyEncryptionKey, former: [KeyEncryptionKey] = []) {
+        self.newest = newest
+        self.former = former
+    }
+
+    /// All of them, the newest first.
+    public var all: [KeyEncryptionKey] { [self.newest] + self.former }
+
+    /// The key of that identifier.
+    public func key(identifier: String) -> KeyEncryptionKey? {
+        self.all.first { $0.identifier.hasSameBytes(as: identifier) }
+    }
 }

@@ -1,4 +1,4 @@
-public import Crypto
+import Crypto
 import Foundation
 import Synchronization
 public import _Primitives
@@ -15,65 +15,130 @@ public struct SealingPurpose: Hashable, Sendable, CustomStringConvertible {
     public var description: String { self.name }
 }
 
-/// Seals what must not be readable in a stolen database, and digests what is too short for a plain hash.
-///
-/// - Sealed values: AES-256-GCM under a key that HKDF-SHA256 derives from the key-encryption key for each purpose. The
-///   purpose and the row's identifier are authenticated with it: a value copied to another row does not open.
-/// - Secrets of 128 bits and more are stored as ``digest(ofSecret:)`` (SHA-256).
-/// - Shorter ones (typed codes, numbers), and values that must be found but not read (user names), are stored as
-///   ``code(_:purpose:)`` (HMAC-SHA256).
-///
-/// Wire form of a sealed value: one version byte (1), 12 bytes nonce, ciphertext, 16 bytes tag.
-public final class Sealing: Sendable {
-    private static let version: UInt8 = 1
-    private static let nonceCount = 12
-    private static let tagCount = 16
+/// The secret that codes are made under, and what others carry for minutes: it stays the same when the key-encryption
+/// key changes, because what was made under it cannot be made again. A store keeps it sealed.
+public struct SealingRoot: Sendable, Equatable {
+    /// How long it is, in bytes.
+    public static let byteCount = 32
 
-    private let root: SymmetricKey
-    private let random: RandomSource
-    private let keys = Mutex<[SealingPurpose: SymmetricKey]>([:])
-    /// The store's epoch, which ends where a backup is put in its place.
-    public let epoch: String
+    let bytes: SecretBytes
 
-    /// Sealing under a key-encryption key, in the epoch of a store. `random` makes the nonces.
-    public init(_ key: KeyEncryptionKey, epoch: String = "", random: RandomSource = .system) {
-        self.root = key.bytes.withBytes { SymmetricKey(data: $0) }
-        self.epoch = epoch
-        self.random = random
+    /// A new secret.
+    public init(random: RandomSource = .system) { self.bytes = SecretBytes(random.bytes(Self.byteCount)) }
+
+    /// What stood in its place before stores had one of their own: it follows from the key, and the key not from it.
+    public init(of key: KeyEncryptionKey) {
+        let code = key.bytes.withBytes {
+            HKDF<SHA256>.extract(inputKeyMaterial: SymmetricKey(data: $0), salt: [UInt8]())
+        }
+        self.bytes = SecretBytes(Array(code))
     }
 
-    /// The purpose's key in this epoch, for what lives for minutes and is carried by somebody else: what was sealed before
-    /// a backup was restored opens no more, though no row of it was ever kept.
-    public func passingKey(_ purpose: SealingPurpose) -> SymmetricKey {
-        self.key(self.epoch.isEmpty ? purpose : SealingPurpose("\(purpose.name) \(self.epoch)"))
+    /// A secret that was kept. Throws ``StoreError/Code/corrupt`` for another count of bytes.
+    public init(kept bytes: [UInt8]) throws {
+        guard bytes.count == Self.byteCount else { throw StoreError(.corrupt, "the store's root secret") }
+        self.bytes = SecretBytes(bytes)
     }
 
-    /// The purpose's own key of 256 bits, for a format that seals by itself.
-    public func key(_ purpose: SealingPurpose) -> SymmetricKey {
-        self.keys.withLock { keys in
-            if let key = keys[purpose] { return key }
-            let key = HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: self.root, info: Data("countersign sealing 1 \(purpose.name)".utf8),
-                outputByteCount: 32)
-            keys[purpose] = key
-            return key
+    /// Its bytes, to be sealed.
+    public var kept: [UInt8] { self.bytes.withBytes { Array($0) } }
+
+    func derived(_ info: String) -> SymmetricKey { self.derived(Array(info.utf8)) }
+
+    func derived(_ info: [UInt8]) -> SymmetricKey {
+        self.bytes.withBytes {
+            HKDF<SHA256>.expand(pseudoRandomKey: SymmetricKey(data: $0), info: info, outputByteCount: 32)
         }
     }
+}
 
-    private func context(_ purpose: SealingPurpose, _ row: String) -> [UInt8] {
-        Array(purpose.name.utf8) + [0] + Array(row.utf8)
+/// Seals what must not be readable in a stolen database, and digests what is too short for a plain hash.
+///
+/// - Sealed values: AES-256-GCM. The purpose and the row's identifier are authenticated with a value: copied to another
+///   row it does not open.
+/// - Secrets of 128 bits and more are stored as ``digest(ofSecret:)`` (SHA-256).
+/// - Shorter ones (typed codes, numbers), and values that must be found but not read (user names), are stored as
+///   ``code(_:purpose:)`` (HMAC-SHA256) under the store's root secret.
+///
+/// ```
+///  0         1            9           17          29                n - 16       n
+///  ├─ 2 ─────┼─ key ──────┼─ stretch ─┼─ nonce ───┼─ ciphertext ────┼─ tag ──────┤
+/// ```
+///
+/// A value names the key-encryption key that it lies under, so that values of several keys stand side by side while one
+/// follows another. It names its stretch, too: keys are derived for each purpose in each stretch, and a stretch is what one
+/// process seals until it has sealed so many values, so that no key ever seals so many that two random nonces are likely
+/// the same (NIST SP 800-38D, section 8.3). A value that begins with 1 is from before: it has neither, and lies under the
+/// root secret.
+public final class Sealing: Sendable {
+    /// Bytes by which a value names its key.
+    static let tagBytes = 8
+    private static let version: UInt8 = 2
+    private static let formerVersion: UInt8 = 1
+    private static let stretchBytes = 8
+    private static let nonceBytes = 12
+    private static let authenticationBytes = 16
+
+    private struct State {
+        var codeKeys: [SealingPurpose: SymmetricKey] = [:]
+        var stretchKeys: [StretchKey: SymmetricKey] = [:]
+        var stretch: [UInt8]
+        /// What was sealed in it.
+        var count = 0
     }
+
+    /// Names the key of a purpose in a stretch.
+    private struct StretchKey: Hashable {
+        /// `nil` for the root secret.
+        let tag: [UInt8]?
+        let purpose: String
+        let stretch: [UInt8]
+    }
+
+    /// The keys that values are sealed under.
+    public let keys: KeyRing
+    /// What codes are made under.
+    public let root: SealingRoot
+    /// The store's epoch, which ends where a backup is put in its place.
+    public let epoch: String
+    private let random: RandomSource
+    private let newest: (tag: [UInt8], secret: SealingRoot)
+    private let secrets: [[UInt8]: SealingRoot]
+    private let messagesPerStretch: Int
+    private let state: Mutex<State>
+
+    /// Sealing under these keys, in the epoch of a store. `random` makes nonces and stretches.
+    ///
+    /// Without a `root` it is the one that follows from the newest key, as in a store from before there were others.
+    public init(
+        _ keys: KeyRing, root: SealingRoot? = nil, epoch: String = "", random: RandomSource = .system,
+        messagesPerStretch: Int = Limits.Fixed.sealedPerStretch
+    ) {
+        self.keys = keys
+        self.root = root ?? SealingRoot(of: keys.newest)
+        self.epoch = epoch
+        self.random = random
+        self.messagesPerStretch = messagesPerStretch
+        self.newest = (keys.newest.tag, SealingRoot(of: keys.newest))
+        self.secrets = Dictionary(keys.all.map { ($0.tag, SealingRoot(of: $0)) }) { first, _ in first }
+        self.state = Mutex(State(stretch: random.bytes(Self.stretchBytes)))
+    }
+
+    /// Sealing under one key.
+    public convenience init(_ key: KeyEncryptionKey, epoch: String = "", random: RandomSource = .system) {
+        self.init(KeyRing(key), epoch: epoch, random: random)
+    }
+
+    // MARK: Rows
+
+    /// What every value begins with that lies under the newest key.
+    public var newestHeader: [UInt8] { [Self.version] + self.newest.tag }
 
     /// Seals `bytes` for one row. `row` is the row's identifier, unique for the purpose.
     public func seal(_ bytes: some Collection<UInt8>, purpose: SealingPurpose, row: String) throws -> [UInt8] {
-        do {
-            let box = try AES.GCM.seal(
-                Array(bytes), using: self.key(purpose), nonce: AES.GCM.Nonce(data: self.random.bytes(Self.nonceCount)),
-                authenticating: self.context(purpose, row))
-            return [Self.version] + Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
-        } catch {
-            throw StoreError(.unavailable, "a value of \(purpose) cannot be sealed")
-        }
+        let stretch = self.nextStretch()
+        let key = self.key(of: self.newest.tag, self.newest.secret, "sealing", purpose.name, stretch)
+        return try self.newestHeader + stretch + self.sealed(bytes, key, purpose, row)
     }
 
     /// Seals a text as UTF-8.
@@ -83,17 +148,26 @@ public final class Sealing: Sendable {
 
     /// The bytes that were sealed for this purpose and row.
     ///
-    /// Throws ``StoreError/Code/corrupt`` where the value is damaged, of another row or purpose, or under another key.
+    /// Throws ``StoreError/Code/corrupt`` where the value is damaged, of another row or purpose, or under a key that is not
+    /// there.
     public func open(_ sealed: some Collection<UInt8>, purpose: SealingPurpose, row: String) throws -> [UInt8] {
-        let sealed = Array(sealed)
-        guard sealed.count >= 1 + Self.nonceCount + Self.tagCount, sealed[0] == Self.version,
-            let nonce = try? AES.GCM.Nonce(data: sealed[1...Self.nonceCount]),
-            let box = try? AES.GCM.SealedBox(
-                nonce: nonce, ciphertext: sealed[(1 + Self.nonceCount)..<(sealed.count - Self.tagCount)],
-                tag: sealed[(sealed.count - Self.tagCount)...]),
-            let bytes = try? AES.GCM.open(box, using: self.key(purpose), authenticating: self.context(purpose, row))
-        else { throw StoreError(.corrupt, "a sealed value of \(purpose) does not open") }
-        return Array(bytes)
+        let bytes = Array(sealed)
+        let headerBytes = 1 + Self.tagBytes + Self.stretchBytes
+        let opened: [UInt8]?
+        switch bytes.first {
+        case Self.formerVersion: opened = Self.opened(bytes.dropFirst(), self.key(purpose), Self.context(purpose, row))
+        case Self.version where bytes.count > headerBytes:
+            let tag = Array(bytes[1...Self.tagBytes])
+            let stretch = Array(bytes[(1 + Self.tagBytes)..<headerBytes])
+            opened = self.secrets[tag].flatMap { secret in
+                self.opened(bytes.dropFirst(headerBytes), tag, secret, "sealing", purpose.name, stretch) {
+                    Self.opened($0, $1, Self.context(purpose, row))
+                }
+            }
+        default: opened = nil
+        }
+        guard let opened else { throw StoreError(.corrupt, "a sealed value of \(purpose) does not open") }
+        return opened
     }
 
     /// A sealed text. Throws ``StoreError/Code/corrupt``, also where the bytes are not UTF-8.
@@ -103,6 +177,130 @@ public final class Sealing: Sendable {
         }
         return text
     }
+
+    // MARK: What others carry
+
+    /// Seals what lives for minutes and is carried by somebody else: after a backup was restored it opens no more, though no
+    /// row of it was ever kept, and another key-encryption key changes nothing for it. `label` says what it is.
+    public func sealPassing(_ bytes: some Collection<UInt8>, purpose: SealingPurpose, label: String) throws -> [UInt8] {
+        let stretch = self.nextStretch()
+        let key = self.key(of: nil, self.root, "passing", self.passingName(purpose), stretch)
+        return try [Self.version] + stretch + self.sealed(bytes, key, purpose, label)
+    }
+
+    /// What ``sealPassing(_:purpose:label:)`` sealed in this epoch; `nil` for everything else.
+    public func openPassing(_ sealed: some Collection<UInt8>, purpose: SealingPurpose, label: String) -> [UInt8]? {
+        let bytes = Array(sealed)
+        let headerBytes = 1 + Self.stretchBytes
+        if bytes.first == Self.version, bytes.count > headerBytes,
+            let opened = self.opened(
+                bytes.dropFirst(headerBytes), nil, self.root, "passing", self.passingName(purpose),
+                Array(bytes[1..<headerBytes]), by: { Self.opened($0, $1, Self.context(purpose, label)) })
+        {
+            return opened
+        }
+        // What a version from before sealed has neither version nor stretch.
+        let former = self.key(self.epoch.isEmpty ? purpose : SealingPurpose(self.passingName(purpose)))
+        return Self.opened(bytes[...], former, Array(label.utf8))
+    }
+
+    private func passingName(_ purpose: SealingPurpose) -> String { "\(purpose.name) \(self.epoch)" }
+
+    // MARK: Keys
+
+    /// The stretch that the next value belongs to, and counts it.
+    private func nextStretch() -> [UInt8] {
+        self.state.withLock { state in
+            if state.count >= self.messagesPerStretch {
+                state.stretch = self.random.bytes(Self.stretchBytes)
+                state.count = 0
+            }
+            state.count += 1
+            return state.stretch
+        }
+    }
+
+    /// The key of a purpose in a stretch, derived where it is not at hand.
+    private func key(
+        of tag: [UInt8]?, _ secret: SealingRoot, _ use: String, _ purpose: String, _ stretch: [UInt8]
+    ) -> SymmetricKey {
+        let name = StretchKey(tag: tag, purpose: purpose, stretch: stretch)
+        return self.state.withLock { state in
+            if let key = state.stretchKeys[name] { return key }
+            let key = Self.derived(secret, use, purpose, stretch)
+            Self.keep(key, as: name, &state)
+            return key
+        }
+    }
+
+    /// Opens under the key of a purpose in a stretch. A key that was not at hand is kept where it has opened something:
+    /// whoever invents stretches drives no others out.
+    private func opened(
+        _ bytes: ArraySlice<UInt8>, _ tag: [UInt8]?, _ secret: SealingRoot, _ use: String, _ purpose: String,
+        _ stretch: [UInt8], by open: (ArraySlice<UInt8>, SymmetricKey) -> [UInt8]?
+    ) -> [UInt8]? {
+        let name = StretchKey(tag: tag, purpose: purpose, stretch: stretch)
+        let kept = self.state.withLock { $0.stretchKeys[name] }
+        let key = kept ?? Self.derived(secret, use, purpose, stretch)
+        guard let opened = open(bytes, key) else { return nil }
+        if kept == nil { self.state.withLock { Self.keep(key, as: name, &$0) } }
+        return opened
+    }
+
+    private static func derived(
+        _ secret: SealingRoot, _ use: String, _ purpose: String, _ stretch: [UInt8]
+    ) -> SymmetricKey {
+        secret.derived(Array("countersign \(use) 2 \(purpose)".utf8) + [0] + stretch)
+    }
+
+    private static func keep(_ key: SymmetricKey, as name: StretchKey, _ state: inout State) {
+        if state.stretchKeys.count >= Limits.Fixed.keptSealingKeys { state.stretchKeys = [:] }
+        state.stretchKeys[name] = key
+    }
+
+    /// The purpose's own key below the root secret.
+    private func key(_ purpose: SealingPurpose) -> SymmetricKey {
+        self.state.withLock { state in
+            if let key = state.codeKeys[purpose] { return key }
+            let key = self.root.derived("countersign sealing 1 \(purpose.name)")
+            state.codeKeys[purpose] = key
+            return key
+        }
+    }
+
+    // MARK: Values
+
+    private static func context(_ purpose: SealingPurpose, _ row: String) -> [UInt8] {
+        Array(purpose.name.utf8) + [0] + Array(row.utf8)
+    }
+
+    private func sealed(
+        _ bytes: some Collection<UInt8>, _ key: SymmetricKey, _ purpose: SealingPurpose, _ row: String
+    ) throws -> [UInt8] {
+        do {
+            let box = try AES.GCM.seal(
+                Array(bytes), using: key, nonce: AES.GCM.Nonce(data: self.random.bytes(Self.nonceBytes)),
+                authenticating: Self.context(purpose, row))
+            return Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
+        } catch {
+            throw StoreError(.unavailable, "a value of \(purpose) cannot be sealed")
+        }
+    }
+
+    private static func opened(
+        _ sealed: ArraySlice<UInt8>, _ key: SymmetricKey, _ context: [UInt8]
+    ) -> [UInt8]? {
+        guard sealed.count >= Self.nonceBytes + Self.authenticationBytes,
+            let nonce = try? AES.GCM.Nonce(data: sealed.prefix(Self.nonceBytes)),
+            let box = try? AES.GCM.SealedBox(
+                nonce: nonce, ciphertext: sealed.dropFirst(Self.nonceBytes).dropLast(Self.authenticationBytes),
+                tag: sealed.suffix(Self.authenticationBytes)),
+            let bytes = try? AES.GCM.open(box, using: key, authenticating: context)
+        else { return nil }
+        return Array(bytes)
+    }
+
+    // MARK: Codes
 
     /// HMAC-SHA256 under the purpose's key: for values too short to hide behind a plain hash. 32 bytes.
     public func code(_ bytes: some Collection<UInt8>, purpose: SealingPurpose) -> [UInt8] {

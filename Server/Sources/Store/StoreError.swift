@@ -3,7 +3,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What went wrong, for code that has to choose.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
-            case unavailable, conflict, notFound, forbidden, corrupt, wrongKey, locked, newerSchema, invalidKey
+            case unavailable, conflict, notFound, forbidden, corrupt, wrongKey, missingKey, locked, newerSchema,
+                invalidKey
         }
         private let name: Name
         /// The store cannot write or read now: its disk is full, it is busy, its queue is full. Trying again may help.
@@ -18,6 +19,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let corrupt = Self(name: .corrupt)
         /// The key-encryption key is not the one that this store was made with.
         public static let wrongKey = Self(name: .wrongKey)
+        /// A former key-encryption key is not there that values of this store still lie under.
+        public static let missingKey = Self(name: .missingKey)
         /// Another process holds the data folder.
         public static let locked = Self(name: .locked)
         /// The store was written by a newer version of the program.

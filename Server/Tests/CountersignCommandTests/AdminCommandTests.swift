@@ -346,7 +346,7 @@ struct AdminCommandTests {
             }
         }
         let otherKey = place.folder + "/other-key"
-        _ = try KeyFile(path: otherKey).key(mayCreate: true, dataFolder: place.folder + "/data")
+        _ = try KeyFile(path: otherKey).keys(mayCreate: true, dataFolder: place.folder + "/data")
         await self.expect(.failed) {
             _ = try await AdminOptions.parse(["--data", place.folder + "/data", "--key-file", otherKey])
                 .withConnection { try await $0.call("GET", "/accounts") }

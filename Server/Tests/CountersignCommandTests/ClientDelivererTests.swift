@@ -17,7 +17,7 @@ import _Primitives
 @testable import CountersignCommand
 
 /// Hands on what is logged.
-private struct HandedLog: LogHandler {
+struct HandedLog: LogHandler {
     let lines: AsyncStream<String>.Continuation
     var logLevel = Logger.Level.info
     var metadata: Logger.Metadata = [:]

@@ -2,7 +2,9 @@ import ArgumentParser
 import CeremonyEngine
 import CountersignServer
 import Foundation
+import Logging
 import SQLiteStore
+import ServiceLifecycle
 import Store
 import Testing
 import _Primitives
@@ -58,10 +60,69 @@ struct DatabaseCommandTests {
         try await place.run("backup", place.backup, "--json")
         await self.expect(.failed, "name another") { try await place.run("backup", place.backup) }
         let otherKey = place.folder + "/other-key"
-        _ = try KeyFile(path: otherKey).key(mayCreate: true, dataFolder: place.data.path)
+        _ = try KeyFile(path: otherKey).keys(mayCreate: true, dataFolder: place.data.path)
         await self.expect(.failed, "--key-file") {
             try await place.run("backup", place.folder + "/two.backup", key: otherKey)
         }
+    }
+
+    @Test("a new key comes first in the key file, and a former one goes when nothing lies under it any more")
+    func keys() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        let file = KeyFile(path: place.folder + "/key")
+        func present() throws -> KeyRing { try file.keys(mayCreate: false, dataFolder: place.data.path) }
+        let first = try present().newest
+        await self.expect(.notFound, "no key file") { try await place.run("add-key", key: "/none/key") }
+        try await place.run("add-key")
+        let both = try present()
+        #expect(both.newest != first && both.former == [first])
+        let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? NSNumber
+        #expect(mode?.intValue == 0o600)
+        // The server has not been started with it yet: it needs the former, and the first is not taken out.
+        try await place.run("forget-keys")
+        #expect(try present() == both)
+        let opened = try place.open()
+        try await place.run("forget-keys", "--json")
+        #expect(try present() == both, "values lie under the former one still")
+        let assembly = try await opened.assembly(.init(issuer: "https://id.example", facets: []))
+        let (lines, writing) = AsyncStream.makeStream(of: String.self)
+        let resealer = assembly.resealer(logger: Logger(label: "test") { _ in HandedLog(lines: writing) })
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(services: [resealer], logger: Logger(label: "quiet")))
+        async let running: Void = group.run()
+        let said = await lines.first { $0.hasPrefix("Nothing is sealed under former") }
+        #expect(said != nil)
+        await group.triggerGracefulShutdown()
+        try await running
+        let entries = try await opened.database.auditEntries(after: 0, limit: 9).map(\.event)
+        #expect(entries.last?.kind.rawValue == "key-encryption-key-replaced")
+        #expect(entries.last?.detail == both.newest.identifier)
+        // While the server runs.
+        try await place.run("forget-keys")
+        #expect(try present() == KeyRing(both.newest))
+        await opened.database.close()
+        let again = try place.open()
+        #expect(try await again.database.account(username: "alice")?.id == "a")
+        await again.database.close()
+    }
+
+    @Test("a server is not started without a former key that it needs, and is told which")
+    func missingKey() async throws {
+        let place = try await Place()
+        defer { place.remove() }
+        let file = KeyFile(path: place.folder + "/key")
+        let first = try file.keys(mayCreate: false, dataFolder: place.data.path).newest
+        try await place.run("add-key")
+        await (try place.open()).database.close()
+        let both = try file.keys(mayCreate: false, dataFolder: place.data.path)
+        try file.replace(by: KeyRing(both.newest))
+        await self.expect(.failed, "Put its line back") { _ = try place.open() }
+        await self.expect(.failed, first.identifier) { _ = try place.open() }
+        await self.expect(.failed, "below the first") { try await place.run("backup", place.backup) }
+        await self.expect(.failed, first.identifier) { try await place.run("forget-keys") }
+        try file.replace(by: both)
+        await (try place.open()).database.close()
     }
 
     @Test("a restore asks before it replaces a database, refuses a folder in use, and gives a new folder its issuer")

@@ -330,9 +330,9 @@ struct KeyFileTests {
     func makesAndReads() throws {
         try self.withFolder { folder in
             let file = KeyFile(path: folder + "/keys/a.key")
-            let key = try file.key(mayCreate: true, dataFolder: folder + "/data")
-            #expect(key.count == 32)
-            #expect(try file.key(mayCreate: false, dataFolder: folder + "/data") == key)
+            let key = try file.keys(mayCreate: true, dataFolder: folder + "/data")
+            #expect(key.former.isEmpty && Base64URL.decode(key.newest.text)?.count == 32)
+            #expect(try file.keys(mayCreate: false, dataFolder: folder + "/data") == key)
             let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
             #expect(attributes[.posixPermissions] as? Int == 0o600)
         }
@@ -349,8 +349,8 @@ struct KeyFileTests {
                 chmod(path, 0o600)
                 return [UInt8](repeating: 7, count: count)
             }
-            let key = try KeyFile(path: path).key(mayCreate: true, dataFolder: folder + "/data", random: random)
-            #expect(key.withBytes { Array($0) } == [UInt8](repeating: 0, count: 32))
+            let key = try KeyFile(path: path).keys(mayCreate: true, dataFolder: folder + "/data", random: random)
+            #expect(try key == KeyRing(KeyEncryptionKey([UInt8](repeating: 0, count: 32))))
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a.key"])
         }
     }
@@ -373,7 +373,7 @@ struct KeyFileTests {
             }.start()
             // Until the watcher has seen enough of them, however seldom it gets to run.
             while found.withLock({ $0.count }) < wanted {
-                _ = try file.key(mayCreate: true, dataFolder: folder + "/data")
+                _ = try file.keys(mayCreate: true, dataFolder: folder + "/data")
                 unlink(file.path)
             }
             isDone.withLock { $0 = true }
@@ -387,11 +387,11 @@ struct KeyFileTests {
         try self.withFolder { folder in
             try FileManager.default.createDirectory(atPath: folder + "/data", withIntermediateDirectories: true)
             let key = KeyFile(path: folder + "/data/a.key")
-            _ = try key.key(mayCreate: true, dataFolder: folder + "/elsewhere")
+            _ = try key.keys(mayCreate: true, dataFolder: folder + "/elsewhere")
             try FileManager.default.createSymbolicLink(
                 atPath: folder + "/b.key", withDestinationPath: folder + "/data/a.key")
             let failure = #expect(throws: CommandFailure.self) {
-                try KeyFile(path: folder + "/b.key").key(mayCreate: false, dataFolder: folder + "/data")
+                try KeyFile(path: folder + "/b.key").keys(mayCreate: false, dataFolder: folder + "/data")
             }
             #expect(failure?.description.contains("lies in the data folder") == true)
         }
@@ -402,19 +402,19 @@ struct KeyFileTests {
         try self.withFolder { folder in
             let credentials = folder + "/credentials"
             let path = credentials + "/countersign.key"
-            let key = try KeyFile(path: path).key(mayCreate: true, dataFolder: folder + "/data")
+            let key = try KeyFile(path: path).keys(mayCreate: true, dataFolder: folder + "/data")
             try FileManager.default.setAttributes([.posixPermissions: 0o440], ofItemAtPath: path)
             let file = KeyFile(path: path, credentialsFolder: credentials)
-            #expect(try file.key(mayCreate: false, dataFolder: folder + "/data") == key)
+            #expect(try file.keys(mayCreate: false, dataFolder: folder + "/data") == key)
             for other in [nil, folder + "/cred", folder + "/data"] {
                 #expect(throws: CommandFailure.self) {
                     try KeyFile(path: path, credentialsFolder: other)
-                        .key(mayCreate: false, dataFolder: folder + "/data")
+                        .keys(mayCreate: false, dataFolder: folder + "/data")
                 }
             }
             for mode in [0o444, 0o460, 0o450] {
                 try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-                #expect(throws: CommandFailure.self) { try file.key(mayCreate: false, dataFolder: folder + "/data") }
+                #expect(throws: CommandFailure.self) { try file.keys(mayCreate: false, dataFolder: folder + "/data") }
             }
         }
     }
@@ -427,7 +427,7 @@ struct KeyFileTests {
                 atPath: folder + "/link", withDestinationPath: folder + "/data")
             for path in ["/data/a.key", "/link/a.key"] {
                 #expect(throws: CommandFailure.self) {
-                    try KeyFile(path: folder + path).key(mayCreate: true, dataFolder: folder + "/data")
+                    try KeyFile(path: folder + path).keys(mayCreate: true, dataFolder: folder + "/data")
                 }
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/data").isEmpty)
@@ -438,12 +438,12 @@ struct KeyFileTests {
     func refusesOpenAndForeignFiles() throws {
         try self.withFolder { folder in
             let path = folder + "/a.key"
-            _ = try KeyFile(path: path).key(mayCreate: true, dataFolder: folder + "/data")
+            _ = try KeyFile(path: path).keys(mayCreate: true, dataFolder: folder + "/data")
             try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
-            #expect(throws: CommandFailure.self) { try KeyFile(path: path).key(mayCreate: true, dataFolder: "/d") }
+            #expect(throws: CommandFailure.self) { try KeyFile(path: path).keys(mayCreate: true, dataFolder: "/d") }
             try Data("short\n".utf8).write(to: URL(fileURLWithPath: path))
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-            #expect(throws: CommandFailure.self) { try KeyFile(path: path).key(mayCreate: true, dataFolder: "/d") }
+            #expect(throws: CommandFailure.self) { try KeyFile(path: path).keys(mayCreate: true, dataFolder: "/d") }
         }
     }
 
@@ -451,7 +451,7 @@ struct KeyFileTests {
     func refusesToReplaceALostKey() throws {
         try self.withFolder { folder in
             let file = KeyFile(path: folder + "/a.key")
-            #expect(throws: CommandFailure.self) { try file.key(mayCreate: false, dataFolder: folder + "/data") }
+            #expect(throws: CommandFailure.self) { try file.keys(mayCreate: false, dataFolder: folder + "/data") }
             #expect(!FileManager.default.fileExists(atPath: file.path))
         }
     }

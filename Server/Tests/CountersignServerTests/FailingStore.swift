@@ -489,10 +489,18 @@ final class FailingStore: ServerAssembly.ServerStore {
     }
 
     func rotateSigningKeys(
-        to keys: [SigningKeyRecord], from takeover: Timestamp, forgettingRetiredBefore moment: Timestamp,
-        audit: AuditEvent
+        to keys: [SigningKeyRecord], replacing present: [String]?, from takeover: Timestamp,
+        forgettingRetiredBefore moment: Timestamp, audit: AuditEvent
     ) async throws -> ProviderKeys {
         try await self.store.rotateSigningKeys(
-            to: keys, from: takeover, forgettingRetiredBefore: moment, audit: audit)
+            to: keys, replacing: present, from: takeover, forgettingRetiredBefore: moment, audit: audit)
+    }
+
+    func sealingKeys() async throws -> [String] { try await self.store.sealingKeys() }
+
+    func reseal(
+        audit: @escaping @Sendable () -> AuditEvent, told: @escaping @Sendable (Resealed) -> Void
+    ) async throws -> Resealed {
+        try await self.store.reseal(audit: audit, told: told)
     }
 }

@@ -84,6 +84,36 @@ struct RemoteKeySetTests {
         }
     }
 
+    @Test("a service that signs for a token of its own has its keys fetched, too")
+    func serviceAssertions() async throws {
+        try await ProviderFixture.run { f in
+            let signing = try await Signing(f)
+            var change = ClientChange(
+                grantTypes: ["urn:ietf:params:oauth:grant-type:jwt-bearer"],
+                tokens: TokenSettingsChange(scopes: ["read"]))
+            change.redirectURIs = []
+            _ = try await f.provider.changeClient(signing.client.client.id, change)
+            let (key, stranger) = (try ClientKey(.es256, named: "one"), try ClientKey(.es256, named: "one"))
+            try signing.publish([key])
+            for (key, status) in [(key, 200), (stranger, 400)] {
+                let form: Parameters = [
+                    "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
+                    "assertion": try key.assertion(signing.client.client.id, f),
+                ]
+                #expect(try await signing.provider.token(header: nil, body: form.encoded).status == status)
+            }
+            #expect(signing.calls.calls.count == 1)
+            signing.calls.answer(500, "", keeping: nil)
+            f.clock.advance(.seconds(2 * 24 * 60 * 60))
+            let form: Parameters = [
+                "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
+                "assertion": try key.assertion(signing.client.client.id, f),
+            ]
+            let answer = try await signing.provider.token(header: nil, body: form.encoded)
+            #expect(answer.error == "invalid_grant" && signing.notes.all.map(\.setting) == ["--jwks-uri"])
+        }
+    }
+
     @Test("a key that is not among them has them fetched again, once a minute at most")
     func unknownKeys() async throws {
         try await ProviderFixture.run { f in

@@ -205,7 +205,7 @@ struct SigningTests {
                 id: "broken", algorithm: .es256, privateKey: SecretBytes([UInt8](repeating: 0, count: 32)),
                 createdAt: f.clock.source.now(), retiredAt: nil)
             _ = try await f.store.rotateSigningKeys(
-                to: [key], from: f.clock.source.now(), forgettingRetiredBefore: f.clock.source.now(),
+                to: [key], replacing: nil, from: f.clock.source.now(), forgettingRetiredBefore: f.clock.source.now(),
                 audit: AuditEvent(AuditEvent.Kind(rawValue: "test"), at: f.clock.source.now()))
             await #expect(throws: StoreError(.corrupt, "")) {
                 try await OpenIDProvider.open(

@@ -192,7 +192,7 @@ struct BackupTests {
         let newer = text.replacing(#/"schema":\d+/#, with: "\"schema\":999")
         #expect(newer != text)
         var backup = whole.prefix(start) + Data(newer.utf8)
-        backup.append(contentsOf: place.store.sealing.code(newer, purpose: SealingPurpose("backup manifest")))
+        backup.append(contentsOf: Sealing(place.key).code(newer, purpose: SealingPurpose("backup manifest")))
         withUnsafeBytes(of: UInt64(newer.utf8.count).bigEndian) { backup.append(contentsOf: $0) }
         try (backup + whole.suffix(8)).write(to: URL(fileURLWithPath: place.backup))
         #expect(throws: StoreError(.newerSchema, "")) { try place.check() }
@@ -272,9 +272,166 @@ struct BackupTests {
         // What others carry in sealed form was sealed in another epoch.
         #expect(place.epoch == "" && !restored.sealing.epoch.isEmpty)
         let purpose = SealingPurpose("sample")
-        #expect(restored.sealing.passingKey(purpose) != place.store.sealing.passingKey(purpose))
-        #expect(restored.sealing.key(purpose) == place.store.sealing.key(purpose))
+        let passing = try place.store.sealing.sealPassing([1], purpose: purpose, label: "label")
+        #expect(restored.sealing.openPassing(passing, purpose: purpose, label: "label") == nil)
+        #expect(restored.sealing.code("name", purpose: purpose) == place.store.sealing.code("name", purpose: purpose))
+        let row = try place.store.sealing.seal("text", purpose: purpose, row: "1")
+        #expect(try restored.sealing.openText(row, purpose: purpose, row: "1") == "text")
         await restored.close()
+    }
+
+    @Test("A backup from before another key came is restored with its key, and refused without it")
+    func aBackupNeedsTheKeyOfItsTime() async throws {
+        let place = try await BackupPlace()
+        try await place.enrol("alice")
+        _ = try place.backUp()
+        await place.store.close()
+        let newest = KeyEncryptionKey()
+        let both = KeyRing(newest, former: [place.key])
+        let store = try SQLiteDatabase(folder: place.data, keys: both)
+        _ = try await store.reseal(audit: { BackupPlace.event("resealed") }, told: { _ in })
+        await store.close()
+        let error = #expect(throws: StoreError.self) {
+            try DatabaseRestore(folder: place.data, key: newest)
+                .restore(place.backup, revocations: .kept, mayReplace: true, at: BackupPlace.now)
+        }
+        #expect(error?.code == .wrongKey && error?.reason.contains(place.key.identifier) == true)
+        let report = try DatabaseRestore(folder: place.data, keys: both)
+            .restore(place.backup, revocations: .kept, mayReplace: true, at: BackupPlace.now)
+        // What was sealed anew is the same as before, and nobody has changed it.
+        #expect(report.comparison == .compared(counters: 0, auditEntries: 1) && report.changes.isEmpty)
+        #expect(throws: StoreError(.missingKey, "")) { try SQLiteDatabase(folder: place.data, key: newest) }
+        let restored = try SQLiteDatabase(folder: place.data, keys: both)
+        #expect(try await restored.account(username: "alice")?.id == "alice")
+        _ = try await restored.reseal(audit: { BackupPlace.event("resealed") }, told: { _ in })
+        await restored.close()
+        let again = try SQLiteDatabase(folder: place.data, key: newest)
+        #expect(try await again.credentials(accountID: "alice").count == 1)
+        await again.close()
+    }
+
+    @Test("What is taken over from the replaced database is told apart, whatever key either lies under")
+    func differencesAreFoundUnderAnotherKey() async throws {
+        let place = try await BackupPlace()
+        try await place.live()
+        let newest = KeyEncryptionKey()
+        let both = KeyRing(newest, former: [place.key])
+        let store = try SQLiteDatabase(folder: place.data, keys: both)
+        _ = try await store.reseal(audit: { BackupPlace.event("resealed") }, told: { _ in })
+        await store.close()
+        let report = try DatabaseRestore(folder: place.data, keys: both)
+            .restore(place.backup, revocations: .kept, mayReplace: true, at: BackupPlace.now)
+        #expect(report.changes.map { "\($0.kind.rawValue) \($0.id) \($0.name)" }.sorted() == BackupPlace.differences)
+        let restored = try SQLiteDatabase(folder: place.data, keys: both)
+        #expect(try await restored.sealingKeys() == [newest.identifier, place.key.identifier])
+        #expect(try await restored.account(username: "mailed")?.email?.address != nil)
+        await restored.close()
+    }
+
+    /// A column that a later change adds must be decided on: is it sealed, and with what purpose, or not?
+    private static let sealedColumns = [
+        "account.display_name": "display name", "account.email": "e-mail address", "account.phone": "telephone number",
+        "account.postal_address": "postal address", "account.username": "user name",
+        "audit.address": "audit address", "ceremony.detail": "ceremony detail", "credential.attestation": "attestation",
+        "credential.picture_displays": "picture displays", "credential.public_key": "public key of an account",
+        "device.name": "device name", "notice.subject": "notice subject",
+        "oauth_authentication.address": "oauth authentication address",
+        "oauth_backchannel_request.details": "oauth backchannel details",
+        "oauth_backchannel_request.notification": "oauth backchannel notification",
+        "oauth_authentication.browser": "oauth authentication browser", "oauth_consent.claims": "oauth consent claims",
+        "oauth_device_code.shown_code": "oauth device user code shown", "oauth_grant.claims": "oauth grant claims",
+        "oauth_grant.details": "oauth authorization details",
+        "oauth_key.sealed": "oauth signing key", "oauth_pushed_request.parameters": "oauth pushed request",
+        "oauth_request.wishes": "oauth request wishes", "oauth_secret.sealed": "oauth subject secret",
+        "password.hash": "password hash", "password_sign_in.address": "password sign-in address",
+        "password_sign_in.browser": "password sign-in browser", "totp.secret": "time-based codes",
+    ]
+    private static let unsealedColumns = [
+        "account.username_code", "administrator.token_digest", "administrator_link.digest",
+        "answered_challenge.digest", "audit.code", "ceremony.browser_digest", "ceremony.confirmation_code",
+        "ceremony.content_hash", "ceremony.continuation_digest", "credential.key_id",
+        "deregistered_key.key_id", "device.secret_code", "dispatch_token.digest", "oauth_client.former_secret_digest",
+        "oauth_client.registration_digest", "oauth_client.secret_digest", "oauth_code.challenge", "oauth_code.digest",
+        "oauth_consent.content",
+        "oauth_device_code.digest", "oauth_device_code.user_code", "oauth_device_secret.digest",
+        "oauth_backchannel_request.digest", "oauth_initial_token.digest",
+        "oauth_pushed_request.digest", "oauth_refresh.head", "oauth_refresh.parent",
+        "oauth_request.browser_digest", "oauth_request.code_challenge", "oauth_session.cookie_digest",
+        "oauth_shown.digest", "recovery_code.code",
+    ]
+
+    @Test("Nothing of what a server keeps stays under a former key, whatever column it is in")
+    func everythingIsSealedAnew() async throws {
+        let place = try await BackupPlace()
+        try await place.enrol("alice")
+        try await place.begin()
+        try await place.live()
+        try await place.raw { db in
+            for statement in [
+                "INSERT INTO notice (id, account_id, kind, at, subject) VALUES ('n', 'alice', 1, 1, X'00')",
+                """
+                INSERT INTO totp (account_id, secret, algorithm, digits, period_seconds, set_at)
+                VALUES ('alice', X'00', 'SHA1', 6, 30, 1)
+                """,
+                """
+                INSERT INTO oauth_consent (id, account, client, content, scope, resources, granted_at)
+                VALUES ('c', 'alice', 'bank', X'00', 'openid', '', 1)
+                """,
+            ] { try db.execute(sql: statement) }
+            // A value in one row at least of each column; what is there already is left.
+            for (name, purpose) in Self.sealedColumns {
+                let (table, column) = (name.split(separator: ".")[0], name.split(separator: ".")[1])
+                let key = try String.fetchAll(
+                    db, sql: "SELECT name FROM pragma_table_info(?)", arguments: [String(table)]
+                ).first { ["id", "account_id", "request"].contains($0) && !(table == "device" && $0 != "id") }
+                let isThere = try Bool.fetchOne(
+                    db,
+                    sql: "SELECT EXISTS (SELECT 1 FROM \(table) WHERE length(\(column)) > 40)")
+                guard isThere != true else { continue }
+                let keyName = table == "audit" ? "number" : try #require(key, "\(name)")
+                let row = try #require(
+                    try String.fetchOne(db, sql: "SELECT CAST(\(keyName) AS TEXT) FROM \(table) LIMIT 1"), "\(name)")
+                let sealed = try place.store.sealing.seal(
+                    "a value that is long enough", purpose: SealingPurpose(purpose), row: row)
+                try db.execute(
+                    sql: "UPDATE \(table) SET \(column) = ? WHERE CAST(\(keyName) AS TEXT) = ?",
+                    arguments: [Data(sealed), row])
+            }
+        }
+        let newest = KeyEncryptionKey()
+        let store = try SQLiteDatabase(folder: place.data, keys: KeyRing(newest, former: [place.key]))
+        let resealed = try await store.reseal(audit: { BackupPlace.event("resealed") }, told: { _ in })
+        #expect(resealed.unreadable == 0)
+        await store.close()
+        // A value names its key in its second byte and those after it, by the beginning of the key's identifier.
+        func header(_ key: KeyEncryptionKey) throws -> [UInt8] {
+            [2] + Array(try #require(Base64URL.decode(key.identifier)).prefix(8))
+        }
+        let (former, present) = (try header(place.key), try header(newest))
+        let (columns, left, found) = try await place.raw { db in
+            let columns = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT item.name AS item, field.name AS field
+                    FROM sqlite_schema AS item, pragma_table_info(item.name) AS field
+                    WHERE item.type = 'table' AND field.type = 'BLOB'
+                    """
+            ).map { row -> (table: String, column: String) in (row["item"], row["field"]) }
+            func count(_ header: [UInt8]) throws -> [String: Int] {
+                try columns.reduce(into: [:]) { counts, place in
+                    let count = try Int.fetchOne(
+                        db, sql: "SELECT count(*) FROM \(place.table) WHERE substr(\(place.column), 1, 9) = ?",
+                        arguments: [Data(header)])
+                    if let count, count > 0 { counts["\(place.table).\(place.column)"] = count }
+                }
+            }
+            return (columns.map { "\($0.table).\($0.column)" }, try count(former), try count(present))
+        }
+        let own = ["sealing_root.sealed", "store_check.sealed"]
+        #expect(columns.sorted() == (Array(Self.sealedColumns.keys) + Self.unsealedColumns + own).sorted())
+        #expect(left.isEmpty, "\(left)")
+        #expect(found.keys.sorted() == (Array(Self.sealedColumns.keys) + own).sorted())
+        #expect(found.values.reduce(0, +) == resealed.resealed + own.count)
     }
 
     /// A table that a later change adds must be decided on: is it of the past that is voided, or does it stay?
@@ -300,8 +457,8 @@ struct BackupTests {
             "account", "agreement", "audit", "credential", "device", "invented_accounts", "mail", "notice",
             "oauth_client", "oauth_delivery",
             "oauth_key",
-            "oauth_secret", "oauth_shown", "oauth_subject", "password", "recovery_code", "store_check", "totp",
-            "upstream_link", "upstream_provider",
+            "oauth_secret", "oauth_shown", "oauth_subject", "password", "recovery_code", "sealing_key",
+            "sealing_root", "store_check", "totp", "upstream_link", "upstream_provider",
         ]
         #expect(tables == (voided + kept).sorted())
     }
@@ -988,7 +1145,8 @@ private final class BackupPlace: Sendable {
             "{}", audit: AuditEvent(.inventedAccountsSet, at: Self.now, actor: "operator"))
         try await self.store.addClient(Self.client("new"), limit: 99, audit: Self.event("client-added"))
         _ = try await self.store.rotateSigningKeys(
-            to: [Self.signingKey("second", .es256)], from: Self.now, forgettingRetiredBefore: Self.now - .seconds(60),
+            to: [Self.signingKey("second", .es256)], replacing: nil, from: Self.now,
+            forgettingRetiredBefore: Self.now - .seconds(60),
             audit: Self.event("rotated"))
         await self.store.close()
         // One key of a device that stays: the step that deletes a device's last key deletes the device, too.
@@ -1003,6 +1161,13 @@ private final class BackupPlace: Sendable {
         let result = try await raw.write(body)
         try raw.close()
         return result
+    }
+
+    /// The database itself, where no store has it open.
+    func raw<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        let raw = try DatabaseQueue(path: self.data + "/countersign.sqlite")
+        defer { try? raw.close() }
+        return try await raw.write(body)
     }
 
     @discardableResult

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import Store
 import Testing
@@ -13,7 +14,7 @@ struct SealingTests {
         let sealed = try sealing.seal("hello", purpose: self.purpose, row: "1")
         #expect(try sealing.openText(sealed, purpose: self.purpose, row: "1") == "hello")
         #expect(try Sealing(self.key).openText(sealed, purpose: self.purpose, row: "1") == "hello")
-        #expect(sealed.count == 1 + 12 + 5 + 16)
+        #expect(sealed.count == 1 + 8 + 8 + 12 + 5 + 16)
         #expect(try sealing.seal("hello", purpose: self.purpose, row: "1") != sealed, "a nonce of its own each time")
     }
 
@@ -39,6 +40,99 @@ struct SealingTests {
                 try sealing.open(sealed.prefix(index), purpose: self.purpose, row: "1")
             }
         }
+    }
+
+    @Test func aFormerKeyOpensWhatWasSealedUnderItAndSealsNothing() throws {
+        let newest = KeyEncryptionKey()
+        let former = try Sealing(self.key).seal("hello", purpose: self.purpose, row: "1")
+        let both = Sealing(KeyRing(newest, former: [self.key]))
+        #expect(try both.openText(former, purpose: self.purpose, row: "1") == "hello")
+        let sealed = try both.seal("hello", purpose: self.purpose, row: "1")
+        #expect(try Sealing(newest).openText(sealed, purpose: self.purpose, row: "1") == "hello")
+        #expect(sealed.starts(with: both.newestHeader) && !former.starts(with: both.newestHeader))
+        #expect(throws: StoreError(.corrupt, "")) {
+            try Sealing(self.key).openText(sealed, purpose: self.purpose, row: "1")
+        }
+        #expect(throws: StoreError(.corrupt, "")) {
+            try Sealing(newest).openText(former, purpose: self.purpose, row: "1")
+        }
+    }
+
+    /// NIST SP 800-38D, section 8.3: no key ever seals so many values that two of its random nonces are likely the same.
+    @Test func aKeySealsSoManyValuesAndNoMore() throws {
+        let sealing = Sealing(KeyRing(self.key), messagesPerStretch: 3)
+        var stretches: [ArraySlice<UInt8>] = []
+        var sealed: [[UInt8]] = []
+        for number in 0..<9 {
+            let purpose = SealingPurpose("purpose \(number % 2)")
+            sealed.append(try sealing.seal("\(number)", purpose: purpose, row: "1"))
+            stretches.append(sealed[number][9..<17])
+        }
+        #expect(Set(stretches).count == 3, "three of each")
+        #expect(stretches[0] == stretches[2] && stretches[2] != stretches[3])
+        for (number, value) in sealed.enumerated() {
+            let purpose = SealingPurpose("purpose \(number % 2)")
+            #expect(try sealing.openText(value, purpose: purpose, row: "1") == "\(number)", "earlier stretches open")
+            // The same bytes in another stretch: another key.
+            var moved = value
+            moved.replaceSubrange(9..<17, with: stretches[(number + 3) % 9])
+            #expect(throws: StoreError(.corrupt, "")) { try sealing.open(moved, purpose: purpose, row: "1") }
+        }
+        let other = Sealing(self.key)
+        #expect(try other.seal("x", purpose: self.purpose, row: "1")[9..<17] != stretches[8], "each process its own")
+        #expect(try other.openText(sealed[0], purpose: SealingPurpose("purpose 0"), row: "1") == "0")
+        #expect(Limits.Fixed.sealedPerStretch < 1 << 32)
+    }
+
+    @Test func whatOthersCarryHasAKeyForSoManyValuesToo() throws {
+        let sealing = Sealing(KeyRing(self.key), epoch: "e", messagesPerStretch: 2)
+        let carried = try (0..<6).map { try sealing.sealPassing([UInt8($0)], purpose: self.purpose, label: "label") }
+        #expect(Set(carried.map { $0[1..<9] }).count == 3)
+        for (number, value) in carried.enumerated() {
+            #expect(sealing.openPassing(value, purpose: self.purpose, label: "label") == [UInt8(number)])
+            #expect(sealing.openPassing(value, purpose: self.purpose, label: "other") == nil)
+            #expect(sealing.openPassing(value, purpose: SealingPurpose("other"), label: "label") == nil)
+            #expect(Sealing(self.key).openPassing(value, purpose: self.purpose, label: "label") == nil, "another epoch")
+            for index in value.indices {
+                var damaged = value
+                damaged[index] ^= 1
+                #expect(sealing.openPassing(damaged, purpose: self.purpose, label: "label") == nil)
+                #expect(sealing.openPassing(value.prefix(index), purpose: self.purpose, label: "label") == nil)
+            }
+        }
+    }
+
+    @Test func whatOthersCarryOutlivesTheKey() throws {
+        let root = SealingRoot()
+        let before = Sealing(KeyRing(self.key), root: root, epoch: "e")
+        let after = Sealing(KeyRing(KeyEncryptionKey()), root: root, epoch: "e")
+        let carried = try before.sealPassing([7], purpose: self.purpose, label: "label")
+        #expect(after.openPassing(carried, purpose: self.purpose, label: "label") == [7])
+        #expect(after.code("name", purpose: self.purpose) == before.code("name", purpose: self.purpose))
+        let other = Sealing(KeyRing(self.key), epoch: "e")
+        #expect(other.openPassing(carried, purpose: self.purpose, label: "label") == nil)
+    }
+
+    /// As versions before sealed: under a key that follows from the key-encryption key and the purpose alone.
+    @Test(arguments: ["", "epoch"])
+    func whatEarlierVersionsSealedOpens(epoch: String) throws {
+        let bytes = RandomSource.system.bytes(32)
+        func key(_ purpose: String) -> SymmetricKey {
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: bytes), info: Data("countersign sealing 1 \(purpose)".utf8),
+                outputByteCount: 32)
+        }
+        let sealing = Sealing(try KeyEncryptionKey(bytes), epoch: epoch)
+        let row = try AES.GCM.seal(Data("hello".utf8), using: key("test"), authenticating: Data("test\0row".utf8))
+        let kept = [1] + Array(try #require(row.combined))
+        #expect(try sealing.openText(kept, purpose: self.purpose, row: "row") == "hello")
+        #expect(throws: StoreError(.corrupt, "")) { try sealing.openText(kept, purpose: self.purpose, row: "other") }
+        let carried = try AES.GCM.seal(
+            Data([7]), using: key(epoch.isEmpty ? "test" : "test \(epoch)"), authenticating: Data("label".utf8))
+        #expect(
+            sealing.openPassing(try #require(carried.combined), purpose: self.purpose, label: "label") == [7])
+        let code = Array(HMAC<SHA256>.authenticationCode(for: Data("name".utf8), using: key("test")))
+        #expect(sealing.code("name", purpose: self.purpose) == code)
     }
 
     @Test func bytesThatAreNoTextAreNotReadAsText() throws {

@@ -74,6 +74,39 @@ struct UpgradeTests {
         await again.close()
     }
 
+    @Test("The key of an earlier version is followed by another, also where both come at once: all of it is read")
+    func anotherKeyFollows() async throws {
+        let folder = try Folder()
+        let (first, second) = (try UpgradeTests.key(), KeyEncryptionKey())
+        let sealing = Sealing(first)
+        #expect(throws: StoreError(.wrongKey, "")) { try SQLiteDatabase(folder: folder.path, key: second) }
+        let store = try SQLiteDatabase(folder: folder.path, keys: KeyRing(second, former: [first]))
+        try await self.check(store)
+        let purpose = SealingPurpose("any")
+        #expect(store.sealing.code("name", purpose: purpose) == sealing.code("name", purpose: purpose))
+        let resealed = try await store.reseal(
+            audit: { AuditEvent(.init(rawValue: "test"), at: Self.now) }, told: { _ in })
+        #expect(resealed.unreadable == 0 && resealed.resealed > 12)
+        await store.close()
+        #expect(throws: StoreError(.wrongKey, "")) { try folder.open() }
+        let raw = try DatabaseQueue(path: folder.database)
+        let left = try await raw.read { db in
+            try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT (SELECT count(*) FROM account WHERE substr(username, 1, 1) = X'01')
+                        + (SELECT count(*) FROM credential WHERE substr(public_key, 1, 1) = X'01')
+                        + (SELECT count(*) FROM oauth_key WHERE substr(sealed, 1, 1) = X'01')
+                    """)
+        }
+        #expect(left == 0)
+        try raw.close()
+        let again = try SQLiteDatabase(folder: folder.path, key: second)
+        try await self.check(again)
+        #expect(again.sealing.code("name", purpose: purpose) == sealing.code("name", purpose: purpose))
+        await again.close()
+    }
+
     @Test("A user name that was kept as it was written has its one spelling; one that was spoilt stops no start")
     func namesAreComposed() async throws {
         let folder = try Folder()

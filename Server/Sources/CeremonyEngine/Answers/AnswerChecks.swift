@@ -143,7 +143,7 @@ struct AnswerChecks: CeremonyPart {
     {
         guard let text else { throw Answered(.invalidRequest, "the response brings no server data back") }
         let data: SealedServerData
-        do { data = try SealedServerData(opening: text, with: self.sealing.passingKey(.serverData), now: now) } catch {
+        do { data = try SealedServerData(opening: text, by: self.sealing.openServerData, now: now) } catch {
             throw Answered(error)
         }
         guard data.operation == operation, let origin = ServerDataOrigin(data.policy) else {

@@ -122,7 +122,7 @@ public struct Redemptions: CeremonyPart {
             let serverData = try SealedServerData(
                 operation: operation, challenge: challenge, username: nil,
                 policy: ServerDataOrigin.ceremony(ceremony.id).text, expiresAt: ceremony.expiresAt
-            ).sealed(with: self.sealing.passingKey(.serverData), random: self.random)
+            ).sealed(by: self.sealing.sealServerData)
             let message: [UInt8]
             if isRegistration {
                 guard let account = redeemed.account else { throw CeremonyError(.tokenUnknown) }

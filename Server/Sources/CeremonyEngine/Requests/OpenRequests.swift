@@ -111,7 +111,7 @@ public struct OpenRequests: CeremonyPart {
             operation: operation, challenge: challenge, username: account,
             policy: ServerDataOrigin.open(policy: policy).text, device: device,
             expiresAt: self.time.now() + self.limits.challengeLifetime
-        ).sealed(with: self.sealing.passingKey(.serverData), random: self.random)
+        ).sealed(by: self.sealing.sealServerData)
         return ReturnUAFRequest(
             statusCode: .ok, operation: operation,
             uafRequest: String(decoding: try message(challenge, serverData), as: UTF8.self),

@@ -43,8 +43,20 @@ extension CeremonyPart {
     func newIdentifier() -> String { self.random.identifier() }
 }
 
+extension Sealing {
+    /// Seals what a client carries for the server.
+    func sealServerData(_ bytes: [UInt8]) throws -> [UInt8] {
+        try self.sealPassing(bytes, purpose: .serverData, label: SealedServerData.label)
+    }
+
+    /// What ``sealServerData(_:)`` sealed; `nil` for everything else.
+    func openServerData(_ sealed: [UInt8]) -> [UInt8]? {
+        self.openPassing(sealed, purpose: .serverData, label: SealedServerData.label)
+    }
+}
+
 extension SealingPurpose {
-    static let serverData = SealingPurpose("uaf server data")
+    fileprivate static let serverData = SealingPurpose("uaf server data")
     static let typedCode = SealingPurpose("typed code")
     static let confirmationNumber = SealingPurpose("confirmation number")
     static let deviceSecret = SealingPurpose("device secret")

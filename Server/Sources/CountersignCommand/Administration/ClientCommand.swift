@@ -345,6 +345,7 @@ struct ClientCommand: AsyncParsableCommand {
                         try client.requiredString("tokenEndpointAuthMethod"),
                         (try client.strings("grantTypes") ?? []).joined(separator: " "),
                         try client.bool("mayDeregister") == true ? "may deregister" : "",
+                        try client.bool("disabled") == true ? "switched off" : "",
                     ]
                 })
         }
@@ -393,6 +394,11 @@ struct ClientCommand: AsyncParsableCommand {
                   countersign admin client change CLIENT-ID --profile fapi2 --auth-method private_key_jwt \\
                     --jwks bank.jwks.json --id-token-signed-response-alg ES256
                   countersign admin client change CLIENT-ID --origin https://app.example
+
+                A service that is to get nothing any more, until it is switched on again; nothing of it is lost:
+
+                  countersign admin client change CLIENT-ID --disabled
+                  countersign admin client change CLIENT-ID --no-disabled
 
                 A service that may deregister can have all keys of the people whom it knows deleted. They can sign in \
                 nowhere then, until they are enrolled again:
@@ -446,6 +452,11 @@ struct ClientCommand: AsyncParsableCommand {
             help: "Whether it may have the keys of people whom it knows deleted, for every service.")
         var mayDeregister: Bool?
 
+        @Flag(
+            name: .long, inversion: .prefixedNo,
+            help: "Whether it is switched off: what it has counts for nothing meanwhile, and it gets nothing.")
+        var disabled: Bool?
+
         @Flag(name: .long, help: "Know of no keys of the service.")
         var noJwks = false
 
@@ -464,7 +475,7 @@ struct ClientCommand: AsyncParsableCommand {
                     --id-token-signed-response-alg, --pkce, --grant-type, --sign-in-method, --auth-method, --jwks, --no-jwks, --profile, \
                     --[no-]require-signed-request-object, --origin, --no-origin, --[no-]scope, --[no-]resource, --[no-]audience, --[no-]subject-client, \
                     --may-act, --sso-group, --certificate-name, --[no-]certificate-bound-tokens, --access-token-format, --party, --jwks-uri, --backchannel-logout-uri, \
-                    --[no-]backchannel-logout-session-required, --backchannel-token-delivery-mode, --backchannel-client-notification-endpoint, --[no-]authorization-details-type or --[no-]may-deregister.
+                    --[no-]backchannel-logout-session-required, --backchannel-token-delivery-mode, --backchannel-client-notification-endpoint, --[no-]authorization-details-type, --[no-]may-deregister or --[no-]disabled.
                     """)
             }
             guard !self.rotateSecret || self.settings.hasSecret else {
@@ -496,6 +507,7 @@ struct ClientCommand: AsyncParsableCommand {
             }
             body["clientUri"] = self.noClientURI ? .string("") : self.clientURI.map(JSON.string)
             body["mayDeregister"] = self.mayDeregister.map(JSON.bool)
+            body["disabled"] = self.disabled.map(JSON.bool)
             try self.settings.write(to: &body)
             if self.noJwks { body["jwks"] = .object([:]) }
             if self.noOrigin { body["origins"] = .array([]) }

@@ -85,13 +85,37 @@ struct TokenCommand: AsyncParsableCommand {
     }
 }
 
-/// `countersign admin key`: what tokens are signed with.
+/// `countersign admin key`: what tokens are signed with, and what is sealed under.
 struct SigningKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
-        abstract: "The key that ID tokens, access tokens and confirmations are signed with.",
-        subcommands: [Rotate.self]
+        abstract: "The keys that tokens are signed with, and those that stored values are sealed under.",
+        subcommands: [List.self, Rotate.self]
     )
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Which key signs when, and which key-encryption keys the database needs.")
+
+        @OptionGroup var options: AdminOptions
+
+        func run() async throws {
+            try self.options.show(try await self.options.call("GET", "/keys")) { answer in
+                let signing = try (answer.array("signing") ?? []).compactMap { key -> String? in
+                    guard case .object(let key) = key else { return nil }
+                    let end = try key.string("signsUntil").map { " until \($0)" } ?? ""
+                    return "signing  \(try key.requiredString("kid"))  \(try key.requiredString("algorithm"))  "
+                        + "from \(try key.requiredString("signsFrom"))\(end)"
+                }
+                let sealing = try (answer.array("sealing") ?? []).compactMap { key -> String? in
+                    guard case .object(let key) = key else { return nil }
+                    let isNewest = try key.bool("isNewest") == true
+                    return "sealing  \(try key.requiredString("id"))  \(isNewest ? "newest" : "still needed")"
+                }
+                return (signing + sealing).joined(separator: "\n")
+            }
+        }
+    }
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -1,18 +1,21 @@
 import Foundation
 import SQLiteStore
+import Store
 import _Primitives
 
-/// The file that holds the key-encryption key: 32 random bytes as one line of base64url, readable by its owner alone.
+/// The file that holds the key-encryption keys: each 32 random bytes as one line of base64url, readable by its owner alone.
+/// Everything is sealed under the first; those below it are of before, while something still lies under them.
 ///
-/// Without it nothing in the data folder can be opened, so it never lies there and never goes into a backup of it.
+/// Without them nothing in the data folder can be opened, so the file never lies there and never goes into a
+/// backup of it.
 struct KeyFile {
     let path: String
     /// Where the service manager puts credentials. Its copies may show the mode 0440: the bits of the group stand for
     /// an access list there that lets the service's user in and nobody else.
     var credentialsFolder = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"]
 
-    /// Reads the key, or makes it where `mayCreate` says that nothing is sealed under another one yet.
-    func key(mayCreate: Bool, dataFolder: String, random: RandomSource = .system) throws -> SecretBytes {
+    /// Reads the keys, or makes one where `mayCreate` says that nothing is sealed under another one yet.
+    func keys(mayCreate: Bool, dataFolder: String, random: RandomSource = .system) throws -> KeyRing {
         // A link in the path, or the file as a link, counts as what it leads to; the file need not be there yet.
         let folder = Self.resolved(dataFolder) + "/"
         let isInside = [Self.resolved(self.folder) + "/", Self.resolved(self.path)].contains { $0.hasPrefix(folder) }
@@ -35,7 +38,7 @@ struct KeyFile {
 
     private static func resolved(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
 
-    private func read() throws -> SecretBytes {
+    private func read() throws -> KeyRing {
         let resolved = Self.resolved(self.path)
         let isCredential = self.credentialsFolder.map { resolved.hasPrefix(Self.resolved($0) + "/") } ?? false
         let attributes = try? FileManager.default.attributesOfItem(atPath: resolved)
@@ -47,38 +50,67 @@ struct KeyFile {
         guard let data = FileManager.default.contents(atPath: resolved) else {
             throw CommandFailure(.failed, "the key file \(self.path) cannot be read")
         }
-        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)
-        guard let bytes = Base64URL.decode(text), bytes.count == 32 else {
-            throw CommandFailure(
-                .failed, "the key file \(self.path) does not hold 32 bytes of base64url",
-                remedy: "Restore it from where keys are kept; a new key does not open an old database.")
+        let keys = try String(decoding: data, as: UTF8.self).split(separator: "\n").map { line in
+            guard let bytes = Base64URL.decode(line), let key = try? KeyEncryptionKey(bytes) else {
+                throw self.holdsNoKey
+            }
+            return key
         }
-        return SecretBytes(bytes)
+        guard let newest = keys.first else { throw self.holdsNoKey }
+        return KeyRing(newest, former: Array(keys.dropFirst()))
     }
 
-    /// Makes the file whole or not at all: it gets its name once its bytes are on disk, and never in place of another.
-    private func create(random: RandomSource) throws -> SecretBytes {
-        let bytes = random.bytes(32)
-        try? FileManager.default.createDirectory(
-            atPath: self.folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let unnamed = "\(self.path).\(random.identifier())"
-        let descriptor = open(unnamed, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw self.cannotBeMade() }
+    private var holdsNoKey: CommandFailure {
+        CommandFailure(
+            .failed, "the key file \(self.path) does not hold 32 bytes of base64url in each of its lines",
+            remedy: "Restore it from where keys are kept; a new key does not open an old database.")
+    }
+
+    /// Puts keys into the file in the place of those that are there: whole, or not at all.
+    func replace(by keys: KeyRing, random: RandomSource = .system) throws {
+        let path = Self.resolved(self.path)
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw self.cannotBeMade() }
+        let unnamed = "\(path).\(random.identifier())"
         defer { unlink(unnamed) }
-        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        let handle = try self.newFile(unnamed)
+        // Whoever could read it before can read it now: an operator changes it, and the server reads it.
+        guard fchown(handle.fileDescriptor, status.st_uid, status.st_gid) == 0 else { throw self.cannotBeMade() }
+        try self.write(keys, to: handle)
+        guard rename(unnamed, path) == 0 else { throw self.cannotBeMade() }
+        DataFolder.synchronizeFolder(URL(fileURLWithPath: path).deletingLastPathComponent().path)
+    }
+
+    private func newFile(_ path: String) throws -> FileHandle {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw self.cannotBeMade() }
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    private func write(_ keys: KeyRing, to handle: FileHandle) throws {
         do {
-            try handle.write(contentsOf: Data((Base64URL.encode(bytes) + "\n").utf8))
+            try handle.write(contentsOf: Data(keys.all.map { $0.text + "\n" }.joined().utf8))
             try handle.synchronize()
         } catch {
             throw CommandFailure(.failed, "the key file \(self.path) cannot be written: \(error)")
         }
+    }
+
+    /// Makes the file whole or not at all: it gets its name once its bytes are on disk, and never in place of another.
+    private func create(random: RandomSource) throws -> KeyRing {
+        let keys = KeyRing(KeyEncryptionKey(random: random))
+        try? FileManager.default.createDirectory(
+            atPath: self.folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let unnamed = "\(self.path).\(random.identifier())"
+        defer { unlink(unnamed) }
+        try self.write(keys, to: self.newFile(unnamed))
         guard link(unnamed, self.path) == 0 else {
             // Another process was first; its key is the one that counts.
             if errno == EEXIST { return try self.read() }
             throw self.cannotBeMade()
         }
         DataFolder.synchronizeFolder(self.folder)
-        return SecretBytes(bytes)
+        return keys
     }
 
     private func cannotBeMade() -> CommandFailure {

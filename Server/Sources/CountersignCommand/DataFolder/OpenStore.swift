@@ -16,10 +16,9 @@ struct OpenStore {
         measure: @escaping @Sendable (StoreMeasurement) -> Void = { _ in }
     ) throws {
         try folder.prepare()
-        let secret = try keyFile.key(mayCreate: !folder.holdsDatabase, dataFolder: folder.path)
+        let keys = try keyFile.keys(mayCreate: !folder.holdsDatabase, dataFolder: folder.path)
         do {
-            let key = try KeyEncryptionKey(secret.withBytes { Array($0) })
-            self.database = try SQLiteDatabase(folder: folder.path, key: key, limits: limits, measure: measure)
+            self.database = try SQLiteDatabase(folder: folder.path, keys: keys, limits: limits, measure: measure)
             self.sealing = self.database.sealing
             self.limits = limits
         } catch let error as StoreError {
@@ -43,6 +42,13 @@ struct OpenStore {
             CommandFailure(
                 .failed, "the key file \(keyFile.path) does not open the database in \(folder.path)",
                 remedy: "Name the key file that it was made with (--key-file).")
+        case .missingKey:
+            CommandFailure(
+                .failed, "the key file \(keyFile.path) lacks a former key: \(error.reason)",
+                remedy: """
+                    Put its line back, below the first. When nothing lies under it any more the log says so, and \
+                    `countersign db forget-keys` takes it out.
+                    """)
         case .newerSchema:
             CommandFailure(
                 .failed, "the database in \(folder.path) was written by a newer version",

@@ -8,12 +8,12 @@ import _Primitives
 struct DatabaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "db",
-        abstract: "Back up and restore the database.",
+        abstract: "Back up and restore the database, and change the key that it is sealed under.",
         discussion: """
-            Both run on the server's machine, and need the key file: a backup is authenticated under the key, and never \
+            All run on the server's machine, and need the key file: a backup is authenticated under the key, and never \
             holds it.
             """,
-        subcommands: [BackupCommand.self, RestoreCommand.self]
+        subcommands: [BackupCommand.self, RestoreCommand.self, AddKeyCommand.self, ForgetKeysCommand.self]
     )
 }
 
@@ -38,8 +38,7 @@ struct BackupCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try self.options.backupPath(self.file)
         let folder = self.options.folder
-        let key = try self.options.key()
-        let backup = DatabaseBackup(folder: folder.path, key: key)
+        let backup = DatabaseBackup(folder: folder.path, keys: try self.options.readKeys())
         let progress = CopyProgress("Copying", folder: (path as NSString).deletingLastPathComponent) {
             $0.hasPrefix((path as NSString).lastPathComponent) && $0.hasSuffix(".partial")
         }

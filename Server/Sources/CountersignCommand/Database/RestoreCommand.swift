@@ -50,7 +50,7 @@ struct RestoreCommand: AsyncParsableCommand {
     func restore() async throws -> RestoreReport {
         let path = try self.options.backupPath(self.file)
         let folder = self.options.folder
-        let restore = DatabaseRestore(folder: folder.path, key: try self.options.key())
+        let restore = DatabaseRestore(folder: folder.path, keys: try self.options.readKeys())
         let (isCheck, mayReplace, revocations) = (self.check, self.replace, self.revocations)
         let place = isCheck ? FileManager.default.temporaryDirectory.path : folder.path
         let progress = CopyProgress(isCheck ? "Checking" : "Restoring", folder: place) {

@@ -18,16 +18,18 @@ struct StoreOptions: ParsableArguments {
         DataFolder(path: self.data ?? DataFolder.defaultPath(ProcessInfo.processInfo.environment))
     }
 
-    /// Reads the key. Throws ``CommandFailure``, also where there is none: no key is made here.
-    func key() throws -> KeyEncryptionKey {
-        let path = self.keyFile ?? DataFolder.defaultKeyPath(ProcessInfo.processInfo.environment)
-        guard FileManager.default.fileExists(atPath: path) else {
+    var keys: KeyFile {
+        KeyFile(path: self.keyFile ?? DataFolder.defaultKeyPath(ProcessInfo.processInfo.environment))
+    }
+
+    /// Reads the keys. Throws ``CommandFailure``, also where there is none: no key is made here.
+    func readKeys() throws -> KeyRing {
+        guard FileManager.default.fileExists(atPath: self.keys.path) else {
             throw CommandFailure(
-                .notFound, "there is no key file at \(path)",
+                .notFound, "there is no key file at \(self.keys.path)",
                 remedy: "Name the one that the server runs with (--key-file).")
         }
-        let secret = try KeyFile(path: path).key(mayCreate: false, dataFolder: self.folder.path)
-        return try KeyEncryptionKey(secret.withBytes { Array($0) })
+        return try self.keys.keys(mayCreate: false, dataFolder: self.folder.path)
     }
 
     /// The path of a backup, made absolute. Throws a usage ``CommandFailure`` for one in the data folder.
@@ -53,6 +55,10 @@ struct StoreOptions: ParsableArguments {
             CommandFailure(
                 .failed, error.reason,
                 remedy: "Name the key file that the database was made with (--key-file). Nothing was changed.")
+        case .missingKey:
+            CommandFailure(
+                .failed, error.reason,
+                remedy: "Put its line into the key file, below the first. Nothing was changed.")
         case .newerSchema:
             CommandFailure(
                 .failed, "it was written by a newer version of the program (\(error.reason))",

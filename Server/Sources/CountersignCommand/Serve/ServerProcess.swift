@@ -62,6 +62,7 @@ struct ServerProcess {
                 endpoint: self.configuration.operationsBind, setting: "--operations-bind"),
             AdministrationSocket.application(assembly, folder: folder, logger) { listening.report() },
             assembly.sweeper(logger: logger),
+            assembly.resealer(logger: logger),
             Reloader(
                 assembly: assembly, identities: [identity, mutual?.identity].compactMap(\.self), signals: reloads,
                 logger: logger),

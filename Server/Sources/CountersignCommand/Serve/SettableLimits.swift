@@ -18,6 +18,7 @@ enum SettableLimits {
         "mailedLinkLifetime": \.mail.mailedLinkLifetime,
         "outcomeLifetime": \.outcomeLifetime,
         "sessionLifetime": \.sessionLifetime,
+        "signingKeyLifetime": \.oauth.signingKeyLifetime,
     ]
 
     /// What one source of public requests, and one client, may do.

@@ -1,14 +1,12 @@
 import HTTPTypes
 import Hummingbird
 import OAuth
-import OAuthProvider
 import Store
 import _Primitives
 
-/// The audit trail, and the key that tokens are signed with.
+/// The audit trail.
 struct AuditOperations: Sendable {
     let trail: any AuditStore
-    let provider: OpenIDProvider
     let pageSize: Int
 
     private static let entry: [AdminOperation.Field] = [
@@ -36,12 +34,6 @@ struct AuditOperations: Sendable {
                     .optional("brokenAt", .integer, "The first entry that does not follow, where it is not."),
                 ],
                 handler: self.verify),
-            AdminOperation(
-                method: .post, path: "/keys/rotate", id: "rotateSigningKey",
-                summary:
-                    "Publish a new key for each algorithm in use, which signs once every client has had the time to read "
-                    + "it; what the old ones signed stays valid until it expires.",
-                status: .noContent, handler: self.rotate),
         ]
     }
 
@@ -70,10 +62,5 @@ struct AuditOperations: Sendable {
         case .intact(let entries): ["intact": .bool(true), "entries": .integer(entries)]
         case .broken(let number): ["intact": .bool(false), "brokenAt": .integer(number)]
         }
-    }
-
-    @Sendable private func rotate(_ call: AdminOperation.Call) async throws -> JSONObject {
-        try await self.provider.rotateSigningKeys(by: call.actor)
-        return [:]
     }
 }

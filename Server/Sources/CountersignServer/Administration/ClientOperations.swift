@@ -45,6 +45,7 @@ struct ClientOperations: Sendable {
         .optional("backchannelLogoutSessionRequired", .boolean, "Whether it has said that it needs the session's sid."),
         .required("backchannelTokenDeliveryMode", "How it hears what people have answered: poll, ping or push."),
         .optional("backchannelClientNotificationEndpoint", "Where it is told what people have answered."),
+        .required("disabled", .boolean, "Whether it is switched off."),
         .optional("registeredBy", "The initial access token by which it registered itself: a third party's service."),
         .optional("formerSecretEndsAt", "Until when the secret before the present one is taken too, RFC 3339."),
     ]
@@ -174,6 +175,10 @@ struct ClientOperations: Sendable {
                         "All of them. Sign-ins that are under way to an address which is missing end."),
                     .optional("postLogoutRedirectUris", .strings, "All of them."),
                     .optional("clientUri", Self.home + " An empty text for none."),
+                    .optional(
+                        "disabled", .boolean,
+                        "Whether it is switched off: nobody signs in to it, it gets nothing, and what it has counts for nothing until it is switched on again."
+                    ),
                 ] + Self.settings, answer: Self.client,
                 refusals: Self.notFound, handler: self.change),
             AdminOperation(
@@ -198,7 +203,7 @@ struct ClientOperations: Sendable {
 
     private static func json(_ client: ClientRecord) -> JSONObject {
         var object: JSONObject = [
-            "clientId": .string(client.id), "name": .string(client.name),
+            "clientId": .string(client.id), "name": .string(client.name), "disabled": .bool(client.settings.isDisabled),
             "redirectUris": .array(client.redirectURIs.map(JSON.string)),
             "postLogoutRedirectUris": .array(client.postLogoutRedirectURIs.map(JSON.string)),
             "idTokenSignedResponseAlg": .string(client.settings.idTokenAlgorithm.rawValue),
@@ -283,6 +288,7 @@ struct ClientOperations: Sendable {
                 }
                 return party
             })
+        change.isDisabled = try body.bool("disabled")
         change.keySetAddress = try body.string("jwksUri")
         change.answerMode = try body.string("backchannelTokenDeliveryMode").map { name in
             guard let mode = ClientSettings.AnswerDelivery.Mode(rawValue: name) else {

@@ -16,7 +16,7 @@ public import _Primitives
 public struct ServerAssembly: Sendable {
     /// Everything that is kept.
     public typealias ServerStore = CeremonyStores & AdministrationStore & OpenIDStore & PasswordStore & GrantListStore
-        & ClientOutbox & RegistrationStore & MailStore & UpstreamStore
+        & ClientOutbox & RegistrationStore & MailStore & UpstreamStore & SealingKeyStore
 
     /// What an operator chooses.
     public struct Configuration: Sendable {
@@ -118,6 +118,8 @@ public struct ServerAssembly: Sendable {
     let upstream: UpstreamSignIns
     /// The other providers by which people can sign in.
     public let upstreamProviders: UpstreamProviders
+    let keyStore: any SealingKeyStore
+    let resealing = Resealing()
     let time: TimeSource
     let random: RandomSource
 
@@ -193,7 +195,8 @@ public struct ServerAssembly: Sendable {
                 provider: provider, store: store, issuers: configuration.softwareStatements),
             upstream: UpstreamSignIns(provider, store: store) { displayName, email in
                 directory.newcomer(displayName: displayName, email: email)
-            }, upstreamProviders: UpstreamProviders(provider, store: store), time: time, random: random)
+            }, upstreamProviders: UpstreamProviders(provider, store: store), keyStore: store, time: time,
+            random: random)
     }
 
     /// Tells the operator what a service's registration and its requests do not have in common.
@@ -293,9 +296,8 @@ public struct ServerAssembly: Sendable {
                 + UpstreamOperations(providers: self.upstreamProviders, directory: self.directory).operations
                 + ActivationOperations(enrolments: self.ceremonies.enrolments, trace: self.trace).operations
                 + TokenOperations(administrators: self.administrators).operations
-                + AuditOperations(
-                    trail: self.trail, provider: self.provider, pageSize: self.configuration.limits.pageSize
-                ).operations
+                + AuditOperations(trail: self.trail, pageSize: self.configuration.limits.pageSize).operations
+                + KeyOperations(provider: self.provider, store: self.keyStore, resealing: self.resealing).operations
                 + RuleOperations(
                     ceremonies: self.ceremonies, logger: self.configuration.logger,
                     reload: { try self.reloadRules(logger: $0) }
@@ -343,11 +345,21 @@ public struct ServerAssembly: Sendable {
                         while try await self.assembly.provider.sweep() > 0 {}
                         while try await self.assembly.passwords.sweep() > 0 {}
                         try await self.assembly.provider.refreshKeys()
+                        try await self.rotateKeys()
                     } catch {
                         self.logger.error("Sweeping failed", metadata: ["reason": "\(error)"])
                     }
                 }
             }
+        }
+
+        private func rotateKeys() async throws {
+            let names = try await self.assembly.provider.rotateDueSigningKeys()
+            guard !names.isEmpty else { return }
+            self.assembly.configuration.metrics.rotatedSigningKeys(names.count)
+            self.logger.notice(
+                "New signing keys were published, which sign when clients have had the time to read them",
+                metadata: ["keys": "\(names.joined(separator: ", "))"])
         }
     }
 

@@ -60,6 +60,9 @@ public struct ServerMetrics: Sendable {
                 "What services were told, or not: that somebody has signed out, or has answered.",
             "countersign_deliveries_waiting": "What services have still to be told.",
             "countersign_deliveries_oldest_seconds": "How long the oldest of them has waited.",
+            "countersign_signing_keys_rotated_total": "Signing keys that took the place of others by themselves.",
+            "countersign_resealed_values":
+                "Stored values that were sealed anew under another key-encryption key since the start.",
         ])
     }
 
@@ -135,6 +138,18 @@ public struct ServerMetrics: Sendable {
             count.record(waiting.count)
             age.record(waiting.age.components.seconds)
         }
+    }
+
+    /// Counts signing keys that have come by themselves.
+    func rotatedSigningKeys(_ count: Int) {
+        Counter(label: "countersign_signing_keys_rotated_total", dimensions: [], factory: self.registry)
+            .increment(by: count)
+    }
+
+    /// Asks how many values were sealed anew whenever the numbers are read.
+    func watch(resealing progress: @escaping @Sendable () -> Resealed) {
+        let gauge = Gauge(label: "countersign_resealed_values", dimensions: [], factory: self.registry)
+        self.registry.collect { gauge.record(progress().resealed) }
     }
 
     /// Asks how much waits for the store whenever the numbers are read.

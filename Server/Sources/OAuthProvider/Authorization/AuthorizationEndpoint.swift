@@ -182,6 +182,10 @@ extension OpenIDProvider {
         guard let client = try await self.store.client(parameters.required("client_id")) else {
             throw OAuthError(.invalidRequest, "The client is not known here.")
         }
+        guard !client.settings.isDisabled else {
+            setting = "--disabled"
+            throw Self.disabled(.unauthorizedClient)
+        }
         return (client, try self.reply(to: parameters, of: client, setting: &setting))
     }
 

@@ -44,7 +44,8 @@ extension OpenIDProvider {
     ///
     /// Cost: two queries, one hash.
     public func pending(request id: String, browser: BrowserSecret) async throws -> PendingAuthorization? {
-        guard let request = try await self.openRequest(id, browser), let client = try await self.client(request.client)
+        guard let request = try await self.openRequest(id, browser),
+            let client = try await self.servedClient(request.client)
         else { return nil }
         let wishes = try AuthorizationWishes(of: request)
         return PendingAuthorization(
@@ -78,7 +79,8 @@ extension OpenIDProvider {
         explain: (ProviderRefusal) -> Void = { _ in }
     ) async throws -> CompletionAnswer {
         let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
-        guard let request = try await self.openRequest(id, browser), let client = try await self.client(request.client),
+        guard let request = try await self.openRequest(id, browser),
+            let client = try await self.servedClient(request.client),
             let (outcome, method) = try await self.outcome(of: request, browser: browser)
         else {
             explain(ProviderRefusal(ended))
@@ -92,8 +94,12 @@ extension OpenIDProvider {
             return try await self.store.removeRequest(id) ? .refused(reply.answer(error: refusal)) : .page(ended)
         }
         // A browser that comes again with what the first time has led to is led there again.
-        if let asking = request.session, let old, try await self.liveSession(old)?.id.hasSameBytes(as: asking) ?? false
-        {
+        // Without the session that has begun nobody is: the outcome was spent on it.
+        if let asking = request.session {
+            guard let old, try await self.liveSession(old)?.id.hasSameBytes(as: asking) ?? false else {
+                explain(ProviderRefusal(ended, client: client.id))
+                return .page(ended)
+            }
             return .consent(client: client.id, session: nil, method: method)
         }
         for method in self.methods {

@@ -201,7 +201,8 @@ extension OpenIDProvider {
     )? {
         guard let request = try await self.openRequest(id, browser), let secret,
             let session = try await self.liveSession(secret),
-            request.session?.hasSameBytes(as: session.id) ?? false, let client = try await self.client(request.client)
+            request.session?.hasSameBytes(as: session.id) ?? false,
+            let client = try await self.servedClient(request.client)
         else { return nil }
         let wishes = try AuthorizationWishes(of: request)
         // Where the operator has made the client one of their own meanwhile, the person is asked all the same.

@@ -145,7 +145,7 @@ public struct DeviceAuthorizations: Sendable {
             return .tooMany(shortage)
         }
         guard let code = try await self.provider.store.deviceCode(userCode: userCode), now < code.expiresAt,
-            let client = try await self.provider.store.client(code.client), let address = client.redirectURIs.first
+            let client = try await self.provider.servedClient(code.client), let address = client.redirectURIs.first
         else { return .unknown }
         if let shortage = self.provider.signIns.spend(source, at: now) { return .tooMany(shortage) }
         let request = AuthorizationRequestRecord(
@@ -166,7 +166,7 @@ public struct DeviceAuthorizations: Sendable {
         guard let request = try await self.provider.openRequest(id, browser),
             let code = try await self.provider.store.deviceCode(request: id),
             let (outcome, _) = try await self.provider.outcome(of: request, browser: browser),
-            let client = try await self.provider.store.client(request.client),
+            let client = try await self.provider.servedClient(request.client),
             let person = try await self.provider.people.person(account: outcome.account)
         else { return nil }
         return DeviceConfirmation(
@@ -189,7 +189,7 @@ public struct DeviceAuthorizations: Sendable {
         guard let request = try await self.provider.openRequest(id, browser),
             let code = try await self.provider.store.deviceCode(request: id),
             let (outcome, method) = try await self.provider.outcome(of: request, browser: browser),
-            let client = try await self.provider.store.client(request.client)
+            let client = try await self.provider.servedClient(request.client)
         else {
             explain(ProviderRefusal(ended))
             return .ended(ended)

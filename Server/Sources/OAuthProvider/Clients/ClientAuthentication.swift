@@ -59,6 +59,7 @@ extension OpenIDProvider {
             throw OAuthError(
                 .invalidClient, "The client did not authenticate.", detail: client == nil ? "unknown client" : detail)
         }
+        guard !client.settings.isDisabled else { throw Self.disabled(.invalidClient) }
         return client
     }
 }

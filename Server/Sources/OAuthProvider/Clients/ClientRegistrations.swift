@@ -191,6 +191,7 @@ public struct ClientRegistrations: Sendable {
         // As many bytes are compared whether or not there is one.
         let expected = client?.registration?.tokenDigest ?? [UInt8](repeating: 0, count: digest.count)
         guard constantTimeEqual(digest, expected), let client, client.registration != nil else { throw Self.noToken }
+        guard !client.settings.isDisabled else { throw OpenIDProvider.disabled(.invalidToken) }
         return client
     }
 

@@ -61,6 +61,8 @@ public struct ClientChange: Sendable, Equatable {
     public var answerMode: ClientSettings.AnswerDelivery.Mode?
     /// Where it is told; an empty text for nowhere.
     public var answerAddress: String?
+    /// Whether it is switched off.
+    public var isDisabled: Bool?
 
     /// These changes and no others.
     public init(
@@ -107,6 +109,7 @@ public struct ClientChange: Sendable, Equatable {
         applied.certificateName = (self.certificateName ?? settings.certificateName).flatMap {
             $0.value.isEmpty ? nil : $0
         }
+        applied.isDisabled = self.isDisabled ?? settings.isDisabled
         if let address = self.logoutURI ?? settings.logout?.text, !address.isEmpty {
             applied.logout = ClientSettings.LogoutAddress(
                 address, needsSession: self.logoutNeedsSession ?? settings.logout?.needsSession ?? false)
@@ -176,6 +179,9 @@ extension ClientSettings {
         }
         if self.party != old.party {
             events.append(event(.clientPartyChanged, "\(client) \(self.party.rawValue)"))
+        }
+        if self.isDisabled != old.isDisabled {
+            events.append(event(self.isDisabled ? .clientDisabled : .clientEnabled, client))
         }
         if self.logout != old.logout { events.append(event(.clientLogoutChanged, client)) }
         if self.answers != old.answers {
@@ -290,6 +296,18 @@ extension OpenIDProvider {
 
     /// The client of that identifier.
     public func client(_ id: String) async throws -> ClientRecord? { try await self.store.client(id) }
+
+    /// The client of that identifier, where it is there and not switched off.
+    func servedClient(_ id: String) async throws -> ClientRecord? {
+        try await self.store.client(id).flatMap { $0.settings.isDisabled ? nil : $0 }
+    }
+
+    /// What a client is refused with that the operator has switched off, and its people on a page.
+    static func disabled(_ code: OAuthError.Code) -> OAuthError {
+        OAuthError(
+            code, "This service is switched off here.",
+            detail: "an operator has disabled it: countersign admin client change --no-disabled switches it on again")
+    }
 
     /// Changes what is given of a client. Answers with the client; `nil` where there is none. Sign-ins that are under
     /// way to an address which it has no more end.

@@ -28,8 +28,11 @@ struct ServiceAssertion: ClientCredential {
         guard client.settings.grantTypes.containsBytes(of: OwnGrant.serviceAssertion) else {
             throw UnverifiedServiceAssertion.refused("the operator can give the client --grant-type")
         }
-        guard let text = client.settings.keySet, let keys = try? JWKSet(parsing: Array(text.utf8)) else {
-            throw UnverifiedServiceAssertion.refused("the client has no keys")
+        let keys: JWKSet
+        do { keys = try await provider.keys(of: client, naming: self.assertion.keyID) } catch let error
+            as OutgoingCallError
+        {
+            throw UnverifiedServiceAssertion.refused(error.reason)
         }
         let verified = try self.assertion.verified(
             by: keys, issuer: provider.issuer, allowing: client.settings.signingAlgorithms,

@@ -127,6 +127,8 @@ public final class ClientDeliveries: Sendable {
         switch delivery.content {
         case .logout(let session, let subject):
             try await self.logout(of: session, subject: subject, for: client, since: delivery.createdAt)
+        // One that is switched off gets nothing.
+        case .answer where client.settings.isDisabled: nil
         case .answer(let request): try await self.answer(to: request, for: client)
         }
     }

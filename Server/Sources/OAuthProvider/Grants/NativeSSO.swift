@@ -96,7 +96,7 @@ struct NativeSSO {
         guard try await self.provider.people.person(account: session.account) != nil else {
             throw Self.refusal("the account is locked")
         }
-        guard let group = try await store.client(first)?.settings.tokens.group,
+        guard let group = try await self.provider.servedClient(first)?.settings.tokens.group,
             group.hasSameBytes(as: held.secret.group)
         else { throw Self.notOfGroup("the app that signed in is of it no more") }
         return held

@@ -11,7 +11,18 @@ final class SigningKeys: Sendable {
         let jwk: JWK
         let signing: SigningKey
         let verification: VerificationKey
+        let createdAt: Timestamp
         let retiredAt: Timestamp?
+    }
+
+    /// A key as operators see it.
+    struct Turn: Sendable {
+        let name: String
+        let algorithm: JWSAlgorithm
+        /// From when on it signs.
+        let start: Timestamp
+        /// From when on another does; `nil` where none is there yet.
+        let end: Timestamp?
     }
 
     /// What clients can have their ID tokens signed with (`id_token_signing_alg_values_supported`), the one of a client
@@ -76,7 +87,9 @@ final class SigningKeys: Sendable {
                 let jwk = signing.publicKey,
                 let verification = try? VerificationKey(jwk, algorithm: record.algorithm)
             else { throw StoreError(.corrupt, "a signing key") }
-            return Known(jwk: jwk, signing: signing, verification: verification, retiredAt: record.retiredAt)
+            return Known(
+                jwk: jwk, signing: signing, verification: verification, createdAt: record.createdAt,
+                retiredAt: record.retiredAt)
         }
         guard known.contains(where: { $0.retiredAt == nil && $0.signing.algorithm == .es256 }) else {
             throw StoreError(.corrupt, "no signing key")
@@ -102,6 +115,19 @@ final class SigningKeys: Sendable {
     /// The algorithms that there is a key of, and that go on.
     var activeAlgorithms: [JWSAlgorithm] {
         self.state.withLock { known in known.filter { $0.retiredAt == nil }.map(\.signing.algorithm) }
+    }
+
+    /// Which key signs when, the newest first: each from when the one before it retires.
+    var turns: [Turn] {
+        self.state.withLock { known in
+            known.compactMap { key in
+                guard let name = key.jwk.keyID else { return nil }
+                let ends = known.filter { $0.signing.algorithm == key.signing.algorithm }.compactMap(\.retiredAt)
+                let start = ends.filter { end in key.retiredAt.map { end < $0 } ?? true }.max()
+                return Turn(
+                    name: name, algorithm: key.signing.algorithm, start: start ?? key.createdAt, end: key.retiredAt)
+            }
+        }
     }
 
     /// The public keys that are or will be used at `moment`, the newest first.

@@ -157,10 +157,11 @@ extension OpenIDProvider {
         return .client
     }
 
-    /// The client of an identifier, which is not read again where it was read for this request.
+    /// The client of an identifier, which is not read again where it was read for this request; `nil` where it is switched
+    /// off.
     func client(_ id: String, asking client: ClientRecord?) async throws -> ClientRecord? {
-        if let client, client.id.hasSameBytes(as: id) { return client }
-        return try await self.store.client(id)
+        if let client, client.id.hasSameBytes(as: id) { return client.settings.isDisabled ? nil : client }
+        return try await self.servedClient(id)
     }
 
     /// Whether a client may still have what a token of its own says: the operator can have taken it away.

@@ -225,53 +225,7 @@ extension OpenIDProvider {
         try await self.store.account(subject: subject, client: client)
     }
 
-    // MARK: Keys
-
-    /// The public signing keys (`/oauth2/jwks`), retired ones too as long as what they signed may be checked.
-    public var keySet: JSONObject { self.keys.publicKeys(at: self.time.now()).publicJSON }
-
-    /// Reads the signing keys again: another node may have rotated them. Called from time to time.
-    ///
-    /// Cost: one query.
-    public func refreshKeys() async throws { try self.keys.replace(by: await self.store.providerKeys()) }
-
-    /// Makes a new signing key of every algorithm that clients have their ID tokens signed with. They are in the key set at
-    /// once, and sign when everybody has had the time to read them there (``Limits/OAuth/keyAnnouncement``); then those in
-    /// use retire.
-    ///
-    /// - Parameter operator: Who does it, for the audit trail.
-    ///
-    /// Cost: one query, a key generation for each algorithm, one store step.
-    public func rotateSigningKeys(by operator: String? = nil) async throws {
-        try await self.refreshKeys()
-        let now = self.time.now()
-        var keys: [SigningKeyRecord] = []
-        for algorithm in self.keys.activeAlgorithms {
-            keys.append(try await SigningKeys.newKey(algorithm, random: self.random, at: now))
-        }
-        let names = keys.map(\.id).joined(separator: " ")
-        try self.keys.replace(
-            by: await self.store.rotateSigningKeys(
-                to: keys, from: now + self.limits.oauth.keyAnnouncement,
-                forgettingRetiredBefore: now - self.limits.oauth.retiredKeyRetention,
-                audit: AuditEvent(.signingKeyRotated, at: now, actor: `operator`, detail: names)))
-    }
-
-    /// Sees to it that there is a key of an algorithm, before a client is told that its ID tokens are signed with it: so
-    /// nobody who signs in ever waits for a key to be made, and the key is in the key set before anything is signed with
-    /// it. Two nodes that make one at once end with the same.
-    ///
-    /// Cost: nothing where there is one; else a query, a key generation and a store step.
-    func provideSigningKey(_ algorithm: JWSAlgorithm, by operator: String?) async throws {
-        guard !self.keys.activeAlgorithms.contains(algorithm) else { return }
-        try await self.refreshKeys()
-        guard !self.keys.activeAlgorithms.contains(algorithm) else { return }
-        let now = self.time.now()
-        let key = try await SigningKeys.newKey(algorithm, random: self.random, at: now)
-        try self.keys.replace(
-            by: await self.store.addSigningKey(
-                key, audit: AuditEvent(.signingKeyAdded, at: now, actor: `operator`, detail: key.id)))
-    }
+    // MARK: Metadata
 
     /// The discovery document (RFC 8414; OpenID Connect Discovery 1.0).
     public var discovery: JSONObject {

@@ -14,7 +14,7 @@ struct BackupFile {
     let path: String
 
     /// Hashes the database that lies in the file and writes the rest after it. All of it is on disk when this returns.
-    func finish(_ manifest: BackupManifest, _ sealing: Sealing) throws -> BackupManifest {
+    func finish(_ manifest: BackupManifest, _ key: KeyEncryptionKey) throws -> BackupManifest {
         var manifest = manifest
         do {
             let file = try FileHandle(forUpdating: URL(fileURLWithPath: self.path))
@@ -23,7 +23,7 @@ struct BackupFile {
             try file.seek(toOffset: 0)
             manifest.digest = try Self.digest(of: file, count: manifest.byteCount)
             let text = JSON.object(manifest.json).serialized
-            var end = text + sealing.code(text, purpose: .backupManifest)
+            var end = text + key.backupCode(text)
             withUnsafeBytes(of: UInt64(text.count).bigEndian) { end.append(contentsOf: $0) }
             try file.write(contentsOf: Data(end + Self.mark))
             try file.synchronize()
@@ -36,7 +36,7 @@ struct BackupFile {
     /// The manifest, once its code holds. Throws ``StoreError/Code/notFound`` where there is no file,
     /// ``StoreError/Code/wrongKey`` for one of another key, ``StoreError/Code/corrupt`` for one that is not whole or
     /// was changed.
-    func manifest(_ sealing: Sealing) throws -> BackupManifest {
+    func manifest(_ keys: KeyRing) throws -> BackupManifest {
         guard let file = FileHandle(forReadingAtPath: self.path) else {
             throw StoreError(.notFound, "there is no backup that can be read at \(self.path)")
         }
@@ -58,10 +58,11 @@ struct BackupFile {
             guard bytes.count == Int(length) + Self.codeCount else { throw incomplete }
             let text = Array(bytes.prefix(Int(length)))
             let manifest = try BackupManifest(parsing: text)
-            guard manifest.keyID == sealing.keyIdentifier else {
-                throw StoreError(.wrongKey, "the backup was made under another key-encryption key")
+            guard let key = keys.key(identifier: manifest.keyID) else {
+                throw StoreError(
+                    .wrongKey, "the backup was made under another key-encryption key, \(manifest.keyID)")
             }
-            guard constantTimeEqual(sealing.code(text, purpose: .backupManifest), bytes.suffix(Self.codeCount)),
+            guard constantTimeEqual(key.backupCode(text), bytes.suffix(Self.codeCount)),
                 manifest.byteCount == Int64(start)
             else { throw StoreError(.corrupt, "\(self.path) was changed since it was made") }
             return manifest
@@ -86,7 +87,7 @@ struct BackupFile {
         } catch {
             throw FileFailure.storeError("\(draft.path) cannot be written", error)
         }
-        guard digest == manifest.digest else {
+        guard constantTimeEqual(digest, manifest.digest) else {
             throw StoreError(.corrupt, "\(self.path) was changed since it was made, or its disk lost some of it")
         }
     }

@@ -74,13 +74,9 @@ extension BackupManifest {
 extension SealingPurpose {
     /// The code of a backup's manifest.
     static let backupManifest = SealingPurpose("backup manifest")
-    /// What tells two key-encryption keys apart.
-    static let keyIdentifier = SealingPurpose("key identifier")
 }
 
-extension Sealing {
-    /// A name for the key-encryption key that gives nothing of it away.
-    var keyIdentifier: String {
-        Base64URL.encode(self.code("countersign", purpose: .keyIdentifier).prefix(16))
-    }
+extension KeyEncryptionKey {
+    /// The code of a backup's manifest: under the key itself, as whoever checks it has not opened the database yet.
+    func backupCode(_ manifest: [UInt8]) -> [UInt8] { Sealing(self).code(manifest, purpose: .backupManifest) }
 }

@@ -15,14 +15,19 @@ public import _Primitives
 /// log grows by what is written meanwhile, since SQLite keeps the state that is being read.
 public struct DatabaseBackup: Sendable {
     private let databasePath: String
-    private let sealing: Sealing
+    private let keys: KeyRing
     private let busyTimeout: Duration
 
     /// Backups of the store in `folder`.
-    public init(folder: String, key: KeyEncryptionKey, limits: Limits = Limits()) {
+    public init(folder: String, keys: KeyRing, limits: Limits = Limits()) {
         self.databasePath = folder + "/countersign.sqlite"
-        self.sealing = Sealing(key)
+        self.keys = keys
         self.busyTimeout = limits.busyTimeout
+    }
+
+    /// Backups of a store that needs one key alone.
+    public init(folder: String, key: KeyEncryptionKey, limits: Limits = Limits()) {
+        self.init(folder: folder, keys: KeyRing(key), limits: limits)
     }
 
     /// Writes a backup to the new file `path`, of mode 0600, which gets its name once all of it is on disk and its database
@@ -49,8 +54,8 @@ public struct DatabaseBackup: Sendable {
             let counts = try self.check(draft)
             let manifest = try BackupFile(path: draft).finish(
                 BackupManifest(
-                    createdAt: now, schema: schema, keyID: self.sealing.keyIdentifier, issuer: issuer, byteCount: 0,
-                    digest: [], counts: counts), self.sealing)
+                    createdAt: now, schema: schema, keyID: self.keys.newest.identifier, issuer: issuer, byteCount: 0,
+                    digest: [], counts: counts), self.keys.newest)
             // A link never takes the place of a file that came meanwhile.
             guard link(draft, path) == 0 else {
                 if errno == EEXIST { throw StoreError(.conflict, "there is a file at \(path)") }
@@ -77,7 +82,7 @@ public struct DatabaseBackup: Sendable {
             guard schema <= Migration.all.count else {
                 throw StoreError(.newerSchema, "schema \(schema), this program knows \(Migration.all.count)")
             }
-            try Migration.checkKey(db, self.sealing)
+            _ = try StoreKeys(keys: self.keys).sealing(of: db)
             try db.execute(sql: "VACUUM INTO ?", arguments: [path])
             return schema
         }

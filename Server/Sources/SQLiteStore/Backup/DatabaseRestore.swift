@@ -23,25 +23,30 @@ public struct DatabaseRestore: Sendable {
     }
 
     private let folder: String
-    private let sealing: Sealing
+    private let keys: KeyRing
     private let busyTimeout: Duration
 
     /// Restores into `folder`, which is made where it does not exist.
-    public init(folder: String, key: KeyEncryptionKey, limits: Limits = Limits()) {
+    public init(folder: String, keys: KeyRing, limits: Limits = Limits()) {
         self.folder = folder
-        self.sealing = Sealing(key)
+        self.keys = keys
         self.busyTimeout = limits.busyTimeout
+    }
+
+    /// Restores what needs one key alone.
+    public init(folder: String, key: KeyEncryptionKey, limits: Limits = Limits()) {
+        self.init(folder: folder, keys: KeyRing(key), limits: limits)
     }
 
     /// Restores a backup. Where the folder holds a database, `mayReplace` must say so; it is kept in a folder beside.
     /// Blocks.
     ///
     /// Throws ``StoreError``: `locked` where a process uses the folder, `conflict` where a database must not be
-    /// replaced, `notFound`, `wrongKey`, `newerSchema`, and `corrupt` for a backup that is not whole or was changed.
+    /// replaced, `notFound`, `wrongKey`, `missingKey`, `newerSchema`, and `corrupt` for a backup that is not whole or was changed.
     public func restore(
         _ path: String, revocations: Revocations, mayReplace: Bool, at now: Timestamp, random: RandomSource = .system
     ) throws -> RestoreReport {
-        let manifest = try BackupFile(path: path).manifest(self.sealing)
+        let manifest = try BackupFile(path: path).manifest(self.keys)
         let lock = try FolderLock(folder: self.folder)
         defer { lock.release() }
         try RestoredFile.finish(in: self.folder)
@@ -66,7 +71,7 @@ public struct DatabaseRestore: Sendable {
         _ path: String, revocations: Revocations, in temporaryFolder: String, at now: Timestamp,
         random: RandomSource = .system
     ) throws -> RestoreReport {
-        let manifest = try BackupFile(path: path).manifest(self.sealing)
+        let manifest = try BackupFile(path: path).manifest(self.keys)
         DraftFile.removeAbandoned(in: temporaryFolder, prefix: "countersign-", suffix: ".check")
         let draft = try DraftFile(path: "\(temporaryFolder)/countersign-\(random.identifier()).check")
         defer { draft.remove() }
@@ -91,8 +96,8 @@ public struct DatabaseRestore: Sendable {
             let report = try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA synchronous = FULL")
                 try db.checkIntegrity()
-                try Migration.runAll(db, self.sealing)
-                return try self.change(db, manifest, revocations, at: now, random: random)
+                let sealing = try StoreKeys(keys: self.keys).open(db)
+                return try self.change(db, sealing, manifest, revocations, at: now, random: random)
             }
             try queue.close()
             try draft.synchronize()
@@ -106,12 +111,13 @@ public struct DatabaseRestore: Sendable {
 
     /// Voids the past, and keeps of the replaced database what must not be lost. One transaction.
     private func change(
-        _ db: Database, _ manifest: BackupManifest, _ revocations: Revocations, at now: Timestamp, random: RandomSource
+        _ db: Database, _ sealing: Sealing, _ manifest: BackupManifest, _ revocations: Revocations, at now: Timestamp,
+        random: RandomSource
     ) throws -> RestoreReport {
         var report = RestoreReport(
             manifest: manifest, voided: .init(), comparison: .nothingThere, changes: [], auditBrokenAt: nil,
             replacedFolder: nil)
-        if case .broken(let number) = try db.verifyAudit(self.sealing) { report.auditBrokenAt = number }
+        if case .broken(let number) = try db.verifyAudit(sealing) { report.auditBrokenAt = number }
         let isThere = access(self.databasePath, F_OK) == 0
         if isThere {
             do {
@@ -123,13 +129,13 @@ public struct DatabaseRestore: Sendable {
         try db.inTransaction(.immediate) {
             report.voided = try db.voidPast(epoch: random.identifier())
             if isThere, report.comparison == .nothingThere {
-                try ReplacedDatabase(sealing: self.sealing).compare(
+                try ReplacedDatabase(sealing: sealing).compare(
                     db, keepsRevocations: revocations == .kept, &report)
             }
             try db.appendAudit(
                 AuditEvent(
                     AuditEvent.Kind(rawValue: "restored"), at: now, actor: "command",
-                    detail: "\(manifest.createdAt) \(report.auditDetail(revocations))"), self.sealing)
+                    detail: "\(manifest.createdAt) \(report.auditDetail(revocations))"), sealing)
             return .commit
         }
         if isThere { try? db.execute(sql: "DETACH DATABASE replaced") }

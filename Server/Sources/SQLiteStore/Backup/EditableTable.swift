@@ -40,6 +40,7 @@ struct EditableTable: Sendable {
             ("key_set_address", [.clientAuthenticationChanged]),
             ("certificate_name", [.clientAuthenticationChanged]),
             ("backchannel_mode", [.clientAnswersChanged]), ("backchannel_address", [.clientAnswersChanged]),
+            ("is_disabled", [.clientDisabled, .clientEnabled]),
             ("secret_digest", Self.endsSecret), ("former_secret_digest", Self.endsSecret),
             ("former_secret_until", Self.endsSecret),
         ], passedOver: [],

@@ -37,10 +37,11 @@ struct ReplacedDatabase {
             report.comparison = .notComparable(
                 reason: "it cannot be read (SQLite \(error.extendedResultCode.rawValue))")
             return
-        } catch let error as StoreError where error.code == .corrupt || error.code == .wrongKey {
+        } catch let error as StoreError where [.corrupt, .wrongKey, .missingKey].contains(error.code) {
             report.comparison = .notComparable(reason: error.reason)
             return
         }
+        try SealedColumn.align(db, with: "replaced", self.sealing)
         var changes: [RestoreReport.Change] = []
         // An account goes before its devices, and a device before its keys: what goes with it is not named again.
         for step in Self.steps + ReplacedProviders.steps {
@@ -57,6 +58,7 @@ struct ReplacedDatabase {
             }
         }
         if isKept { try self.keepDeregistrations(db) }
+        try self.keepKeys(db)
         try self.keepShown(db)
         report.changes = changes
         report.comparison = .compared(
@@ -68,7 +70,8 @@ struct ReplacedDatabase {
         let schema = try Int.fetchOne(db, sql: "PRAGMA replaced.user_version") ?? 0
         guard schema <= Migration.all.count else { return "it was written by a newer version" }
         try db.checkIntegrity(of: "replaced")
-        try Migration.checkKey(db, self.sealing, schema: "replaced")
+        let theirs = try StoreKeys(keys: self.sealing.keys).sealing(of: db, schema: "replaced")
+        guard theirs.root == self.sealing.root else { return "its names were made under another secret" }
         let isContinuation = try Bool.fetchOne(
             db,
             sql: """
@@ -123,6 +126,17 @@ struct ReplacedDatabase {
         guard !columns.isEmpty else { return }
         try db.execute(
             sql: "INSERT OR IGNORE INTO main.oauth_shown (\(columns)) SELECT \(columns) FROM replaced.oauth_shown")
+    }
+
+    /// What is taken over lies under the keys that it lay under.
+    private func keepKeys(_ db: Database) throws {
+        for id in try db.sealingKeys(of: "replaced") {
+            try db.execute(
+                sql: """
+                    INSERT OR IGNORE INTO main.sealing_key (number, id)
+                    SELECT min(number) - 1, ? FROM main.sealing_key
+                    """, arguments: [id])
+        }
     }
 
     private func keepAudit(_ db: Database) throws -> Int {

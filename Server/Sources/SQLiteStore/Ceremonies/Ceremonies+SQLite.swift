@@ -8,7 +8,7 @@ extension SQLiteDatabase: CeremonyStore {
     {
         try await self.step { [sealing] db in
             if let reference = ceremony.reference, var earlier = try db.ceremony(.reference(reference), sealing) {
-                guard earlier.browserDigest == ceremony.browserDigest else {
+                guard constantTimeEqual(earlier.browserDigest ?? [], ceremony.browserDigest ?? []) else {
                     throw StoreError(.conflict, "another browser began this")
                 }
                 earlier.reference = nil

@@ -35,11 +35,4 @@ extension Database {
         }
     }
 
-    /// Which stretch of the store's life this is.
-    func epoch() throws -> String {
-        guard let epoch = try String.fetchOne(self, sql: "SELECT epoch FROM store_check WHERE id = 1") else {
-            throw StoreError(.corrupt, "the store has no epoch")
-        }
-        return epoch
-    }
 }

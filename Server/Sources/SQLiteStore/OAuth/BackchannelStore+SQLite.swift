@@ -31,9 +31,9 @@ private enum BackchannelColumn: Int, TableColumn {
 
 extension SealingPurpose {
     /// What a person is asked in detail, bound to the request.
-    fileprivate static let backchannelDetails = SealingPurpose("oauth backchannel details")
+    static let backchannelDetails = SealingPurpose("oauth backchannel details")
     /// What a client is told by, bound to the request.
-    fileprivate static let backchannelNotification = SealingPurpose("oauth backchannel notification")
+    static let backchannelNotification = SealingPurpose("oauth backchannel notification")
 }
 
 extension SQLiteDatabase: BackchannelStore {

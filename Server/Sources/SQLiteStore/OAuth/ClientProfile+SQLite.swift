@@ -37,6 +37,13 @@ extension SealingPurpose {
     static let authorizationDetails = SealingPurpose("oauth authorization details")
 }
 
+extension Migration {
+    /// Whether a client is switched off: none that is there already is.
+    static let disabledClients = Migration(name: "clients that are switched off") { db, _ in
+        try db.execute(sql: "ALTER TABLE oauth_client ADD COLUMN is_disabled INTEGER NOT NULL DEFAULT 0")
+    }
+}
+
 extension Database {
     /// Keeps the profile of a client that is there.
     func setProfile(_ profile: ClientProfile, ofClient id: String) throws {

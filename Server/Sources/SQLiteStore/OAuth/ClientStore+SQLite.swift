@@ -53,7 +53,7 @@ extension SQLiteDatabase: ClientStore {
                         former_secret_digest = ?, former_secret_until = ?, client_uri = ?, grant_types = ?,
                         authentication_method = ?, key_set = ?, token_settings = ?, sign_in_methods = ?, party = ?,
                         backchannel_logout_uri = ?, backchannel_logout_session_required = ?, key_set_address = ?,
-                        backchannel_mode = ?, backchannel_address = ?, certificate_name = ?
+                        backchannel_mode = ?, backchannel_address = ?, certificate_name = ?, is_disabled = ?
                     WHERE id = ?
                     """
             ).execute(arguments: [
@@ -66,7 +66,7 @@ extension SQLiteDatabase: ClientStore {
                 Self.text(client.settings.signInMethods), client.settings.party.rawValue,
                 client.settings.logout?.text, client.settings.logout?.needsSession ?? false,
                 client.settings.keySetAddress, client.settings.answers.mode.rawValue,
-                client.settings.answers.address, client.settings.certificateName?.text, id,
+                client.settings.answers.address, client.settings.certificateName?.text, client.settings.isDisabled, id,
             ])
             try db.setProfile(client.settings.profile, ofClient: id)
             let addresses = try String.fetchAll(
@@ -139,6 +139,7 @@ extension SQLiteDatabase: ClientStore {
             }
             return name
         }
+        settings.isDisabled = try row.flag(ClientColumn.isDisabled)
         settings.logout = try row.optionalText(ClientColumn.backchannelLogoutURI).map {
             ClientSettings.LogoutAddress(
                 $0, needsSession: try row.flag(ClientColumn.backchannelLogoutSessionRequired))
@@ -183,7 +184,7 @@ private enum ClientColumn: Int, TableColumn {
     case id, name, redirectURIs, postLogoutRedirectURIs, secretDigest, createdAt, mayDeregister, idTokenAlgorithm,
         codeBinding, formerSecretDigest, formerSecretUntil, clientURI, grantTypes, authenticationMethod, keySet,
         backchannelLogoutURI, backchannelLogoutSessionRequired, keySetAddress, backchannelMode, backchannelAddress,
-        certificateName,
+        certificateName, isDisabled,
         registrationDigest, registeredBy, tokenSettings, signInMethods, securityProfile, requiresSignedRequests,
         origins, detailTypes,
         party
@@ -208,7 +209,7 @@ extension Database {
                 .formerSecretDigest: client.formerSecret?.digest.blob,
                 .formerSecretUntil: client.formerSecret?.endsAt.milliseconds, .clientURI: client.clientURI,
                 .keySetAddress: client.settings.keySetAddress,
-                .certificateName: client.settings.certificateName?.text,
+                .certificateName: client.settings.certificateName?.text, .isDisabled: client.settings.isDisabled,
                 .registrationDigest: client.registration?.tokenDigest.blob,
                 .registeredBy: client.registration?.initialToken,
                 .backchannelMode: client.settings.answers.mode.rawValue,

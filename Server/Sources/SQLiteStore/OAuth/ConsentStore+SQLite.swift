@@ -23,7 +23,7 @@ extension Migration {
 
 extension SealingPurpose {
     /// What a person let a client have by name, bound to the consent.
-    fileprivate static let consentClaims = SealingPurpose("oauth consent claims")
+    static let consentClaims = SealingPurpose("oauth consent claims")
 }
 
 private enum ConsentColumn: Int, TableColumn {

@@ -23,7 +23,7 @@ extension Migration {
 
 extension SealingPurpose {
     /// What a client has named of a person, bound to the grant.
-    fileprivate static let grantClaims = SealingPurpose("oauth grant claims")
+    static let grantClaims = SealingPurpose("oauth grant claims")
 }
 
 private enum GrantColumn: Int, TableColumn {
@@ -48,6 +48,11 @@ extension Database {
     static let isHeldBySession = """
         (is_lasting = 1 OR session IS NULL OR EXISTS (
             SELECT 1 FROM oauth_session WHERE oauth_session.id = session AND oauth_session.expires_at > ?2))
+        """
+
+    /// A condition on `oauth_grant`: its client is not switched off.
+    private static let isOfServedClient = """
+        NOT EXISTS (SELECT 1 FROM oauth_client WHERE oauth_client.id = oauth_grant.client AND is_disabled = 1)
         """
 
     /// Keeps a grant within the present step, with the subject that its client knows its account by and, where it has a
@@ -100,11 +105,14 @@ extension Database {
         return StandingGrant(grant: grant, authentication: authentication)
     }
 
-    /// A grant that stands at `moment`, whatever its own end. Without `sealing` what its client has named, and what was agreed to in detail, stay closed.
+    /// A grant that stands at `moment`, whatever its own end; that of a client that is switched off does not. Without `sealing` what its client has named, and what was agreed to in detail, stay closed.
     func heldGrant(_ id: String, at moment: Timestamp, _ sealing: Sealing? = nil) throws -> GrantRecord? {
         let row = try Row.fetchOne(
             self.cachedStatement(
-                sql: "SELECT \(GrantColumn.selection) FROM oauth_grant WHERE id = ?1 AND \(Self.isHeldBySession)"),
+                sql: """
+                    SELECT \(GrantColumn.selection) FROM oauth_grant
+                    WHERE id = ?1 AND \(Self.isHeldBySession) AND \(Self.isOfServedClient)
+                    """),
             arguments: [id, moment.milliseconds])
         guard let row else { return nil }
         return GrantRecord(

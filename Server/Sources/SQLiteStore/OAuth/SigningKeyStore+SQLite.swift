@@ -38,10 +38,18 @@ extension SQLiteDatabase: SigningKeyStore {
     }
 
     public func rotateSigningKeys(
-        to keys: [SigningKeyRecord], from takeover: Timestamp, forgettingRetiredBefore moment: Timestamp,
+        to keys: [SigningKeyRecord], replacing present: [String]?, from takeover: Timestamp,
+        forgettingRetiredBefore moment: Timestamp,
         audit: AuditEvent
     ) async throws -> ProviderKeys {
         try await self.step { [sealing] db in
+            for name in present ?? [] {
+                let isNewest = try Bool.fetchOne(
+                    db.cachedStatement(
+                        sql: "SELECT EXISTS (SELECT 1 FROM oauth_key WHERE id = ? AND retired_at IS NULL)"),
+                    arguments: [name])
+                guard isNewest == true else { return try Self.providerKeys(db, sealing) }
+            }
             for key in keys {
                 try db.cachedStatement(
                     sql: "UPDATE oauth_key SET retired_at = ? WHERE retired_at IS NULL AND algorithm = ?"

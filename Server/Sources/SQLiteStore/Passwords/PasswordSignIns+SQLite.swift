@@ -5,9 +5,9 @@ public import _Primitives
 
 extension SealingPurpose {
     /// The browser of a sign-in by password, bound to its request.
-    fileprivate static let passwordSignInBrowser = SealingPurpose("password sign-in browser")
+    static let passwordSignInBrowser = SealingPurpose("password sign-in browser")
     /// The network address of a sign-in by password, bound to its request.
-    fileprivate static let passwordSignInAddress = SealingPurpose("password sign-in address")
+    static let passwordSignInAddress = SealingPurpose("password sign-in address")
 }
 
 private enum PasswordSignInColumn: Int, TableColumn {

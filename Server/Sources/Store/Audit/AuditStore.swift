@@ -82,6 +82,10 @@ extension AuditEvent.Kind {
     public static let clientProfileChanged = Self(rawValue: "client-profile-changed")
     /// People are asked what a client may have, or no longer; the detail is its identifier and whose it is.
     public static let clientPartyChanged = Self(rawValue: "client-party-changed")
+    /// A client was switched off; the detail is its identifier.
+    public static let clientDisabled = Self(rawValue: "client-disabled")
+    /// A client was switched on again; the detail is its identifier.
+    public static let clientEnabled = Self(rawValue: "client-enabled")
     /// Where a client is told that sessions have ended has changed; the detail is its identifier.
     public static let clientLogoutChanged = Self(rawValue: "client-logout-changed")
     /// How a client hears what people have answered was changed; the detail is the client and how.

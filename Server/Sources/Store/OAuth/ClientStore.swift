@@ -92,6 +92,9 @@ public struct ClientSettings: Sendable, Equatable {
     public var logout: LogoutAddress?
     /// How it hears what people have answered.
     public var answers = AnswerDelivery()
+    /// Whether the operator has switched it off: nobody signs in to it, it gets nothing, and what it has counts for nothing
+    /// until it is switched on again.
+    public var isDisabled = false
 
     /// Settings; by default those of a client that names nothing (OpenID Connect Dynamic Client Registration 1.0,
     /// section 2).

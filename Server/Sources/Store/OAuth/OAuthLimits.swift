@@ -47,6 +47,9 @@ extension Limits {
         public var usedRefreshTokenLifetime: Duration = .seconds(60)
         /// How long clients may keep the key set and the discovery document.
         public var keySetLifetime: Duration = .seconds(5 * 60)
+        /// How long a signing key signs. Past it a new one of its algorithm does, which has been in the key set for
+        /// ``keyAnnouncement`` by then. No key signs for less than ``retiredKeyRetention``, so that there are few of them.
+        public var signingKeyLifetime: Duration = .seconds(90 * 24 * 60 * 60)
         /// How long a new signing key is in the key set before it signs: longer than anybody may keep a key set without
         /// it, and than nodes take to hear of it.
         public var keyAnnouncement: Duration = .seconds(10 * 60)

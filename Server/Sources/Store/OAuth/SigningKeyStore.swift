@@ -58,9 +58,13 @@ public protocol SigningKeyStore: Sendable {
     func addSigningKey(_ key: SigningKeyRecord, audit: AuditEvent) async throws -> ProviderKeys
 
     /// Adds each of `keys` as the newest of its algorithm, has the one before it retire at `takeover`, and forgets those
-    /// that were retired before `moment`, with the audit event. Gives the keys that remain.
+    /// that were retired before `moment`, with the audit event. Gives the keys as they are then.
+    ///
+    /// Must be atomic. Where `present` names keys and one of them is not the newest of its algorithm any more, nothing is
+    /// done: of two nodes that rotate the same keys at once, one does.
     func rotateSigningKeys(
-        to keys: [SigningKeyRecord], from takeover: Timestamp, forgettingRetiredBefore moment: Timestamp,
+        to keys: [SigningKeyRecord], replacing present: [String]?, from takeover: Timestamp,
+        forgettingRetiredBefore moment: Timestamp,
         audit: AuditEvent
     ) async throws -> ProviderKeys
 }

@@ -460,20 +460,42 @@ public enum OAuthConformance {
                 orFirst: ProviderKeys(
                     subjectSecret: SecretBytes(Self.bytes(9)), signingKeys: [Self.key("one", 1)]))
             var keys = try await store.rotateSigningKeys(
-                to: [Self.key("two", 2, seconds: 100)], from: Self.start + .seconds(150),
+                to: [Self.key("two", 2, seconds: 100)], replacing: nil, from: Self.start + .seconds(150),
                 forgettingRetiredBefore: Self.start, audit: Self.event)
             try expect(keys.signingKeys.map(\.id) == ["two", "one"], "the new one first")
             try expect(keys.signingKeys[0].retiredAt == nil, "the last")
             try expect(keys.signingKeys[1].retiredAt == Self.start + .seconds(150), "retired from then on")
             try expect(keys.signingKeys[1].privateKey == SecretBytes(Self.bytes(1)), "its own bytes")
             keys = try await store.rotateSigningKeys(
-                to: [Self.key("three", 3, seconds: 200)], from: Self.start + .seconds(250),
+                to: [Self.key("three", 3, seconds: 200)], replacing: nil, from: Self.start + .seconds(250),
                 forgettingRetiredBefore: Self.start + .seconds(151), audit: Self.event)
             try expect(keys.signingKeys.map(\.id) == ["three", "two"], "the oldest is forgotten")
             let again = try await store.providerKeys(
                 orFirst: ProviderKeys(subjectSecret: SecretBytes(Self.bytes(8)), signingKeys: []))
             try expect(again == keys, "the same at the next start")
             try expect(again.subjectSecret == SecretBytes(Self.bytes(9)), "the first secret")
+        },
+        ConformanceCheck("of 20 nodes that rotate the same keys at once one does") { store in
+            _ = try await store.providerKeys(
+                orFirst: ProviderKeys(
+                    subjectSecret: SecretBytes(Self.bytes(9)), signingKeys: [Self.key("es", 1)]))
+            let all = try await withThrowingTaskGroup(of: ProviderKeys.self) { group in
+                for index in 0..<20 {
+                    group.addTask {
+                        try await store.rotateSigningKeys(
+                            to: [Self.key("new-\(index)", UInt8(index), seconds: 100)], replacing: ["es"],
+                            from: Self.start + .seconds(150), forgettingRetiredBefore: Self.start, audit: Self.event)
+                    }
+                }
+                return try await group.reduce(into: [ProviderKeys]()) { $0.append($1) }
+            }
+            try expect(all.allSatisfy { $0 == all[0] }, "the same for all")
+            try expect(all[0].signingKeys.count == 2, "one more key")
+            try expect(try await Self.trail(store).count == 1, "one event")
+            let again = try await store.rotateSigningKeys(
+                to: [Self.key("late", 2, seconds: 100)], replacing: ["unknown"], from: Self.start + .seconds(150),
+                forgettingRetiredBefore: Self.start, audit: Self.event)
+            try expect(again == all[0], "a key that is not there is not replaced")
         },
         ConformanceCheck("20 nodes that make the first key of an algorithm at once agree on it") { store in
             let first = try await store.providerKeys(
@@ -504,7 +526,7 @@ public enum OAuthConformance {
             let takeover = Self.start + .seconds(150)
             let keys = try await store.rotateSigningKeys(
                 to: [Self.key("es2", 4, seconds: 100), Self.key("rs2", 5, seconds: 100, algorithm: .rs256)],
-                from: takeover, forgettingRetiredBefore: Self.start, audit: Self.event
+                replacing: nil, from: takeover, forgettingRetiredBefore: Self.start, audit: Self.event
             ).signingKeys
             try expect(Set(keys.map(\.id)) == ["es", "es2", "rs", "rs2", "ed"], "old and new")
             for key in keys {

@@ -1,8 +1,7 @@
-public import Crypto
 public import UAF
 public import _Primitives
 
-/// The state of an operation that the client carries for the server, sealed with AES-GCM (§8.6).
+/// The state of an operation that the client carries for the server, sealed (§8.6).
 ///
 /// For callers whom nobody knows yet: the server keeps no row until they answer. It is not single-use by itself: the
 /// caller consumes the challenge when an answer comes.
@@ -21,7 +20,7 @@ public struct SealedServerData: Hashable, Sendable {
     public var expiresAt: Timestamp
 
     /// What is bound to the sealed text beside the key: it opens nothing else, and nothing else opens as it.
-    private static let label = Array("countersign server data 1".utf8)
+    public static let label = "countersign server data 1"
 
     /// Keeps the state of an operation.
     public init(
@@ -36,33 +35,28 @@ public struct SealedServerData: Hashable, Sendable {
         self.expiresAt = expiresAt
     }
 
-    /// The text for the header's `serverData`.
+    /// The text for the header's `serverData`. `seal` makes bytes unreadable and unchangeable for everybody else, bound to
+    /// ``label``.
     ///
     /// Throws ``RequestError/Code/outOfRange`` where it would be longer than the 1536 characters of §1.
-    public func sealed(with key: SymmetricKey, random: RandomSource) throws(RequestError) -> String {
+    public func sealed(by seal: ([UInt8]) throws -> [UInt8]) throws(RequestError) -> String {
         var object: JSONObject = [
             "op": .string(self.operation.rawValue), "challenge": .string(self.challenge.text),
             "policy": .string(self.policy), "exp": .integer(self.expiresAt.milliseconds),
         ]
         object["user"] = self.username.map { .string($0) }
         object["device"] = self.device.map { .string($0) }
-        guard let nonce = try? AES.GCM.Nonce(data: random.bytes(12)),
-            let box = try? AES.GCM.seal(
-                JSON.object(object).serialized, using: key, nonce: nonce, authenticating: Self.label),
-            let combined = box.combined
-        else { throw RequestError(code: .outOfRange) }
-        let text = Base64URL.encode(combined)
+        guard let sealed = try? seal(JSON.object(object).serialized) else { throw RequestError(code: .outOfRange) }
+        let text = Base64URL.encode(sealed)
         guard text.utf8.count <= VerificationLimits.serverDataCharacters else { throw RequestError(code: .outOfRange) }
         return text
     }
 
-    /// Opens what a client returned. Throws ``UAFRefusal`` 1491 for what this key did not seal and for what is too
-    /// late.
-    public init(opening text: String, with key: SymmetricKey, now: Timestamp) throws(UAFRefusal) {
-        guard text.utf8.count <= VerificationLimits.serverDataCharacters, let combined = Base64URL.decode(text),
-            let box = try? AES.GCM.SealedBox(combined: combined),
-            let bytes = try? AES.GCM.open(box, using: key, authenticating: Self.label),
-            let value = try? JSON(parsing: bytes), case .object(let object) = value
+    /// Opens what a client returned. `open` gives what was sealed, and `nil` for what this server did not seal: that is
+    /// refused, and what is too late, by a ``UAFRefusal`` 1491.
+    public init(opening text: String, by open: ([UInt8]) -> [UInt8]?, now: Timestamp) throws(UAFRefusal) {
+        guard text.utf8.count <= VerificationLimits.serverDataCharacters, let sealed = Base64URL.decode(text),
+            let bytes = open(sealed), let value = try? JSON(parsing: bytes), case .object(let object) = value
         else { throw UAFRefusal(.invalidRequest, .serverData, "not sealed by this server") }
         do {
             self.operation = UAF.Operation(rawValue: try object.requiredString("op"))

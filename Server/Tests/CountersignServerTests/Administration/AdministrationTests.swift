@@ -559,6 +559,28 @@ struct AuditOperationTests {
             }
         }
     }
+
+    @Test("the keys that sign are listed, each with its time, and the key that values are sealed under")
+    func keys() async throws {
+        let server = try await ServerFixture()
+        try await server.withSocketClient { client in
+            _ = try await client.send(.post, "/admin/v1/keys/rotate")
+            let answer = try await client.send(.get, "/admin/v1/keys").object
+            let signing = try #require(try answer.array("signing"))
+            guard signing.count == 2, case .object(let next) = signing[0], case .object(let present) = signing[1] else {
+                Issue.record("\(signing)")
+                return
+            }
+            let takeover = server.clock.timeSource.now() + Limits().oauth.keyAnnouncement
+            #expect(next["signsFrom"] == .string(takeover.description) && next["signsUntil"] == nil)
+            #expect(present["signsUntil"] == next["signsFrom"] && present["algorithm"] == .string("ES256"))
+            let end = takeover + Limits().oauth.retiredKeyRetention
+            #expect(present["publishedUntil"] == .string(end.description))
+            let key = try #require(try await server.database.sealingKeys().first)
+            #expect(answer["sealing"] == .array([.object(["id": .string(key), "isNewest": .bool(true)])]))
+            #expect(answer["resealed"] == .integer(0) && answer["unreadable"] == .integer(0))
+        }
+    }
 }
 
 @Suite("Admin API: bodies, methods and the OpenAPI document")
@@ -617,7 +639,7 @@ struct AdminDocumentTests {
             let document = try await client.send(.get, "/admin/v1/openapi.json").object
             #expect(document["openapi"] == .string("3.1.0"))
             let paths = try document.requiredObject("paths")
-            #expect(paths.members.count == 40)
+            #expect(paths.members.count == 41)
             for (path, item) in paths.members {
                 guard case .object(let item) = item else { continue }
                 let known = Set(item.members.map { $0.name.uppercased() })

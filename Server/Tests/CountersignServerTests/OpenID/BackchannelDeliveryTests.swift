@@ -219,6 +219,19 @@ struct BackchannelDeliveryTests {
         }
     }
 
+    @Test("a client that is switched off meanwhile is told nothing", arguments: ["ping", "push"])
+    func switchedOff(mode: String) async throws {
+        try await ToldCentre.run(try #require(ClientSettings.AnswerDelivery.Mode(rawValue: mode))) { told in
+            _ = try await told.begin()
+            try await told.centre.answer(told.phone)
+            var change = ClientChange()
+            change.isDisabled = true
+            _ = try await told.server.assembly.provider.changeClient(told.centre.id, change)
+            _ = try await told.deliver()
+            #expect(told.calls.calls.isEmpty)
+        }
+    }
+
     @Test("what keeps a client from tokens it is told as well, by three words")
     func pushedErrors() async throws {
         try await ToldCentre.run(.push) { told in

@@ -1,0 +1,83 @@
+public import Logging
+public import ServiceLifecycle
+import Store
+import _Primitives
+
+extension AuditEvent.Kind {
+    /// Nothing lies under former key-encryption keys any more; the detail is the name of the one that everything lies
+    /// under.
+    static let resealed = Self(rawValue: "key-encryption-key-replaced")
+}
+
+extension ServerAssembly {
+    /// The service that seals anew what lies under former key-encryption keys.
+    public func resealer(logger: Logger) -> Resealer {
+        Resealer(
+            store: self.keyStore, resealing: self.resealing, limits: self.configuration.limits,
+            metrics: self.configuration.metrics, logger: logger, time: self.time)
+    }
+}
+
+/// Seals anew, under the newest key-encryption key, what lies under former ones, and says when those are not needed any
+/// more.
+public struct Resealer: Service {
+    let store: any SealingKeyStore
+    let resealing: Resealing
+    let limits: Limits
+    let metrics: ServerMetrics
+    let logger: Logger
+    let time: TimeSource
+
+    /// Seals anew what there is, and tries again where the store cannot do it; then there is nothing to do until the server
+    /// shuts down.
+    public func run() async throws {
+        self.metrics.watch(resealing: { self.resealing.progress })
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    try await self.reseal()
+                    return
+                } catch is CancellationError {
+                    return
+                } catch {
+                    self.logger.error(
+                        "Values cannot be sealed under the new key-encryption key; it is tried again",
+                        metadata: ["reason": "\(error)"])
+                    try? await Task.sleep(for: self.limits.sweepInterval)
+                }
+            }
+        }
+        try? await gracefulShutdown()
+    }
+
+    /// Does all of it, once.
+    func reseal() async throws {
+        let keys = try await self.store.sealingKeys()
+        guard let newest = keys.first, keys.count > 1 else { return }
+        let former = keys.dropFirst().joined(separator: ", ")
+        self.logger.notice(
+            "Stored values are sealed anew under another key-encryption key",
+            metadata: ["newest": "\(newest)", "former": "\(former)", "remedy": "Leave both in the key file."])
+        let (logger, pause, resealing, time) = (self.logger, self.limits.pauseOfReports, self.resealing, self.time)
+        let resealed = try await self.store.reseal(
+            audit: { AuditEvent(.resealed, at: time.now(), detail: newest) },
+            told: { resealed in
+                guard resealing.note(resealed, at: time.now(), pause: pause) else { return }
+                logger.notice(
+                    "Stored values are being sealed anew",
+                    metadata: ["examined": "\(resealed.examined)", "resealed": "\(resealed.resealed)"])
+            })
+        if resealed.unreadable > 0 {
+            self.logger.error(
+                "Stored values that open under no key stay as they are: somebody has changed them",
+                metadata: ["count": "\(resealed.unreadable)", "remedy": "countersign audit verify"])
+        }
+        self.logger.notice(
+            "Nothing is sealed under former key-encryption keys any more",
+            metadata: [
+                "resealed": "\(resealed.resealed)", "former": "\(former)",
+                "remedy":
+                    "countersign db forget-keys takes them out of the key file. Keep them with the backups of before.",
+            ])
+    }
+}

@@ -1,0 +1,107 @@
+import JOSE
+import Store
+public import _Primitives
+
+/// A signing key, as an operator sees it.
+public struct SigningKeyState: Sendable, Equatable {
+    /// The name in the key set (`kid`).
+    public let name: String
+    /// What it signs with.
+    public let algorithm: String
+    /// From when on it signs.
+    public let signsFrom: Timestamp
+    /// From when on the next one of its algorithm does; `nil` while there is none.
+    public let signsUntil: Timestamp?
+    /// Until when it stays in the key set; `nil` while it is the last of its algorithm.
+    public let publishedUntil: Timestamp?
+}
+
+/// How keys come, sign in their turn, and go.
+extension OpenIDProvider {
+    /// The public signing keys (`/oauth2/jwks`), retired ones too as long as what they signed may be checked.
+    public var keySet: JSONObject { self.keys.publicKeys(at: self.time.now()).publicJSON }
+
+    /// Reads the signing keys again: another node may have rotated them. Called from time to time.
+    ///
+    /// Cost: one query.
+    public func refreshKeys() async throws { try self.keys.replace(by: await self.store.providerKeys()) }
+
+    /// Makes a new signing key of every algorithm that clients have their ID tokens signed with. They are in the key set at
+    /// once, and sign when everybody has had the time to read them there (``Limits/OAuth/keyAnnouncement``); then those in
+    /// use retire.
+    ///
+    /// - Parameter operator: Who does it, for the audit trail.
+    ///
+    /// Cost: one query, a key generation for each algorithm, one store step.
+    public func rotateSigningKeys(by operator: String? = nil) async throws {
+        try await self.refreshKeys()
+        _ = try await self.rotate(self.keys.activeAlgorithms, replacing: nil, by: `operator`)
+    }
+
+    /// Does the same by itself to the keys that will have signed for as long as a key does
+    /// (``Limits/OAuth/signingKeyLifetime``) once a new one can. Called from time to time, on any number of nodes: one of
+    /// them rotates. Gives the names of the keys that this call has made.
+    ///
+    /// Cost: nothing but on that day; then as ``rotateSigningKeys(by:)``.
+    public func rotateDueSigningKeys() async throws -> [String] {
+        guard !self.dueKeys.isEmpty else { return [] }
+        // Another node may have done it.
+        try await self.refreshKeys()
+        let due = self.dueKeys
+        guard !due.isEmpty else { return [] }
+        return try await self.rotate(due.map(\.algorithm), replacing: due.map(\.name), by: nil)
+    }
+
+    private var dueKeys: [SigningKeys.Turn] {
+        let limits = self.limits.oauth
+        let lifetime = max(limits.signingKeyLifetime, limits.retiredKeyRetention)
+        let takeover = self.time.now() + limits.keyAnnouncement
+        return self.keys.turns.filter { $0.end == nil && $0.start + lifetime <= takeover }
+    }
+
+    /// Gives the names of the new keys where they are in the store: another node may have been first.
+    private func rotate(
+        _ algorithms: [JWSAlgorithm], replacing present: [String]?, by operator: String?
+    ) async throws -> [String] {
+        let now = self.time.now()
+        var keys: [SigningKeyRecord] = []
+        for algorithm in algorithms {
+            keys.append(try await SigningKeys.newKey(algorithm, random: self.random, at: now))
+        }
+        let names = keys.map(\.id)
+        let stored = try await self.store.rotateSigningKeys(
+            to: keys, replacing: present, from: now + self.limits.oauth.keyAnnouncement,
+            forgettingRetiredBefore: now - self.limits.oauth.retiredKeyRetention,
+            audit: AuditEvent(
+                .signingKeyRotated, at: now, actor: `operator`, detail: names.joined(separator: " ")))
+        try self.keys.replace(by: stored)
+        return names.filter { name in stored.signingKeys.contains { $0.id.hasSameBytes(as: name) } }
+    }
+
+    /// Every key that signs, will sign, or has signed what may still be checked, the newest first.
+    public var signingKeys: [SigningKeyState] {
+        let now = self.time.now()
+        let published = self.keys.publicKeys(at: now).keys.compactMap(\.keyID)
+        return self.keys.turns.filter { published.containsBytes(of: $0.name) }.map { turn in
+            SigningKeyState(
+                name: turn.name, algorithm: turn.algorithm.rawValue, signsFrom: turn.start, signsUntil: turn.end,
+                publishedUntil: turn.end.map { $0 + self.limits.oauth.retiredKeyRetention })
+        }
+    }
+
+    /// Sees to it that there is a key of an algorithm, before a client is told that its ID tokens are signed with it: so
+    /// nobody who signs in ever waits for a key to be made, and the key is in the key set before anything is signed with
+    /// it. Two nodes that make one at once end with the same.
+    ///
+    /// Cost: nothing where there is one; else a query, a key generation and a store step.
+    func provideSigningKey(_ algorithm: JWSAlgorithm, by operator: String?) async throws {
+        guard !self.keys.activeAlgorithms.contains(algorithm) else { return }
+        try await self.refreshKeys()
+        guard !self.keys.activeAlgorithms.contains(algorithm) else { return }
+        let now = self.time.now()
+        let key = try await SigningKeys.newKey(algorithm, random: self.random, at: now)
+        try self.keys.replace(
+            by: await self.store.addSigningKey(
+                key, audit: AuditEvent(.signingKeyAdded, at: now, actor: `operator`, detail: key.id)))
+    }
+}

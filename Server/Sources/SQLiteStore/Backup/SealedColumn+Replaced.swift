@@ -1,0 +1,38 @@
+import GRDB
+import Store
+import _Primitives
+
+extension SealedColumn {
+    /// Takes the values of another database that are the same under another key: what is left that differs was changed.
+    static func align(_ db: Database, with schema: String, _ sealing: Sealing) throws {
+        for column in Self.all {
+            let columns = try ReplacedRows.columns(of: column.table, db)
+            guard columns.contains(column.name) else { continue }
+            try column.align(db, schema, sealing)
+        }
+    }
+
+    private func align(_ db: Database, _ schema: String, _ sealing: Sealing) throws {
+        let header = sealing.newestHeader.count
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT \(self.selection), theirs.\(self.name) AS other FROM main.\(self.table)
+                JOIN \(schema).\(self.table) AS theirs ON theirs.\(self.key) = \(self.table).\(self.key)
+                WHERE substr(\(self.table).\(self.name), 1, \(header)) <> substr(theirs.\(self.name), 1, \(header))
+                """)
+        var same: [(key: DatabaseValue, value: DatabaseValue)] = []
+        while let row = try rows.next() {
+            let rowName = try self.rowName(of: row)
+            guard let ours = try? sealing.open(row.bytes(self.name), purpose: self.purpose, row: rowName),
+                let theirs = try? sealing.open(row.bytes("other"), purpose: self.purpose, row: rowName),
+                constantTimeEqual(ours, theirs)
+            else { continue }
+            same.append((row[self.key], row["other"]))
+        }
+        for (key, value) in same {
+            try db.cachedStatement(sql: "UPDATE main.\(self.table) SET \(self.name) = ? WHERE \(self.key) = ?")
+                .execute(arguments: [value, key])
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import GRDB
+public import Store
+import _Primitives
+
+extension SQLiteDatabase: SealingKeyStore {
+    public func sealingKeys() async throws -> [String] {
+        try await self.read { db in try db.sealingKeys() }
+    }
+
+    public func reseal(
+        audit: @escaping @Sendable () -> AuditEvent, told: @escaping @Sendable (Resealed) -> Void
+    ) async throws -> Resealed {
+        var resealed = Resealed()
+        let needed = try await self.sealingKeys()
+        guard needed.count > 1 else { return resealed }
+        for column in SealedColumn.all {
+            var place: DatabaseValue?
+            repeat {
+                try Task.checkCancellation()
+                let page = try await self.resealPage(of: column, after: place)
+                resealed.add(page.resealed)
+                place = page.last
+                told(resealed)
+            } while place != nil
+        }
+        // What was written meanwhile lies under the newest key already.
+        let newest = self.sealing.keys.newest.identifier
+        try await self.step { [sealing] db in
+            try db.execute(sql: "DELETE FROM sealing_key WHERE id <> ?", arguments: [newest])
+            try db.appendAudit(audit(), sealing)
+        }
+        return resealed
+    }
+
+    /// Looks at the next rows of a table, and seals anew what lies under another key than the newest. Gives the last row's
+    /// key; `nil` where there are no more.
+    private func resealPage(
+        of column: SealedColumn, after place: DatabaseValue?
+    ) async throws -> (resealed: Resealed, last: DatabaseValue?) {
+        let sealing = self.sealing
+        return try await self.step(
+            screenedBy: { db in try column.formerRows(db, after: place, header: sealing.newestHeader) }
+        ) { db, found in
+            var resealed = Resealed(examined: found.examined)
+            for place in found.former {
+                // It may be gone by now, or written anew, which seals it anew once more.
+                let row = try Row.fetchOne(
+                    db.cachedStatement(
+                        sql: "SELECT \(column.selection) FROM \(column.table) WHERE \(column.key) = ?"),
+                    arguments: [place])
+                guard let row, try row.optionalBytes(column.name) != nil else { continue }
+                guard let sealed = try column.sealedAnew(row, sealing) else {
+                    resealed.unreadable += 1
+                    continue
+                }
+                try db.cachedStatement(
+                    sql: "UPDATE \(column.table) SET \(column.name) = ? WHERE \(column.key) = ?"
+                ).execute(arguments: [sealed.blob, place])
+                resealed.resealed += 1
+            }
+            return (resealed, found.last)
+        }
+    }
+}
+
+/// Rows of one page: those whose values lie under a former key, how many there are in all, and the last one's key.
+private struct FormerRows: Sendable {
+    let former: [DatabaseValue]
+    let examined: Int
+    /// `nil` where there are no more rows.
+    let last: DatabaseValue?
+}
+
+extension SealedColumn {
+    /// The next rows of the table, for a reader.
+    fileprivate func formerRows(
+        _ db: Database, after place: DatabaseValue?, header: [UInt8]
+    ) throws -> SQLiteDatabase.Screening<FormerRows, (resealed: Resealed, last: DatabaseValue?)> {
+        let size = Limits.Fixed.resealedRows
+        var arguments: StatementArguments = [header.blob]
+        if let place { arguments += [place] }
+        let rows = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT \(self.key) AS place, coalesce(substr(\(self.name), 1, \(header.count)) <> ?1, 0) AS is_former
+                    FROM \(self.table) \(place == nil ? "" : "WHERE \(self.key) > ?2")
+                    ORDER BY \(self.key) LIMIT \(size)
+                    """), arguments: arguments)
+        let last: DatabaseValue? = rows.count < size ? nil : rows.last?["place"]
+        let former: [DatabaseValue] = try rows.filter { try $0.flag("is_former") }.map { $0["place"] }
+        guard !former.isEmpty else { return .answered((Resealed(examined: rows.count), last)) }
+        return .step(FormerRows(former: former, examined: rows.count, last: last))
+    }
+}

@@ -1,0 +1,95 @@
+import GRDB
+import Store
+import _Primitives
+
+/// A column whose values are sealed, and what each is bound to: by this list a new key-encryption key finds what lies under
+/// a former one, and a restore finds what is the same under two.
+///
+/// A column that is not here would stay under its key for ever, and be lost with it. A test holds that of every column
+/// that can have bytes it is decided whether they are sealed. What ``StoreKeys`` itself keeps is not here.
+struct SealedColumn: Sendable {
+    /// How a value's row is named where it was sealed.
+    private enum RowName {
+        case text
+        case number
+        case digest
+        /// The place of a public key, which is its row and whose it is there.
+        case place
+    }
+
+    let table: String
+    let name: String
+    /// The table's key: one column, by whose order its rows are gone through.
+    let key: String
+    let purpose: SealingPurpose
+    private let rowName: RowName
+
+    private init(
+        _ table: String, _ name: String, _ purpose: SealingPurpose, by key: String = "id", _ rowName: RowName = .text
+    ) {
+        self.table = table
+        self.name = name
+        self.key = key
+        self.purpose = purpose
+        self.rowName = rowName
+    }
+
+    /// A feature that seals a column adds it here.
+    static let all: [SealedColumn] = [
+        SealedColumn("account", "username", .username), SealedColumn("account", "display_name", .displayName),
+        SealedColumn("account", "email", .email), SealedColumn("account", "phone", .phone),
+        SealedColumn("account", "postal_address", .postalAddress),
+        SealedColumn("device", "name", .deviceName),
+        SealedColumn("credential", "public_key", .boundPublicKey, .place),
+        SealedColumn("credential", "attestation", .attestation),
+        SealedColumn("credential", "picture_displays", .pictureDisplays),
+        SealedColumn("ceremony", "detail", .ceremonyDetail),
+        SealedColumn("audit", "address", .auditAddress, by: "number", .number),
+        SealedColumn("notice", "subject", .noticeSubject),
+        SealedColumn("password", "hash", .passwordHash, by: "account_id"),
+        SealedColumn("totp", "secret", .totpSecret, by: "account_id"),
+        SealedColumn("password_sign_in", "browser", .passwordSignInBrowser, by: "request"),
+        SealedColumn("password_sign_in", "address", .passwordSignInAddress, by: "request"),
+        SealedColumn("oauth_secret", "sealed", .subjectSecret, .number),
+        SealedColumn("oauth_key", "sealed", .signingKey),
+        SealedColumn("oauth_request", "wishes", .requestWishes),
+        SealedColumn("oauth_pushed_request", "parameters", .pushedRequest, by: "digest", .digest),
+        SealedColumn("oauth_device_code", "shown_code", .shownDeviceUserCode, by: "digest", .digest),
+        SealedColumn("oauth_backchannel_request", "details", .backchannelDetails),
+        SealedColumn("oauth_backchannel_request", "notification", .backchannelNotification),
+        SealedColumn("oauth_authentication", "browser", .authenticationBrowser),
+        SealedColumn("oauth_authentication", "address", .authenticationAddress),
+        SealedColumn("oauth_grant", "claims", .grantClaims),
+        SealedColumn("oauth_grant", "details", .authorizationDetails),
+        SealedColumn("oauth_consent", "claims", .consentClaims),
+    ]
+
+    /// The columns that a row is asked for, to seal its value anew.
+    var selection: String {
+        let others = self.rowName == .place ? ["account_id", "device_id", "aaid", "key_id"] : []
+        return ([self.key, self.name] + others).map { "\(self.table).\($0)" }.joined(separator: ", ")
+    }
+
+    /// The value of a row that has the columns of ``selection``, opened and sealed under the newest key; `nil` where it does
+    /// not open.
+    func sealedAnew(_ row: Row, _ sealing: Sealing) throws -> [UInt8]? {
+        let rowName = try self.rowName(of: row)
+        guard let bytes = try? sealing.open(row.bytes(self.name), purpose: self.purpose, row: rowName) else {
+            return nil
+        }
+        return try sealing.seal(bytes, purpose: self.purpose, row: rowName)
+    }
+
+    /// How a value's row was named where it was sealed.
+    func rowName(of row: Row) throws -> String {
+        switch self.rowName {
+        case .text: try row.text(self.key)
+        case .number: "\(try row.integer(self.key, as: Int64.self))"
+        case .digest: Base64URL.encode(try row.bytes(self.key))
+        case .place:
+            Sealing.place(
+                ofKey: try row.text(self.key), account: try row.text("account_id"),
+                device: try row.text("device_id"), aaid: try row.text("aaid"), keyID: try row.bytes("key_id"))
+        }
+    }
+}

@@ -1,0 +1,208 @@
+import JOSE
+import OAuth
+import OAuthProvider
+import SQLiteStore
+import Store
+import Testing
+import _Primitives
+
+@Suite("RFC 6749, sections 4.1.2.1 and 5.2: a client that its operator has switched off")
+struct DisabledClientTests {
+    private static let inactive: JSONObject = ["active": .bool(false)]
+
+    private func mail(_ f: ProviderFixture) async throws -> RegisteredClient {
+        try await f.provider.registerClient(
+            name: "Mail", redirectURIs: [ProviderFixture.address],
+            settings: ClientSettings(
+                idTokenAlgorithm: .es256, grantTypes: ["authorization_code", "refresh_token", "client_credentials"],
+                tokens: TokenSettings(scopes: ["read"])))
+    }
+
+    private func turn(_ f: ProviderFixture, _ client: RegisteredClient, off isDisabled: Bool) async throws {
+        var change = ClientChange()
+        change.isDisabled = isDisabled
+        let changed = try await f.provider.changeClient(client.client.id, change, by: "root")
+        #expect(changed?.settings.isDisabled == isDisabled)
+        #expect(try await f.provider.client(client.client.id)?.settings.isDisabled == isDisabled, "and it is kept")
+    }
+
+    private func form(_ values: KeyValuePairs<String, String>) -> String { Parameters(values).encoded }
+
+    @Test("nobody signs in to it: the page says why, its address is told nothing, and the log what to do")
+    func authorization() async throws {
+        try await ProviderFixture.run { f in
+            let session = try await f.signIn().session
+            try await self.turn(f, f.bank, off: true)
+            for (shown, changes) in [
+                (nil, [:]), (session, [:]), (session, ["prompt": "none"]),
+            ] as [(SessionSecret?, [String: String?])] {
+                var reasons: [ProviderRefusal] = []
+                let answer = try await f.provider.authorize(
+                    f.query(changes), browser: f.browser, session: shown, source: "a", address: nil,
+                    explain: { reasons.append($0) })
+                guard case .page(let error) = answer else {
+                    Issue.record("not a page: \(answer)")
+                    continue
+                }
+                #expect(error.message == "This service is switched off here.")
+                #expect(reasons.map(\.client) == [f.bank.client.id] && reasons[0].setting == "--disabled")
+                #expect(reasons[0].reason?.contains("--no-disabled") == true)
+            }
+            try await self.turn(f, f.bank, off: false)
+            #expect(try await f.answer([:], session: session) == "code")
+        }
+    }
+
+    @Test("a sign-in that is under way ends at nothing, and goes on where it is switched on again in time")
+    func underWay() async throws {
+        try await ProviderFixture.run { f in
+            let request = try await f.begin()
+            f.authenticate(request)
+            try await self.turn(f, f.bank, off: true)
+            #expect(try await f.provider.pending(request: request, browser: f.browser) == nil)
+            guard case .page = try await f.provider.complete(request: request, browser: f.browser, session: nil) else {
+                Issue.record("signed in")
+                return
+            }
+            try await self.turn(f, f.bank, off: false)
+            guard case .signedIn = try await f.provider.complete(request: request, browser: f.browser, session: nil)
+            else {
+                Issue.record("not signed in")
+                return
+            }
+        }
+    }
+
+    @Test("nor does a person's yes give it anything")
+    func consent() async throws {
+        try await ProviderFixture.run { f in
+            let shop = try await f.provider.registerClient(
+                name: "Shop", redirectURIs: [ProviderFixture.address],
+                settings: ClientSettings(idTokenAlgorithm: .es256, party: .third))
+            let session = try await f.signIn().session
+            let asked = try await f.provider.authorize(
+                f.query(client: shop), browser: f.browser, session: session, source: "a", address: nil)
+            guard case .consent(let request, _) = asked else {
+                Issue.record("not asked: \(asked)")
+                return
+            }
+            try await self.turn(f, shop, off: true)
+            let question = try await f.provider.consentQuestion(
+                request: request, browser: f.browser, session: session)
+            #expect(question == nil)
+            let answer = try await f.provider.decide(
+                request: request, browser: f.browser, session: session, isGranted: true, address: nil)
+            guard case .page = answer else {
+                Issue.record("decided: \(answer)")
+                return
+            }
+        }
+    }
+
+    @Test("it gets no tokens, sees none, and what it has counts for nothing until it is switched on again")
+    func tokens() async throws {
+        try await ProviderFixture.run { f in
+            let mail = try await self.mail(f)
+            let signedIn = try await f.signIn(["client_id": mail.client.id, "scope": "openid offline_access"])
+            let body = try #require(
+                try await f.provider.token(header: f.basic(mail), body: f.form(signedIn.code)).body)
+            let access = try body.requiredString("access_token")
+            let refresh = self.form([
+                "grant_type": "refresh_token", "refresh_token": try body.requiredString("refresh_token"),
+            ])
+            let credentials = self.form(["grant_type": "client_credentials"])
+            let own = try #require(try await f.provider.token(header: f.basic(mail), body: credentials).body)
+                .requiredString("access_token")
+            let code = try await f.signIn(["client_id": mail.client.id]).code
+            try await self.turn(f, mail, off: true)
+
+            for form in [refresh, credentials, f.form(code)] {
+                let answer = try await f.provider.token(header: f.basic(mail), body: form)
+                #expect(answer.status == 401 && answer.error == "invalid_client")
+                #expect(answer.refusal?.reason?.contains("--no-disabled") == true)
+            }
+            let introspected = try await f.provider.introspect(
+                header: f.basic(mail), body: self.form(["token": access]))
+            #expect(introspected.status == 401)
+            #expect(
+                try await f.provider.push(header: f.basic(mail), body: f.query(client: mail), source: "a").status == 401
+            )
+            await #expect(throws: OAuthError(.invalidClient)) {
+                try await f.provider.authenticate(header: f.basic(mail))
+            }
+            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 401)
+
+            try await self.turn(f, mail, off: false)
+            #expect(try await f.provider.userinfo(header: "Bearer \(access)").status == 200)
+            for token in [access, own] {
+                #expect(try await f.introspect(token, by: mail)?["active"] == .bool(true))
+            }
+            #expect(try await f.provider.token(header: f.basic(mail), body: refresh).status == 200)
+            #expect(
+                try await f.provider.token(header: f.basic(mail), body: f.form(code)).status == 200, "it was not burned"
+            )
+        }
+    }
+
+    @Test("a service that takes its tokens is told that they are worth nothing")
+    func resourceServers() async throws {
+        try await ProviderFixture.run { f in
+            let party = try await ResourceTests.Party(f)
+            let code = try await party.code([ResourceTests.accounts])
+            let token = try #require(try await party.exchange(code).body).requiredString("access_token")
+            let reporter = try await f.provider.registerClient(
+                name: "Report", redirectURIs: [],
+                settings: ClientSettings(
+                    idTokenAlgorithm: .es256, grantTypes: ["client_credentials"],
+                    tokens: TokenSettings(scopes: ["read"], audiences: [ResourceTests.accounts])))
+            let asked = self.form(["grant_type": "client_credentials", "resource": ResourceTests.accounts])
+            let own = try #require(try await f.provider.token(header: f.basic(reporter), body: asked).body)
+                .requiredString("access_token")
+            for (token, client) in [(token, party.client), (own, reporter)] {
+                #expect(try await f.introspect(token, by: party.accounts)?["active"] == .bool(true))
+                try await self.turn(f, client, off: true)
+                #expect(try await f.introspect(token, by: party.accounts) == Self.inactive)
+                try await self.turn(f, client, off: false)
+                #expect(try await f.introspect(token, by: party.accounts)?["active"] == .bool(true))
+            }
+        }
+    }
+
+    @Test("none of its devices is signed in")
+    func devices() async throws {
+        try await ProviderFixture.run { f in
+            let television = try await f.register(
+                ClientSettings(
+                    idTokenAlgorithm: .es256, grantTypes: ["urn:ietf:params:oauth:grant-type:device_code"]),
+                at: ["https://tv.example/about"])
+            let devices = DeviceAuthorizations(f.provider)
+            let answer = try await devices.authorize(
+                header: f.basic(television), body: self.form(["scope": "openid"]), source: "tv")
+            let code = try #require(answer.body).requiredString("user_code")
+            try await self.turn(f, television, off: true)
+            let refused = try await devices.authorize(
+                header: f.basic(television), body: self.form(["scope": "openid"]), source: "tv")
+            #expect(refused.status == 401 && refused.error == "invalid_client")
+            guard case .unknown = try await devices.enter(code, browser: f.browser, source: "a") else {
+                Issue.record("the code was taken")
+                return
+            }
+            try await self.turn(f, television, off: false)
+            guard case .signIn = try await devices.enter(code, browser: f.browser, source: "a") else {
+                Issue.record("the code was not taken")
+                return
+            }
+        }
+    }
+
+    @Test("the trail says who has done it, and a change to what it is already says nothing")
+    func trail() async throws {
+        try await ProviderFixture.run { f in
+            for isDisabled in [true, true, false, false] { try await self.turn(f, f.bank, off: isDisabled) }
+            let events = try await f.store.auditEntries(after: 0, limit: 99).map(\.event)
+                .filter { $0.kind.rawValue.hasSuffix("abled") }
+            #expect(events.map(\.kind.rawValue) == ["client-disabled", "client-enabled"])
+            #expect(events.allSatisfy { $0.actor == "root" && $0.detail == f.bank.client.id })
+        }
+    }
+}
