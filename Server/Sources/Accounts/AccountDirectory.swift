@@ -207,6 +207,7 @@ extension NoticeRecord.Kind {
         case .authenticatorAdded: "authenticator-added"
         case .authenticatorsRemoved: "authenticators-removed"
         case .passwordChanged: "password-changed"
+        case .secondFactorChanged: "second-factor-changed"
         }
     }
 }

@@ -15,13 +15,7 @@ extension FailingStore {
         try await self.store.removePassword(accountID: accountID, audit: audit)
     }
 
-    func setSecondFactor(_ totp: TOTPRecord, recoveryCodes: [[UInt8]], audit: AuditEvent) async throws -> Bool {
-        try await self.store.setSecondFactor(totp, recoveryCodes: recoveryCodes, audit: audit)
-    }
-
-    func setRecoveryCodes(_ codes: [[UInt8]], accountID: String, audit: AuditEvent) async throws -> Bool {
-        try await self.store.setRecoveryCodes(codes, accountID: accountID, audit: audit)
-    }
+    func setFactors(_ change: FactorChange) async throws -> Bool { try await self.store.setFactors(change) }
 
     func removeSecondFactor(accountID: String, audit: AuditEvent) async throws -> Bool {
         try await self.store.removeSecondFactor(accountID: accountID, audit: audit)
@@ -40,10 +34,8 @@ extension FailingStore {
 
     func advance(_ step: PasswordSignInStep) async throws -> Bool { try await self.store.advance(step) }
 
-    func confirm(
-        accountID: String, verifiedHash: String, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
-    ) async throws -> Bool {
-        try await self.store.confirm(accountID: accountID, verifiedHash: verifiedHash, spent: spent, audit: audit)
+    func confirm(_ shown: ShownPassword, spent: PasswordSignInStep.Spent?, audit: AuditEvent?) async throws -> Bool {
+        try await self.store.confirm(shown, spent: spent, audit: audit)
     }
 
     func passwordSignIn(request: String) async throws -> PasswordSignInRecord? {

@@ -22,6 +22,9 @@ public struct AccountNotice: Hashable, Sendable, Identifiable {
         public static let authenticatorsRemoved = Self(rawValue: "authenticators-removed")
         /// The password of the account was changed, and every browser was signed out; the subject is the account's name.
         public static let passwordChanged = Self(rawValue: "password-changed")
+        /// The codes that are asked for beside the password are of another app, or there are other recovery codes; the subject
+        /// is the account's name.
+        public static let secondFactorChanged = Self(rawValue: "second-factor-changed")
         /// The server's word.
         public var description: String { self.rawValue }
     }

@@ -182,6 +182,14 @@ private struct MailWords {
                 If it was not you, tell the people who run \(service) at once.
 
                 """
+        case .secondFactorChanged:
+            self.subject = "Your codes at \(service) were changed"
+            self.text = """
+                The authenticator app or the recovery codes of the name \(name) at \(service) are others now.
+
+                If it was not you, tell the people who run \(service) at once.
+
+                """
         }
     }
 }

@@ -50,7 +50,7 @@ public struct AddressConfirmations: Sendable {
         }
         guard !summary.isVerified else { return .confirmed }
         let isCounted = try await accounts.countAttempt(
-            .mail(account: accountID), free: accounts.limits.mail.mailsInARow, at: now,
+            .confirmation(account: accountID), free: accounts.limits.mail.mailsInARow, at: now,
             leaving: accounts.mail(.addressConfirmation, to: accountID, at: now))
         return isCounted ? nil : .resting
     }
@@ -67,10 +67,11 @@ public struct AddressConfirmations: Sendable {
         return try await self.summary(accountID: record.accountID)
     }
 
-    /// Spends a link: the address is the person's from now on. `false` where the link is none any more.
+    /// Spends a link that somebody shows who is signed in: the address is that person's from now on. `false` where the link
+    /// is none any more, or is another account's: whoever reads a mailbox is not thereby the person of the account.
     ///
     /// Cost: one query, one store step.
-    public func confirm(link: String) async throws -> Bool {
+    public func confirm(link: String, accountID: String) async throws -> Bool {
         let accounts = self.accounts
         let digest = accounts.links.digest(of: link)
         let now = accounts.time.now()
@@ -78,6 +79,7 @@ public struct AddressConfirmations: Sendable {
             let record = try await accounts.store.mailedLink(
                 digest: digest, purpose: .addressConfirmation, at: now)
         else { return false }
+        guard record.accountID.hasSameBytes(as: accountID) else { return false }
         return try await accounts.store.confirmAddress(
             byLink: digest,
             audit: AuditEvent(

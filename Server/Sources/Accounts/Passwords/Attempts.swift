@@ -72,7 +72,7 @@ extension AttemptHolder {
         switch self {
         case .password, .unknownName: "password"
         case .secondFactor: "second-factor"
-        case .mail, .unknownMail: "mail"
+        case .mail, .unknownMail, .confirmation: "mail"
         }
     }
 }

@@ -50,7 +50,7 @@ public struct OwnPassword: Sendable {
     /// A person whose proof was right a moment ago.
     public struct Proved: Sendable {
         let account: AccountRecord
-        let verifiedHash: String
+        let shown: ShownPassword
     }
 
     private let accounts: PasswordAccounts
@@ -81,6 +81,8 @@ public struct OwnPassword: Sendable {
         try AccountError.throwShortage(accounts.guesses.spend(proof.source, at: now))
         guard let known = try await accounts.store.passwordAccount(id: proof.accountID), let stored = known.password
         else { return .refused(.noPassword) }
+        let shown = ShownPassword(
+            accountID: proof.accountID, hash: stored.hash, secondFactorSetAt: known.totp?.setAt)
         let holder = AttemptHolder.password(account: proof.accountID)
         let isCounted = try await accounts.countAttempt(
             holder, free: accounts.limits.passwords.passwordAttempts, at: now)
@@ -105,11 +107,10 @@ public struct OwnPassword: Sendable {
         }
         guard
             try await accounts.store.confirm(
-                accountID: proof.accountID, verifiedHash: stored.hash, spent: spent,
-                audit: spent.flatMap { accounts.event(of: $0, known, at: now) })
+                shown, spent: spent, audit: spent.flatMap { accounts.event(of: $0, known, at: now) })
         else { return .refused(.wrong) }
         accounts.guesses.refund(proof.source)
-        return .right(Proved(account: known.account, verifiedHash: stored.hash))
+        return .right(Proved(account: known.account, shown: shown))
     }
 
     /// Takes a new password in place of the one that was shown. Every session of the account ends, and the person's devices
@@ -121,7 +122,7 @@ public struct OwnPassword: Sendable {
     public func change(to typed: String, by person: Proved, address: String?) async throws -> Bool {
         let hash = try await self.accounts.newHash(typed: typed)
         return try await self.accounts.store.setPassword(
-            self.accounts.change(of: person.account, to: hash, verified: person.verifiedHash, address: address))
+            self.accounts.change(of: person.account, to: hash, shown: person.shown, address: address))
     }
 
     /// Holds a new password against what it must be, before anything is judged or spent for it.

@@ -101,22 +101,29 @@ public struct PasswordAccounts: Sendable {
     /// A password that a person has chosen in place of theirs: all that the account has authenticated ends, and its devices
     /// are told.
     func change(
-        of account: AccountRecord, to hash: String, verified: String? = nil, address: String?
+        of account: AccountRecord, to hash: String, shown: ShownPassword, address: String?
     ) -> PasswordChange {
         let now = self.time.now()
         var change = PasswordChange(
-            to: PasswordRecord(accountID: account.id, hash: hash, setAt: now), verifiedHash: verified,
+            to: PasswordRecord(accountID: account.id, hash: hash, setAt: now), shown: shown,
             endsSessions: true,
             audit: AuditEvent(.passwordChanged, at: now, accountID: account.id, address: address),
-            notice: NoticeRecord(
-                id: self.random.identifier(), accountID: account.id, kind: .passwordChanged, at: now,
-                subject: account.username.text))
-        if self.sendsMail, account.email?.isVerified == true {
-            change.mail = MailRecord(
-                accountID: account.id, subject: .passwordChanged, createdAt: now,
-                expiresAt: now + self.limits.mail.mailLifetime)
-        }
+            notice: self.notice(.passwordChanged, of: account, at: now))
+        change.mail = self.told(.passwordChanged, of: account, at: now)
         return change
+    }
+
+    /// What the devices of an account are told of a change of its own.
+    func notice(_ kind: NoticeRecord.Kind, of account: AccountRecord, at now: Timestamp) -> NoticeRecord {
+        NoticeRecord(
+            id: self.random.identifier(), accountID: account.id, kind: kind, at: now, subject: account.username.text)
+    }
+
+    /// What the person of an account is told by mail; `nil` where no mail can be sent, or there is no confirmed address.
+    func told(_ subject: MailRecord.Subject, of account: AccountRecord, at now: Timestamp) -> MailRecord? {
+        guard self.sendsMail, account.email?.isVerified == true else { return nil }
+        return MailRecord(
+            accountID: account.id, subject: subject, createdAt: now, expiresAt: now + self.limits.mail.mailLifetime)
     }
 
     /// What the store keeps of a recovery code: worth nothing with another account.

@@ -97,7 +97,9 @@ public struct PasswordResets: Sendable {
         try accounts.check(new: typed)
         let now = accounts.time.now()
         try AccountError.throwShortage(accounts.guesses.spend(source, at: now))
-        guard let known = try await self.account(link) else { return .over }
+        guard let known = try await self.account(link), let stored = known.password else { return .over }
+        let shown = ShownPassword(
+            accountID: known.account.id, hash: stored.hash, secondFactorSetAt: known.totp?.setAt)
         var spent: PasswordSignInStep.Spent?
         if let totp = known.totp {
             guard
@@ -108,7 +110,8 @@ public struct PasswordResets: Sendable {
             guard let found = accounts.spent(code, by: totp, at: now) else { return .refused(.wrong) }
             spent = found.spent
         }
-        var change = accounts.change(of: known.account, to: try await accounts.newHash(typed: typed), address: address)
+        var change = accounts.change(
+            of: known.account, to: try await accounts.newHash(typed: typed), shown: shown, address: address)
         change.link = accounts.links.digest(of: link)
         change.spent = spent
         change.audit.kind = .passwordReset

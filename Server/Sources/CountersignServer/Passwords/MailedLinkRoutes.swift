@@ -181,7 +181,11 @@ struct MailedLinkRoutes: Sendable {
 
     @Sendable private func confirm(_ request: Request, _ context: ServerContext) async throws -> Response {
         let form = try await request.pageForm(limit: self.limits.oauth.parameterBytes)
-        guard try await self.confirmations.confirm(link: form["link"] ?? "") else { return self.over(context) }
+        // A mistyped address is a stranger's, who can read the mail, and is not to have the account by it.
+        guard let visitor = try await self.visitor(request) else { return self.nobody }
+        guard try await self.confirmations.confirm(link: form["link"] ?? "", accountID: visitor.accountID) else {
+            return self.over(context)
+        }
         return .page(
             self.answers.pages.html(
                 ResultPage(

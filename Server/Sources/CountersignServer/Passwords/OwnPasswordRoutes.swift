@@ -137,10 +137,9 @@ struct OwnPasswordRoutes: Sendable {
                         explanation: "You are signed out everywhere. Sign in with the new password from now on.")),
                 headers: HTTPFields([self.cookies.endSession]))
         case .secondFactor:
-            guard let offer = try await self.factors.offer(accountID: visitor.accountID) else { return self.nobody }
-            return try self.page(offering: offer, visitor)
+            return try self.page(offering: self.factors.offer(to: person), visitor)
         case .recoveryCodes:
-            guard let codes = try await self.factors.renewRecoveryCodes(accountID: visitor.accountID) else {
+            guard let codes = try await self.factors.renewRecoveryCodes(of: person) else {
                 return self.page(matter, visitor, problem: "There is no authenticator app to go with them yet.")
             }
             return .page(self.answers.pages.html(RecoveryCodesPage(codes: codes.map(\.shownOnce))))
@@ -172,7 +171,7 @@ struct OwnPasswordRoutes: Sendable {
             )
         }
         guard
-            let codes = try await self.factors.enrol(offer.totp, code: form["code"] ?? "", accountID: visitor.accountID)
+            let codes = try await self.factors.enrol(offer, code: form["code"] ?? "")
         else {
             context.notes.note(
                 RequestRefusal(code: "code-wrong", reason: "The first code of a new app was not the right one."))

@@ -24,7 +24,7 @@ struct PasswordSignInRoutes: Sendable {
     let hasMail: Bool
 
     /// What the method is called in the lists of clients and of the provider.
-    static let method = "password"
+    static let method = AuthenticationRecord.passwordMethod
 
     func mount(on router: ServerRouter) {
         for (path, question) in [

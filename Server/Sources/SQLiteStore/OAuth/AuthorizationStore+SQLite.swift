@@ -173,10 +173,25 @@ extension Database {
     /// is gone, is locked, or was locked since.
     func end(request: String, by session: SessionRecord) throws {
         try self.checkSessionStands(ofRequest: request)
+        try self.checkPasswordStands(of: session, request: request)
         guard try self.removeRequest(request) else {
             throw StoreError(.notFound, "the authorization request is gone")
         }
         try self.checkMaySignIn(session)
+    }
+
+    /// Throws ``StoreError/Code/notFound`` where a password was shown for a request, and what became of it is not there any
+    /// more: another password, a second factor or a lock has ended it since it was read.
+    func checkPasswordStands(of session: SessionRecord, request: String) throws {
+        guard session.authentication.method.hasSameBytes(as: AuthenticationRecord.passwordMethod) else { return }
+        let stands = try Bool.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT EXISTS (
+                        SELECT 1 FROM password_sign_in
+                        WHERE request = ? AND account_id = ? AND finished_at IS NOT NULL)
+                    """), arguments: [request, session.account])
+        guard stands == true else { throw StoreError(.notFound, "what the password gave was ended") }
     }
 
     /// Throws ``StoreError/Code/notFound`` where a request has waited in a session that has ended: what the person did for

@@ -65,17 +65,17 @@ extension SQLiteDatabase: PasswordStore {
     }
 
     public func confirm(
-        accountID: String, verifiedHash: String, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
+        _ shown: ShownPassword, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
     ) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.account(id: accountID, sealing)?.isLocked == false,
-                let hash = try db.passwordHash(accountID: accountID, sealing), hash.hasSameBytes(as: verifiedHash)
-            else { return false }
-            if let spent {
-                guard try db.spend(spent, accountID: accountID) else { return false }
-                try db.forgetAttempts(.secondFactor(account: accountID))
+            guard try db.stillHas(shown, sealing), (shown.secondFactorSetAt != nil) == (spent != nil) else {
+                return false
             }
-            try db.forgetAttempts(.password(account: accountID))
+            if let spent {
+                guard try db.spend(spent, accountID: shown.accountID) else { return false }
+                try db.forgetAttempts(.secondFactor(account: shown.accountID))
+            }
+            try db.forgetAttempts(.password(account: shown.accountID))
             if let audit { try db.appendAudit(audit, sealing) }
             return true
         }

@@ -86,11 +86,7 @@ extension SQLiteDatabase {
         try await self.step { [sealing] db in
             let password = change.password
             guard let account = try db.account(id: password.accountID, sealing) else { return false }
-            if let verified = change.verifiedHash {
-                guard !account.isLocked, let hash = try db.passwordHash(accountID: account.id, sealing),
-                    hash.hasSameBytes(as: verified)
-                else { return false }
-            }
+            if let shown = change.shown { guard try db.stillHas(shown, sealing) else { return false } }
             if let link = change.link {
                 guard !account.isLocked,
                     try db.mailedLink(digest: link, purpose: .passwordReset, at: change.audit.at)?.accountID
@@ -103,7 +99,7 @@ extension SQLiteDatabase {
             try db.replacePassword(password, sealing)
             for holder in [
                 AttemptHolder.password(account: account.id), .secondFactor(account: account.id),
-                .mail(account: account.id),
+                .mail(account: account.id), .confirmation(account: account.id),
             ] { try db.forgetAttempts(holder) }
             if change.endsSessions { try db.deleteAuthentications(of: .account(account.id), at: change.audit.at) }
             for event in [change.spentAudit, change.audit].compactMap(\.self) { try db.appendAudit(event, sealing) }
@@ -123,38 +119,21 @@ extension SQLiteDatabase {
         }
     }
 
-    public func setSecondFactor(_ totp: TOTPRecord, recoveryCodes: [[UInt8]], audit: AuditEvent) async throws -> Bool {
+    public func setFactors(_ change: FactorChange) async throws -> Bool {
         try await self.step { [sealing] db in
-            guard try db.account(id: totp.accountID, sealing) != nil else { return false }
-            // The recovery codes go with it.
-            try db.cachedStatement(sql: "DELETE FROM totp WHERE account_id = ?").execute(arguments: [totp.accountID])
-            let secret = try totp.secret.withBytes {
-                try sealing.seal($0, purpose: .totpSecret, row: totp.accountID).blob
+            guard try db.account(id: change.accountID, sealing) != nil else { return false }
+            if let shown = change.shown { guard try db.stillHas(shown, sealing) else { return false } }
+            if let totp = change.totp {
+                try db.replace(totp, sealing)
+            } else {
+                guard try db.hasSecondFactor(change.accountID) else { return false }
+                try db.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ?")
+                    .execute(arguments: [change.accountID])
             }
-            try db.insert(
-                [
-                    TOTPColumn.accountID: totp.accountID, .secret: secret, .algorithm: totp.algorithm,
-                    .digits: totp.digits, .periodSeconds: totp.periodSeconds, .setAt: totp.setAt.milliseconds,
-                    .lastStep: totp.lastStep,
-                ], by: TOTPColumn.insertion)
-            try db.insert(recoveryCodes: recoveryCodes, accountID: totp.accountID)
-            // A password that was shown before, alone, is not enough any more.
-            try db.cachedStatement(sql: "DELETE FROM password_sign_in WHERE account_id = ?").execute(arguments: [
-                totp.accountID
-            ])
-            try db.forgetAttempts(.secondFactor(account: totp.accountID))
-            try db.appendAudit(audit, sealing)
-            return true
-        }
-    }
-
-    public func setRecoveryCodes(_ codes: [[UInt8]], accountID: String, audit: AuditEvent) async throws -> Bool {
-        try await self.step { [sealing] db in
-            guard try db.hasSecondFactor(accountID) else { return false }
-            try db.cachedStatement(sql: "DELETE FROM recovery_code WHERE account_id = ?").execute(arguments: [accountID]
-            )
-            try db.insert(recoveryCodes: codes, accountID: accountID)
-            try db.appendAudit(audit, sealing)
+            try db.insert(recoveryCodes: change.recoveryCodes, accountID: change.accountID)
+            try db.appendAudit(change.audit, sealing)
+            if let notice = change.notice { try db.insertNotice(notice, sealing) }
+            if let mail = change.mail { try db.leaveMail(mail) }
             return true
         }
     }
@@ -196,6 +175,34 @@ extension Database {
         let codes = try Int.fetchOne(
             self.cachedStatement(sql: "SELECT count(*) FROM recovery_code WHERE account_id = ?"), arguments: [id])
         return PasswordAccount(account: account, password: password, totp: totp, recoveryCodes: codes ?? 0)
+    }
+
+    /// Puts a secret for time-based codes in the place of the account's. The recovery codes go with the one before.
+    fileprivate func replace(_ totp: TOTPRecord, _ sealing: Sealing) throws {
+        try self.cachedStatement(sql: "DELETE FROM totp WHERE account_id = ?").execute(arguments: [totp.accountID])
+        let secret = try totp.secret.withBytes {
+            try sealing.seal($0, purpose: .totpSecret, row: totp.accountID).blob
+        }
+        try self.insert(
+            [
+                TOTPColumn.accountID: totp.accountID, .secret: secret, .algorithm: totp.algorithm,
+                .digits: totp.digits, .periodSeconds: totp.periodSeconds, .setAt: totp.setAt.milliseconds,
+                .lastStep: totp.lastStep,
+            ], by: TOTPColumn.insertion)
+        // A password that was shown before, alone, is not enough any more.
+        try self.cachedStatement(sql: "DELETE FROM password_sign_in WHERE account_id = ?")
+            .execute(arguments: [totp.accountID])
+        try self.forgetAttempts(.secondFactor(account: totp.accountID))
+    }
+
+    /// Whether an account is not locked, and has what was shown of it.
+    func stillHas(_ shown: ShownPassword, _ sealing: Sealing) throws -> Bool {
+        guard try self.account(id: shown.accountID, sealing)?.isLocked == false,
+            let hash = try self.passwordHash(accountID: shown.accountID, sealing), hash.hasSameBytes(as: shown.hash)
+        else { return false }
+        let setAt = try Int64.fetchOne(
+            self.cachedStatement(sql: "SELECT set_at FROM totp WHERE account_id = ?"), arguments: [shown.accountID])
+        return setAt == shown.secondFactorSetAt?.milliseconds
     }
 
     /// The hash of an account's password.

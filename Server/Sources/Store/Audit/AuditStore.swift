@@ -156,6 +156,8 @@ public struct NoticeRecord: Sendable, Equatable {
         case authenticatorsRemoved = 4
         /// The person's password was changed.
         case passwordChanged = 5
+        /// What is asked for beside the person's password was changed.
+        case secondFactorChanged = 6
     }
 
     /// Random, 16 bytes as base64url.
@@ -166,7 +168,7 @@ public struct NoticeRecord: Sendable, Equatable {
     public var kind: Kind
     /// When it happened.
     public var at: Timestamp
-    /// The service that was signed in to or had keys deleted, the device's name, or the name whose password was changed.
+    /// The service that was signed in to or had keys deleted, the device's name, or the name whose password, or second factor, was changed.
     /// Sealed at rest.
     public var subject: String
 

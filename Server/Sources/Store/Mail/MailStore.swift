@@ -38,6 +38,8 @@ public struct MailRecord: Sendable, Equatable {
         case addressConfirmation = "address-confirmation"
         /// That the password is another one.
         case passwordChanged = "password-changed"
+        /// That what is asked for beside the password is another one.
+        case secondFactorChanged = "second-factor-changed"
     }
 
     /// Who is told.

@@ -6,6 +6,9 @@ public import _Primitives
 public struct AuthenticationRecord: Sendable, Equatable {
     /// 128 random bits as base64url.
     public let id: String
+    /// What a sign-in by a password is called: it stands on a row of its own until it is completed.
+    public static let passwordMethod = "password"
+
     /// Who it was.
     public let account: String
     /// The sign-in method, by the name that it has in the provider's list.

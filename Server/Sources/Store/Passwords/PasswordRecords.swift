@@ -24,9 +24,8 @@ public struct PasswordRecord: Sendable, Equatable {
 public struct PasswordChange: Sendable {
     /// The password from now on.
     public var password: PasswordRecord
-    /// The hash that was verified, which must still be the account's; the account must not be locked then. `nil` for an
-    /// operator, who asks nobody.
-    public var verifiedHash: String?
+    /// What was shown, which must still be the account's. `nil` for an operator, who asks nobody.
+    public var shown: ShownPassword?
     /// The digest of a mailed link that is spent, with every other one of the account; what is asked for beside a password
     /// must be asked for beside it, and the account must have a password. `nil` where none was shown.
     public var link: [UInt8]?
@@ -45,14 +44,64 @@ public struct PasswordChange: Sendable {
 
     /// A change to `password`.
     public init(
-        to password: PasswordRecord, verifiedHash: String? = nil, endsSessions: Bool, audit: AuditEvent,
+        to password: PasswordRecord, shown: ShownPassword? = nil, endsSessions: Bool, audit: AuditEvent,
         notice: NoticeRecord? = nil
     ) {
         self.password = password
-        self.verifiedHash = verifiedHash
+        self.shown = shown
         self.endsSessions = endsSessions
         self.audit = audit
         self.notice = notice
+    }
+}
+
+/// What an account had when its person showed it: what a change of it stands on. Whatever was changed since then, by
+/// whomever, has the change come to nothing.
+public struct ShownPassword: Sendable, Equatable {
+    /// Whose it is. The account must not be locked when the change is made.
+    public var accountID: String
+    /// The hash of the password.
+    public var hash: String
+    /// When the secret of its time-based codes was set; `nil` where it had none.
+    public var secondFactorSetAt: Timestamp?
+
+    /// What was shown of an account.
+    public init(accountID: String, hash: String, secondFactorSetAt: Timestamp? = nil) {
+        self.accountID = accountID
+        self.hash = hash
+        self.secondFactorSetAt = secondFactorSetAt
+    }
+}
+
+/// What an account is to ask for beside its password.
+public struct FactorChange: Sendable {
+    /// Whose it is.
+    public var accountID: String
+    /// A new secret for time-based codes; `nil` where only the recovery codes are new.
+    public var totp: TOTPRecord?
+    /// Recovery codes, by their HMACs, in place of those before.
+    public var recoveryCodes: [[UInt8]]
+    /// What was shown, which must still be the account's. `nil` where nobody was asked.
+    public var shown: ShownPassword?
+    /// What the trail says.
+    public var audit: AuditEvent
+    /// What the person's devices are told.
+    public var notice: NoticeRecord?
+    /// What the person is told by mail.
+    public var mail: MailRecord?
+
+    /// A change of these values.
+    public init(
+        accountID: String, totp: TOTPRecord?, recoveryCodes: [[UInt8]], shown: ShownPassword?, audit: AuditEvent,
+        notice: NoticeRecord? = nil, mail: MailRecord? = nil
+    ) {
+        self.accountID = accountID
+        self.totp = totp
+        self.recoveryCodes = recoveryCodes
+        self.shown = shown
+        self.audit = audit
+        self.notice = notice
+        self.mail = mail
     }
 }
 
@@ -116,6 +165,8 @@ public enum AttemptHolder: Hashable, Sendable {
     case secondFactor(account: String)
     /// Letters to the person of an account that somebody has asked for.
     case mail(account: String)
+    /// Letters by which the person of an account confirms its address, and has asked for while signed in.
+    case confirmation(account: String)
     /// A name that nobody has, by a number that the name gives: many names share one, so that their rows are few.
     case unknownName(Int)
     /// The same for letters to a name that nobody has.
@@ -127,6 +178,7 @@ public enum AttemptHolder: Hashable, Sendable {
         case .password(let account): "password \(account)"
         case .secondFactor(let account): "second-factor \(account)"
         case .mail(let account): "mail \(account)"
+        case .confirmation(let account): "confirmation \(account)"
         case .unknownName(let number): "unknown-name \(number)"
         case .unknownMail(let number): "unknown-mail \(number)"
         }
@@ -135,7 +187,8 @@ public enum AttemptHolder: Hashable, Sendable {
     /// Whose it is; `nil` where there is nobody.
     public var account: String? {
         switch self {
-        case .password(let account), .secondFactor(let account), .mail(let account): account
+        case .password(let account), .secondFactor(let account), .mail(let account), .confirmation(let account):
+            account
         case .unknownName, .unknownMail: nil
         }
     }

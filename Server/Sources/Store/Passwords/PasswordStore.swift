@@ -18,13 +18,12 @@ public protocol PasswordStore: Sendable {
     /// such account, or it has no password.
     func removePassword(accountID: String, audit: AuditEvent) async throws -> Bool
 
-    /// Gives an account a secret for time-based codes and recovery codes, by their HMACs, in place of what it had. What is
-    /// under way of signing in by the password alone ends with it. `false` where there is no such account.
-    func setSecondFactor(_ totp: TOTPRecord, recoveryCodes: [[UInt8]], audit: AuditEvent) async throws -> Bool
-
-    /// Gives an account recovery codes, by their HMACs, in place of those that it had. `false` where it has no secret for
-    /// time-based codes.
-    func setRecoveryCodes(_ codes: [[UInt8]], accountID: String, audit: AuditEvent) async throws -> Bool
+    /// Gives an account a secret for time-based codes and recovery codes, or recovery codes alone, in place of what it had.
+    /// With a new secret ends what is under way of signing in by the password alone.
+    ///
+    /// Must be one step. `false`, and nothing has changed, where there is no such account, what was shown is not there any
+    /// more, or codes are to go with a secret that the account does not have.
+    func setFactors(_ change: FactorChange) async throws -> Bool
 
     /// Takes the secret for time-based codes and the recovery codes of an account away. `false` where it has none.
     func removeSecondFactor(accountID: String, audit: AuditEvent) async throws -> Bool
@@ -56,11 +55,9 @@ public protocol PasswordStore: Sendable {
     /// Takes what somebody who is signed in has shown of an account for a change of it: spends the code, and forgets the
     /// wrong attempts at what was right.
     ///
-    /// Must be one step. `false`, and nothing has changed, where the account is gone or locked, its hash is another one by
-    /// now, or somebody else has spent the code.
-    func confirm(
-        accountID: String, verifiedHash: String, spent: PasswordSignInStep.Spent?, audit: AuditEvent?
-    ) async throws -> Bool
+    /// Must be one step. `false`, and nothing has changed, where the account is gone or locked, has another password or
+    /// second factor by now, or somebody else has spent the code; or where a code is missing.
+    func confirm(_ shown: ShownPassword, spent: PasswordSignInStep.Spent?, audit: AuditEvent?) async throws -> Bool
 
     /// The sign-in by password of an authorization request; `nil` where there is none.
     func passwordSignIn(request: String) async throws -> PasswordSignInRecord?

@@ -102,15 +102,15 @@ public enum MailConformance {
             let told = MailRecord(
                 accountID: Self.alice, subject: .passwordChanged, createdAt: .start, expiresAt: Self.later)
             var change = PasswordChange(
-                to: PasswordRecord(accountID: Self.alice, hash: "$hash$2", setAt: .start), verifiedHash: "$hash$9",
+                to: PasswordRecord(accountID: Self.alice, hash: "$hash$2", setAt: .start), shown: ShownPassword(accountID: Self.alice, hash: "$hash$9"),
                 endsSessions: true, audit: sampleAudit())
             change.mail = told
             try expect(try await store.setPassword(change) == false, "another password by now")
             try expect(try await Self.take(store).isEmpty, "nobody is told")
-            change.verifiedHash = "$hash$1"
+            change.shown?.hash = "$hash$1"
             for _ in 0..<2 {
                 try expect(try await store.setPassword(change), "it is changed")
-                change.verifiedHash = "$hash$2"
+                change.shown?.hash = "$hash$2"
             }
             let taken = try await Self.take(store, limit: 1)
             try expect(taken.map(\.subject) == [.passwordChanged] && taken.first?.linkName == nil, "as it was left")

@@ -13,6 +13,11 @@ public enum PasswordConformance {
 
     private static let alice = "account-alice"
 
+    /// What somebody has shown of alice.
+    static func shown(_ hash: String, _ secondFactorSetAt: Timestamp? = nil) -> ShownPassword {
+        ShownPassword(accountID: Self.alice, hash: hash, secondFactorSetAt: secondFactorSetAt)
+    }
+
     private static func record(_ hash: String = "$hash$1", isOneTime: Bool = false) -> PasswordRecord {
         PasswordRecord(accountID: Self.alice, hash: hash, setAt: .start + .seconds(1), isOneTime: isOneTime)
     }
@@ -92,7 +97,7 @@ public enum PasswordConformance {
             @Sendable func change(_ verified: String) async throws -> Bool {
                 try await store.setPassword(
                     PasswordChange(
-                        to: Self.record("$hash$2"), verifiedHash: verified, endsSessions: true,
+                        to: Self.record("$hash$2"), shown: Self.shown(verified), endsSessions: true,
                         audit: sampleAudit("changed"), notice: notice))
             }
             try expect(try await change("$hash$9") == false, "another password by now")
@@ -285,10 +290,16 @@ public enum PasswordConformance {
             for holder in [AttemptHolder.password(account: Self.alice), .secondFactor(account: Self.alice)] {
                 _ = try await Self.counted(1, store, holder)
             }
-            @Sendable func confirm(_ hash: String, _ spent: PasswordSignInStep.Spent?) async throws -> Bool {
-                try await store.confirm(
-                    accountID: Self.alice, verifiedHash: hash, spent: spent, audit: sampleAudit("spent"))
+            @Sendable func confirm(_ hash: String, _ spent: PasswordSignInStep.Spent?, at set: Timestamp? = .start + .seconds(2))
+                async throws -> Bool
+            {
+                try await store.confirm(Self.shown(hash, set), spent: spent, audit: sampleAudit("spent"))
             }
+            try expect(try await confirm("$hash$1", nil) == false, "a code is missing")
+            try expect(try await confirm("$hash$1", nil, at: nil) == false, "a second factor was set meanwhile")
+            try expect(
+                try await confirm("$hash$1", .totp(step: 5), at: .start + .seconds(1)) == false,
+                "a code of another secret")
             try expect(try await confirm("$hash$9", .recoveryCode(Self.code(1))) == false, "another password by now")
             try expect(try await confirm("$hash$1", .recoveryCode(Self.code(9))) == false, "no such code")
             try expect(try await Self.counted(1, store, .password(account: Self.alice)) == false, "nothing forgotten")
@@ -296,11 +307,59 @@ public enum PasswordConformance {
             try expect(count == 1, "one of 16, not \(count)")
             try expect(try await confirm("$hash$1", .totp(step: 5)), "a time step")
             try expect(try await confirm("$hash$1", .totp(step: 5)) == false, "not again")
-            try expect(try await confirm("$hash$1", nil), "none is asked for")
             try expect(try await Self.counted(1, store, .password(account: Self.alice)), "forgotten")
             try expect(try await Self.counted(1, store, .secondFactor(account: Self.alice)), "these, too")
             _ = try await store.setAccountLocked(true, id: Self.alice, audit: sampleAudit())
-            try expect(try await confirm("$hash$1", nil) == false, "a locked account")
+            try expect(try await confirm("$hash$1", .totp(step: 6)) == false, "a locked account")
+        },
+        ConformanceCheck("a second factor is set beside what was shown alone, and the person is told with it") { store in
+            try await Self.begin(store)
+            let notice = NoticeRecord(
+                id: "n", accountID: Self.alice, kind: .secondFactorChanged, at: .start, subject: "alice")
+            @Sendable func set(_ byte: UInt8, _ shown: ShownPassword, alone: Bool = false) async throws -> Bool {
+                try await store.setFactors(
+                    FactorChange(
+                        accountID: Self.alice, totp: alone ? nil : Self.totp(byte), recoveryCodes: [Self.code(byte)],
+                        shown: shown, audit: sampleAudit(), notice: notice))
+            }
+            let before = Self.shown("$hash$1")
+            try expect(try await set(1, Self.shown("$hash$9")) == false, "another password by now")
+            try expect(try await set(1, before, alone: true) == false, "no codes without a secret")
+            _ = try await store.setAccountLocked(true, id: Self.alice, audit: sampleAudit())
+            try expect(try await set(1, before) == false, "a locked account")
+            _ = try await store.setAccountLocked(false, id: Self.alice, audit: sampleAudit())
+            try expect(try await store.passwordAccount(id: Self.alice)?.totp == nil, "nothing was set")
+            try expect(try await store.notices(accountID: Self.alice, limit: 9).isEmpty, "nobody is told of nothing")
+            let count = try await winners(16) { try await set(UInt8($0 + 1), before) }
+            try expect(count == 1, "one of 16 that stand on the same")
+            try expect(try await store.notices(accountID: Self.alice, limit: 9) == [notice], "told")
+            try expect(try await set(40, before, alone: true) == false, "codes, too, stand on what was shown")
+            try expect(try await store.passwordAccount(id: Self.alice)?.recoveryCodes == 1, "as they were set")
+        },
+        ConformanceCheck("a sign-in is completed while what its password gave stands, and not after") { store in
+            try await Self.begin(store)
+            let sample = SampleSignIn(
+                "1", secret: Self.code(1), at: .start, method: AuthenticationRecord.passwordMethod)
+            func isRefused(_ why: String) async throws {
+                try await expectError(StoreError(.notFound, "")) {
+                    try await store.complete(sample.completed, replacing: nil)
+                }
+                try expect(try await store.session(cookieDigest: Self.code(1)) == nil, why)
+            }
+            try await isRefused("no password was shown")
+            _ = try await store.setSecondFactor(Self.totp(), recoveryCodes: [], audit: sampleAudit())
+            _ = try await store.advance(PasswordSignInStep(to: Self.signIn(needsCode: true)))
+            try await isRefused("a code is missing")
+            _ = try await store.advance(PasswordSignInStep(to: Self.signIn(shown: .totp)))
+            _ = try await store.setPassword(
+                PasswordChange(to: Self.record("$hash$2"), endsSessions: true, audit: sampleAudit()))
+            try await isRefused("another password was set after the outcome was read")
+            _ = try await store.advance(PasswordSignInStep(to: Self.signIn(shown: .totp)))
+            _ = try await store.setSecondFactor(Self.totp(8), recoveryCodes: [], audit: sampleAudit())
+            try await isRefused("another second factor was")
+            _ = try await store.advance(PasswordSignInStep(to: Self.signIn(shown: .totp)))
+            try await store.complete(sample.completed, replacing: nil)
+            try expect(try await store.session(cookieDigest: Self.code(1)) != nil, "and then it is")
         },
         ConformanceCheck("a sign-in goes with its request") { store in
             try await Self.begin(store)

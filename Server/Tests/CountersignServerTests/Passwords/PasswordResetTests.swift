@@ -424,10 +424,13 @@ struct AddressConfirmationTests {
             #expect(try await place.browser.get(address).status == .ok)
             let opened = try await isVerified()
             #expect(opened == false)
+            // A mistyped address is a stranger's, who can read the mail: the person is signed in where it is confirmed.
             let other = TestBrowser(place.client)
-            #expect(
-                try await other.post("/account/address/confirm", form: PasswordPlace.form(["link": link])).status
-                    == .ok)
+            let stranger = try await other.post("/account/address/confirm", form: PasswordPlace.form(["link": link]))
+            #expect(stranger.status == .forbidden && stranger.text.contains("Sign in"))
+            let stolen = try await isVerified()
+            #expect(stolen == false)
+            #expect(try await place.post("/account/address/confirm", ["link": link]).status == .ok)
             let confirmed = try await isVerified()
             #expect(confirmed == true)
             #expect(try await place.post("/account/address/confirm", ["link": link]).status == .notFound)

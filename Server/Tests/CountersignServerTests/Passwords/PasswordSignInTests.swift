@@ -13,6 +13,11 @@ import Store
 import Testing
 import _Primitives
 
+/// Why a test cannot go on.
+enum PasswordPlaceError: Error {
+    case notProved
+}
+
 /// A person with a password at a service that takes passwords, and the page that asks for it.
 struct PasswordPlace: Sendable {
     static let password = "correct horse battery"
@@ -88,14 +93,22 @@ struct PasswordPlace: Sendable {
 
     /// Gives alice a secret for time-based codes, and recovery codes.
     func giveSecondFactor() async throws -> (TOTP, [RecoveryCode]) {
-        let account = try await self.server.assembly.directory.account(username: "alice").id
         let factors = SecondFactors(self.server.assembly.passwords)
-        let totp = factors.newSecret()
-        let code = try #require(totp.code(at: self.server.clock.timeSource.now()))
-        let codes = try #require(try await factors.enrol(totp, code: code, accountID: account))
+        let offer = try factors.offer(to: try await self.proved())
+        let code = try #require(offer.totp.code(at: self.server.clock.timeSource.now()))
+        let codes = try #require(try await factors.enrol(offer, code: code))
         // The code that was typed is spent.
         self.server.clock.advance(by: .seconds(60))
-        return (totp, codes)
+        return (offer.totp, codes)
+    }
+
+    /// Has alice show her password, and a code where she has one.
+    func proved(code: String = "") async throws -> OwnPassword.Proved {
+        let account = try await self.server.assembly.directory.account(username: "alice").id
+        let verdict = try await OwnPassword(self.server.assembly.passwords).judge(
+            OwnPassword.Proof(accountID: account, password: Self.password, code: code, source: "192.0.2.7"))
+        guard case .right(let person) = verdict else { throw PasswordPlaceError.notProved }
+        return person
     }
 
     func trail() async throws -> [String] {
