@@ -6,7 +6,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("RFC 7517 and decision 45: signing keys come, sign in their turn and go by themselves")
+@Suite("RFC 7517 and decision 48: signing keys come, sign in their turn and go by themselves")
 struct SigningKeyRotationTests {
     private static let limits = Limits()
     private static let lifetime = limits.oauth.signingKeyLifetime

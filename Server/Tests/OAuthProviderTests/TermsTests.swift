@@ -6,7 +6,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("What people agree to before anything is issued for them (decision 45)")
+@Suite("What people agree to before anything is issued for them (decision 46)")
 struct TermsTests {
     private static let first = Terms(version: "2027-01", address: "https://id.example/terms")
     private static let second = Terms(version: "2027-02", address: "https://id.example/terms/2")

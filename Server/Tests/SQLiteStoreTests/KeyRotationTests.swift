@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 import _Primitives
 
-@Suite("Another key-encryption key (decision 44): nothing is lost, and the former one is let go")
+@Suite("Another key-encryption key (decision 47): nothing is lost, and the former one is let go")
 struct KeyRotationTests {
     private static let now = Timestamp(seconds: 1_800_000_000)
     private static let purpose = SealingPurpose("recovery code")

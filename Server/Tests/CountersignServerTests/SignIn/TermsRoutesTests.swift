@@ -11,7 +11,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("The page of the operator's terms (decision 45)")
+@Suite("The page of the operator's terms (decision 46)")
 struct TermsRoutesTests {
     /// alice at the page of the terms, with the request's name.
     private func run(

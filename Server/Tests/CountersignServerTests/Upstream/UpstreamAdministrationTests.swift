@@ -10,7 +10,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("Admin API: other providers, and who is connected with them (decision 44)")
+@Suite("Admin API: other providers, and who is connected with them (decision 45)")
 struct UpstreamAdministrationTests {
     private static let body: JSONObject = [
         "name": .string("staff"), "issuer": .string("https://id.staff.example"), "clientId": .string("here"),

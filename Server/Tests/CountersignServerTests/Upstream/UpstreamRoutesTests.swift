@@ -12,7 +12,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("Signing in by another server of ours: pages, cookies, metrics (decision 44)")
+@Suite("Signing in by another server of ours: pages, cookies, metrics (decision 45)")
 struct UpstreamRoutesTests {
     private static let created: JSONObject = ["newcomers": .string("created")]
 

@@ -4,7 +4,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("RFC 9470, section 5: how surely another provider has authenticated a person, and how long ago (decision 44)")
+@Suite("RFC 9470, section 5: how surely another provider has authenticated a person, and how long ago (decision 45)")
 struct UpstreamLevelTests {
     private static let created: @Sendable (inout UpstreamChange) -> Void = { $0.newcomers = .created }
 

@@ -5,7 +5,7 @@ import Store
 import Testing
 import _Primitives
 
-@Suite("Who somebody from another provider is here: issuer and subject alone (decision 44)")
+@Suite("Who somebody from another provider is here: issuer and subject alone (decision 45)")
 struct UpstreamLinkTests {
     /// Signs in to an account by the phone, for a request that waits.
     private func phone(

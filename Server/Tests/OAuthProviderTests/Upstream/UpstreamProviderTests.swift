@@ -7,7 +7,7 @@ import Testing
 import _Primitives
 
 @Suite(
-    "OpenID Connect Discovery 1.0, section 4, RFC 6749 as a client, and what operators say of other providers (decision 44)"
+    "OpenID Connect Discovery 1.0, section 4, RFC 6749 as a client, and what operators say of other providers (decision 45)"
 )
 struct UpstreamProviderTests {
     private func refusal(_ place: UpstreamPlace) async throws -> UpstreamRefusal? {

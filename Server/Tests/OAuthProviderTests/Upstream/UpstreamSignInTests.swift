@@ -7,7 +7,7 @@ import Testing
 import _Primitives
 
 /// Over a simulated provider: a real one is in `Tests/Browser`.
-@Suite("OpenID Connect Core 1.0, section 3.1, as a client: signing in by another provider (decision 44)")
+@Suite("OpenID Connect Core 1.0, section 3.1, as a client: signing in by another provider (decision 45)")
 struct UpstreamSignInTests {
     private static let created: @Sendable (inout UpstreamChange) -> Void = { $0.newcomers = .created }
 
