@@ -1,5 +1,5 @@
-import GRDB
-import Store
+package import GRDB
+package import Store
 import Synchronization
 import _Primitives
 
@@ -8,7 +8,7 @@ import _Primitives
 /// One process alone writes the database, and all its writes go through one connection, which tells of each commit that
 /// touches a client. Then everything is forgotten, before the step that made the change is acknowledged. A reader that
 /// began before such a commit keeps nothing: it may have seen what was there before.
-final class KnownClients: TransactionObserver, Sendable {
+package final class KnownClients: TransactionObserver, Sendable {
     private struct State {
         var clients: [ExactText: ClientRecord] = [:]
         /// Counts what was forgotten, so that a reader can tell that it began before.
@@ -20,15 +20,15 @@ final class KnownClients: TransactionObserver, Sendable {
     private let capacity: Int
 
     /// Remembers as many clients; with one more it begins anew.
-    init(capacity: Int) { self.capacity = capacity }
+    package init(capacity: Int) { self.capacity = capacity }
 
-    func client(_ id: String) -> ClientRecord? { self.state.withLock { $0.clients[ExactText(id)] } }
+    package func client(_ id: String) -> ClientRecord? { self.state.withLock { $0.clients[ExactText(id)] } }
 
     /// What a reader asks before it reads.
-    var generation: Int { self.state.withLock { $0.generation } }
+    package var generation: Int { self.state.withLock { $0.generation } }
 
     /// Keeps a client that was read after `generation` was asked for.
-    func keep(_ client: ClientRecord, since generation: Int) {
+    package func keep(_ client: ClientRecord, since generation: Int) {
         self.state.withLock { state in
             guard state.generation == generation else { return }
             if state.clients.count >= self.capacity { state.clients = [:] }
@@ -38,11 +38,11 @@ final class KnownClients: TransactionObserver, Sendable {
 
     // MARK: What the writer tells
 
-    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { eventKind.tableName == "oauth_client" }
+    package func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { eventKind.tableName == "oauth_client" }
 
-    func databaseDidChange(with event: DatabaseEvent) { self.isTouched.withLock { $0 = true } }
+    package func databaseDidChange(with event: DatabaseEvent) { self.isTouched.withLock { $0 = true } }
 
-    func databaseDidCommit(_ db: Database) {
+    package func databaseDidCommit(_ db: Database) {
         guard
             self.isTouched.withLock({ isTouched in
                 defer { isTouched = false }
@@ -55,5 +55,5 @@ final class KnownClients: TransactionObserver, Sendable {
         }
     }
 
-    func databaseDidRollback(_ db: Database) { self.isTouched.withLock { $0 = false } }
+    package func databaseDidRollback(_ db: Database) { self.isTouched.withLock { $0 = false } }
 }

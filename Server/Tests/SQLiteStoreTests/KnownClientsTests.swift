@@ -1,9 +1,8 @@
 import GRDB
+import SQLiteStore
 import Store
 import Testing
 import _Primitives
-
-@testable import SQLiteStore
 
 @Suite("Clients that are kept in memory")
 struct KnownClientsTests {

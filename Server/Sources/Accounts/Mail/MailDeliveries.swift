@@ -144,7 +144,7 @@ private struct MailWords {
     init(
         _ delivery: MailDelivery, account: AccountRecord, letterhead: MailDeliveries.Letterhead, links: MailedLinks
     ) {
-        let (service, name) = (letterhead.serviceName, account.username.text)
+        let (service, name) = (letterhead.serviceName, account.shownName)
         func link(_ path: String) -> String {
             "\(letterhead.issuer)\(path)?link=\(delivery.linkName.map(links.secret) ?? "")"
         }

@@ -32,7 +32,7 @@ public struct AddressConfirmations: Sendable {
     public func summary(accountID: String) async throws -> Summary? {
         guard let account = try await self.accounts.store.account(id: accountID), !account.isLocked else { return nil }
         return Summary(
-            username: account.username.text, address: account.email?.address,
+            username: account.shownName, address: account.email?.address,
             isVerified: account.email?.isVerified ?? false)
     }
 

@@ -66,7 +66,7 @@ public struct OwnPassword: Sendable {
             return nil
         }
         return Summary(
-            username: known.account.username.text, hasPassword: known.password.map { !$0.isOneTime } ?? false,
+            username: known.account.shownName, hasPassword: known.password.map { !$0.isOneTime } ?? false,
             hasSecondFactor: known.totp != nil, recoveryCodes: known.recoveryCodes)
     }
 

@@ -116,7 +116,7 @@ public struct PasswordAccounts: Sendable {
     /// What the devices of an account are told of a change of its own.
     func notice(_ kind: NoticeRecord.Kind, of account: AccountRecord, at now: Timestamp) -> NoticeRecord {
         NoticeRecord(
-            id: self.random.identifier(), accountID: account.id, kind: kind, at: now, subject: account.username.text)
+            id: self.random.identifier(), accountID: account.id, kind: kind, at: now, subject: account.shownName)
     }
 
     /// What the person of an account is told by mail; `nil` where no mail can be sent, or there is no confirmed address.
@@ -152,4 +152,9 @@ extension PasswordRefusal {
         default: "This password cannot be taken. Choose another one."
         }
     }
+}
+
+extension AccountRecord {
+    /// What its person knows it by. Who came from another provider can be without a user name.
+    var shownName: String { self.username?.text ?? self.displayName ?? self.email?.address ?? "" }
 }

@@ -69,7 +69,7 @@ public struct PasswordResets: Sendable {
     ///
     /// Cost: two queries.
     public func visit(link: String) async throws -> Visit? {
-        try await self.account(link).map { Visit(username: $0.account.username.text, hasSecondFactor: $0.totp != nil) }
+        try await self.account(link).map { Visit(username: $0.account.shownName, hasSecondFactor: $0.totp != nil) }
     }
 
     private func account(_ link: String) async throws -> PasswordAccount? {

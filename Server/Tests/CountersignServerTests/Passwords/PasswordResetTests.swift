@@ -263,6 +263,8 @@ struct PasswordResetTests {
         try await PasswordPlace.run { place in
             try await place.enter()
             let (totp, codes) = try await place.giveSecondFactor()
+            // The person is told of it, by mail too.
+            #expect(try await place.sendMail() == [.sent])
             let link = try await place.mailedLink()
             #expect(try await place.browser.get("/account/reset?link=\(link)").text.contains("one-time-code"))
             for code in [nil, "", "000000", "000000", "000000"] {
