@@ -262,6 +262,56 @@ struct NativeSSOTests {
         }
     }
 
+    @Test("a scope of a service's own is for apps that both have it: it is passed on while each of them may have it")
+    func ownScopes() async throws {
+        try await ProviderFixture.run { f in
+            let apps = try await Apps(f)
+            func allow(_ app: RegisteredClient, _ scopes: [String]) async throws {
+                _ = try await f.provider.changeClient(
+                    app.client.id, ClientChange(tokens: TokenSettingsChange(scopes: scopes)))
+            }
+            try await allow(apps.first, ["payments"])
+            let given = try await apps.signIn(scope: "openid payments device_sso")
+            let asked: [String: String?] = ["scope": "openid payments"]
+            let refused = try await apps.exchange(given, asked)
+            #expect(refused.status == 400 && refused.error == "invalid_scope")
+            #expect(refused.refusal?.reason?.contains("--scope") == true)
+            try await allow(apps.second, ["payments", "other"])
+            #expect(try await apps.exchange(given, asked).body?["scope"] == .string("openid payments"))
+            #expect(try await apps.exchange(given, ["scope": "openid other"]).error == "invalid_scope")
+            try await allow(apps.first, [])
+            #expect(try await apps.exchange(given, asked).error == "invalid_scope", "the first app has it no more")
+            #expect(try await apps.exchange(given).status == 200)
+        }
+    }
+
+    @Test("an app that may not renew tokens gets nothing that lasts: what it has ends with the session")
+    func withoutRenewal() async throws {
+        try await ProviderFixture.run { f in
+            let apps = try await Apps(f)
+            let given = try await apps.signIn()
+            let app = try await f.register(Apps.settings("bank-apps", ["authorization_code", Self.grant]))
+            let asked: [String: String?] = ["scope": "openid offline_access"]
+            let body = try #require(try await apps.exchange(given, asked, by: app).body)
+            #expect(body["scope"] == .string("openid") && body["refresh_token"] == nil)
+            let header = "Bearer \(try body.requiredString("access_token"))"
+            #expect(try await f.provider.userinfo(header: header).status == 200)
+            try await f.endSessions()
+            #expect(try await f.provider.userinfo(header: header).status == 401)
+        }
+    }
+
+    @Test("an app that is a third party's since, and that nobody has agreed to, signs nobody in to another one")
+    func becomesThirdParty() async throws {
+        try await ProviderFixture.run { f in
+            let apps = try await Apps(f)
+            let given = try await apps.signIn()
+            #expect(try await apps.exchange(given).status == 200)
+            _ = try await f.provider.changeClient(apps.first.client.id, ClientChange(party: .third))
+            self.expectRefusal(try await apps.exchange(given), "third party's since")
+        }
+    }
+
     @Test("a person who came by a way that the second app does not take signs in to it themselves")
     func ways() async throws {
         try await ProviderFixture.run { f in
@@ -340,10 +390,14 @@ struct NativeSSOTests {
             }
             let without = try await f.register(Apps.settings("bank-apps", ["authorization_code"]))
             #expect(try await apps.exchange(given, by: without).error == "unauthorized_client")
-            // The first app leaves the group, or goes.
+            let second = try #require(try await apps.exchange(given).body)
+            // The first app leaves the group, or goes; the ID token of the second goes with its secret, too.
             _ = try await f.provider.changeClient(
                 apps.first.client.id, ClientChange(tokens: TokenSettingsChange(group: "others")))
-            #expect(try await apps.exchange(given).error == "unauthorized_client")
+            let asked: [String: String?] = ["subject_token": try second.requiredString("id_token")]
+            for changes in [[:], asked] {
+                #expect(try await apps.exchange(given, changes).error == "unauthorized_client")
+            }
             #expect(try await f.provider.deleteClient(apps.first.client.id))
             self.expectRefusal(try await apps.exchange(given), "unknown device secret")
         }
@@ -468,6 +522,18 @@ struct NativeSSOTests {
             #expect(replaced["device_secret"] != .string(secret))
             self.expectRefusal(try await apps.exchange(first), "unknown device secret")
             #expect(try await apps.exchange(replaced).status == 200)
+            // With a key it keeps no secret that was given without one, and keeps one that was given with one.
+            let key = try KeyHolder()
+            func bound(_ shown: JSONObject) async throws -> JSONObject {
+                let form = f.form(try await next(), ["device_secret": try shown.requiredString("device_secret")])
+                let answer = try await f.provider.token(header: f.basic(app), body: form, proofs: [key.proof(f)])
+                return try #require(answer.body)
+            }
+            let adopted = try await bound(replaced)
+            #expect(adopted["device_secret"] != replaced["device_secret"])
+            #expect(try await apps.exchange(adopted).error == "invalid_dpop_proof")
+            #expect(try await apps.exchange(adopted, proofs: [key.proof(f)]).status == 200)
+            #expect(try await bound(adopted)["device_secret"] == adopted["device_secret"])
         }
     }
 

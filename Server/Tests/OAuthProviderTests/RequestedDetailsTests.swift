@@ -19,6 +19,10 @@ struct RequestedDetailsTests {
                     let count = try object.requiredString("count")
                     guard count.utf8.count == 1 else { throw JSONError(.wrongType, "count") }
                     return "\(name): \(count)"
+                } spelling: { object in
+                    var spelled = object
+                    spelled["count"] = .string(try object.requiredString("count").filter { $0 != " " })
+                    return spelled
                 }
             }
             var configuration = OpenIDProvider.Configuration(issuer: ProviderFixture.issuer)
@@ -77,6 +81,28 @@ struct RequestedDetailsTests {
             #expect(renewed["authorization_details"] == Self.json)
             let second = try f.claims(renewed.requiredString("access_token"), type: "at+jwt")
             #expect(second.members["authorization_details"] == Self.json)
+        }
+    }
+
+    @Test("what was asked in another spelling is told everywhere in the one that was shown and signed")
+    func spelled() async throws {
+        try await Self.run { f in
+            let raw = #"[{"type":"thing","count":" 7 "}]"#
+            let request = try await f.begin(["scope": "openid offline_access", "authorization_details": raw])
+            #expect(try await f.provider.pending(request: request, browser: f.browser)?.agreement == "thing: 7")
+            let code = try #require(try await Self.complete(request, signing: "thing: 7", f)("code"))
+            let body = try #require(try await f.token(code).body)
+            #expect(body["authorization_details"] == Self.json)
+            let access = try body.requiredString("access_token")
+            #expect(try f.claims(access, type: "at+jwt").members["authorization_details"] == Self.json)
+            let shown = try await f.provider.introspect(header: f.basic(), body: "token=\(access)")
+            #expect(shown.body?["authorization_details"] == Self.json)
+            let form: Parameters = [
+                "grant_type": "refresh_token", "refresh_token": try body.requiredString("refresh_token"),
+                "authorization_details": raw,
+            ]
+            let renewed = try #require(try await f.provider.token(header: f.basic(), body: form.encoded).body)
+            #expect(renewed["authorization_details"] == Self.json, "the client may ask again as it did")
         }
     }
 

@@ -243,7 +243,10 @@ struct TokenExchangeTests {
 
     @Test("each rule by which a token was come by is asked at each use: of those between, too")
     func chains() async throws {
-        for how in ["between", "rule between", "grant between", "scope between", "rule"] {
+        for how in [
+            "between", "rule between", "grant between", "scope between", "audience between", "resource between",
+            "resource", "rule",
+        ] {
             try await ProviderFixture.run { f in
                 let chain = try await Chain(f)
                 let api = chain.api.client.id
@@ -267,6 +270,15 @@ struct TokenExchangeTests {
                 case "scope between":
                     _ = try await f.provider.changeClient(
                         api, ClientChange(tokens: TokenSettingsChange(scopes: ["write"])))
+                case "audience between":
+                    _ = try await f.provider.changeClient(
+                        api, ClientChange(tokens: TokenSettingsChange(audiences: ["urn:other"])))
+                case "resource between":
+                    _ = try await f.provider.changeClient(
+                        api, ClientChange(tokens: TokenSettingsChange(resources: [])))
+                case "resource":
+                    _ = try await f.provider.changeClient(
+                        chain.ledger.client.id, ClientChange(tokens: TokenSettingsChange(resources: [])))
                 default: _ = try await f.provider.changeClient(chain.ledger.client.id, ClientChange(tokens: rules([])))
                 }
                 #expect(try await !chain.isActive(token, by: far), "\(how)")
@@ -279,7 +291,10 @@ struct TokenExchangeTests {
         try await ProviderFixture.run { f in
             let chain = try await Chain(f)
             let unagreed = try await chain.token()
+            let before = try chain.access(try await chain.exchange(unagreed))
+            #expect(try await chain.isActive(before))
             _ = try await f.provider.changeClient(chain.shop.client.id, ClientChange(party: .third))
+            #expect(try await !chain.isActive(before), "nobody has agreed to what came of it, either")
             let refused = try await chain.exchange(unagreed)
             #expect(refused.error == "invalid_request" && refused.refusal?.reason?.contains("agreed") == true)
             let code = try await f.agreedCode(
@@ -348,6 +363,79 @@ struct TokenExchangeTests {
                 let answer = try await chain.exchange(told, named)
                 #expect(answer.error == (isRight ? nil : "invalid_request"))
                 #expect(try await chain.exchange(told).status == (isRight ? 200 : 400))
+            }
+        }
+    }
+
+    @Test("who alone may act stays who alone may act, in what a token is exchanged for as well")
+    func mayActOn() async throws {
+        try await ProviderFixture.run { f in
+            let chain = try await Chain(f)
+            let api = chain.api.client.id
+            _ = try await f.resourceServer(owning: ["urn:far"])
+            _ = try await f.provider.changeClient(
+                chain.ledger.client.id,
+                ClientChange(
+                    grantTypes: [Self.grant],
+                    tokens: TokenSettingsChange(scopes: ["read"], audiences: ["urn:far"], subjects: [api])))
+            func allow(_ client: RegisteredClient, _ actor: String) async throws {
+                _ = try await f.provider.changeClient(
+                    client.client.id, ClientChange(tokens: TokenSettingsChange(actor: actor)))
+            }
+            func goOn(_ token: String) async throws -> ProviderAnswer {
+                try await chain.exchange(token, ["audience": "urn:far"], by: chain.ledger)
+            }
+            let free = try chain.access(try await chain.exchange(try await chain.token()))
+            #expect(try await goOn(free).status == 200)
+            try await allow(chain.shop, api)
+            let told = try await chain.token()
+            // Whom the service in the middle names does not count beside whom the first client names.
+            for actor in ["", chain.ledger.client.id] {
+                try await allow(chain.api, actor)
+                let exchanged = try chain.access(try await chain.exchange(told))
+                #expect(try f.claims(exchanged, type: "at+jwt").members["may_act"] == .object(["sub": .string(api)]))
+                let answer = try await goOn(exchanged)
+                #expect(answer.status == 400 && answer.error == "invalid_request")
+            }
+            // It counts where there is nobody else.
+            try await allow(chain.shop, "")
+            try await allow(chain.api, "somebody")
+            let named = try chain.access(try await chain.exchange(try await chain.token()))
+            #expect(try await goOn(named).error == "invalid_request")
+        }
+    }
+
+    @Test("what names its actor by a token ends with that token at the latest, and an exchanged token names nobody")
+    func actorTokens() async throws {
+        try await ProviderFixture.run { f in
+            let chain = try await Chain(f)
+            let own: Parameters = ["grant_type": "client_credentials"]
+            let service = try await f.provider.token(header: f.basic(chain.api), body: own.encoded)
+            f.clock.advance(.seconds(200))
+            let token = try await chain.token()
+            let named: [String: String?] = ["actor_token": try chain.access(service), "actor_token_type": Self.access]
+            #expect(try await chain.exchange(token, named).body?["expires_in"] == .integer(100))
+            let plain = try await chain.exchange(token)
+            #expect(plain.body?["expires_in"] == .integer(300))
+            let answer = try await chain.exchange(
+                token, ["actor_token": try chain.access(plain), "actor_token_type": Self.access])
+            #expect(answer.status == 400 && answer.error == "invalid_request")
+        }
+    }
+
+    @Test("whoever asks about a token is not told what it hangs on, nor who had those before it")
+    func introspection() async throws {
+        try await ProviderFixture.run { f in
+            let chain = try await Chain(f)
+            let token = try await chain.token()
+            let exchanged = try chain.access(try await chain.exchange(token))
+            let inner = ["grant_id", "parents", "holders", "audiences"]
+            let claims = try f.claims(exchanged, type: "at+jwt").members
+            #expect(inner.allSatisfy { claims[$0] != nil })
+            for (token, asking) in [(exchanged, chain.ledger), (exchanged, chain.api), (token, chain.shop)] {
+                let told = try #require(try await f.introspect(token, by: asking))
+                #expect(told["active"] == .bool(true) && told["jti"] != nil)
+                for name in inner { #expect(told[name] == nil, "\(name)") }
             }
         }
     }

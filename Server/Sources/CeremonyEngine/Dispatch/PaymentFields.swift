@@ -26,4 +26,16 @@ extension Payment {
             payee: json.requiredString("payee"), account: account, reference: json.string("reference"),
             executionDate: json.string("executionDate"), maximumLength: maximumLength)
     }
+
+    /// The members that ``init(json:maximumLength:)`` reads, in the one spelling that a person is shown and signs.
+    public var json: JSONObject {
+        var json: JSONObject = [
+            "amount": .string(self.amount.value), "currency": .string(self.amount.currency),
+            "payee": .string(self.payee),
+        ]
+        json[self.account.isIBAN ? "iban" : "account"] = .string(self.account.number)
+        json["reference"] = self.reference.map(JSON.string)
+        json["executionDate"] = self.executionDate.map { .string($0.text) }
+        return json
+    }
 }

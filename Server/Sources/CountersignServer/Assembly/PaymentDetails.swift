@@ -14,8 +14,17 @@ extension DetailType {
             "payment", required: ["amount", "currency", "payee"],
             optional: ["iban", "account", "reference", "executionDate"])
         return DetailType(type) { object in
-            let fields = JSONObject(object.members.filter { !$0.name.hasSameBytes(as: "type") })
-            return try Payment(json: fields, maximumLength: textCharacters).text.text
+            try Payment(json: Self.fields(object), maximumLength: textCharacters).text.text
+        } spelling: { object in
+            // No setting of the operator's bounds this: what was granted before is read whatever they set since.
+            var spelled: JSONObject = ["type": .string(type.name)]
+            let payment = try Payment(json: Self.fields(object), maximumLength: TransactionText.maximumLength)
+            for (name, value) in payment.json.members { spelled[name] = value }
+            return spelled
         }
+    }
+
+    private static func fields(_ object: JSONObject) -> JSONObject {
+        JSONObject(object.members.filter { !$0.name.hasSameBytes(as: "type") })
     }
 }

@@ -37,7 +37,7 @@ struct AuthorizationParameters {
             throw OAuthError(.unsupportedResponseType, "The only response_type is code.")
         }
         self.wishes = try AuthorizationWishes(parameters)
-        self.scope = try Self.scope(parameters["scope"], settings: settings)
+        self.scope = try OpenIDProvider.scope(parameters["scope"], settings: settings)
         self.resources = try ResourceIndicator.all(in: parameters)
         self.nonce = parameters["nonce"]
         guard (self.nonce?.utf8.count ?? 0) <= limits.oauth.nonceCharacters else {
@@ -57,21 +57,6 @@ struct AuthorizationParameters {
 
     /// Whether the person must authenticate anew. An age of nothing says so, too (OpenID Connect Core 1.0, section 3.1.2.1).
     var isFresh: Bool { self.wishes.isFresh || self.maximumAge == .zero }
-
-    /// The scopes that a client is granted where it asks for these.
-    static func scope(_ text: String?, settings: ClientSettings) throws(OAuthError) -> Scope {
-        // Whoever may not renew tokens is not refused for asking: OpenID Connect Core 1.0, section 11, has it left out.
-        let mayRenew = settings.grantTypes.containsBytes(of: OpenIDProvider.refreshGrant)
-        let scope = try Scope(text ?? "")
-            .limited(
-                to: OpenIDProvider.scopes.filter {
-                    (mayRenew || !$0.hasSameBytes(as: Scope.offlineAccess))
-                        && (settings.tokens.group != nil || !$0.hasSameBytes(as: Scope.deviceSSO))
-                }
-                    + settings.tokens.scopes)
-        guard scope.contains(Scope.openID) else { throw OAuthError(.invalidScope, "The scope openid is needed.") }
-        return scope
-    }
 
     /// The challenge. A client that need not send one is held to the one that it sends.
     private static func challenge(_ parameters: Parameters, codeBinding: ClientSettings.CodeBinding)

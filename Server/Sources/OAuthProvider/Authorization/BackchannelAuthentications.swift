@@ -30,7 +30,7 @@ extension OpenIDProvider {
                     detail: "the operator can give it --grant-type")
             }
             guard form["request"] == nil else { throw OAuthError(.invalidRequest, "Do not use request.") }
-            let scope = try AuthorizationParameters.scope(form["scope"], settings: client.settings)
+            let scope = try OpenIDProvider.scope(form["scope"], settings: client.settings)
             let lifetime = try self.backchannelLifetime(form["requested_expiry"])
             let message = try self.message(form, of: client)
             let notification = try self.notification(form, of: client)

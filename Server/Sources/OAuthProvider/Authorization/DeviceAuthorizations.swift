@@ -93,7 +93,7 @@ public struct DeviceAuthorizations: Sendable {
                     detail: "the operator can give it --grant-type")
             }
             try self.provider.refuseDetails(in: form)
-            let scope = try AuthorizationParameters.scope(form["scope"], settings: client.settings)
+            let scope = try OpenIDProvider.scope(form["scope"], settings: client.settings)
             let (now, limits) = (self.provider.time.now(), self.provider.limits.oauth)
             // Anybody can ask in the name of a client that proves nothing: nobody is to use its budget up for all.
             let spender = client.settings.isPublic ? source : client.id

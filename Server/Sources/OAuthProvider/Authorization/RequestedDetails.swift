@@ -21,8 +21,7 @@ extension OpenIDProvider {
     /// The same where a person is asked on the phone without a page.
     func checkDetails(_ text: String?, of client: ClientRecord) throws {
         guard let text else { return }
-        let details = try AuthorizationDetails(text, types: self.types(of: client), limits: Self.detailLimits)
-        _ = try self.shownText(of: details)
+        _ = try self.shownText(of: self.details(text, ofTypes: self.types(of: client)))
     }
 
     /// The ways in which people may sign in to a client, the first of them first: those alone in which they can agree to
@@ -62,8 +61,7 @@ extension OpenIDProvider {
         let types = self.types(of: client).map(\.name)
         if let names = granted?.types, !names.allSatisfy(types.containsBytes) { granted = nil }
         guard let text = parameters["authorization_details"] else { return granted }
-        let asked = try AuthorizationDetails(
-            text, types: self.configuration.detailTypes.map(\.type), limits: Self.detailLimits)
+        let asked = try self.details(text, ofTypes: self.configuration.detailTypes.map(\.type))
         guard let granted, asked.areContained(in: granted) else {
             throw OAuthError(.invalidAuthorizationDetails, "The authorization_details are wider than what was granted.")
         }
@@ -87,11 +85,29 @@ extension OpenIDProvider {
     /// Details that were checked when they came, as they are kept.
     private func details(kept text: String) throws -> AuthorizationDetails {
         do {
-            return try AuthorizationDetails(
-                text, types: self.configuration.detailTypes.map(\.type), limits: Self.detailLimits)
+            return try self.details(text, ofTypes: self.configuration.detailTypes.map(\.type))
         } catch {
             throw StoreError(.corrupt, "authorization details")
         }
+    }
+
+    /// Details in their one spelling. Throws `OAuthError` `invalid_authorization_details`.
+    private func details(_ text: String, ofTypes types: [AuthorizationDetailsType]) throws -> AuthorizationDetails {
+        let raw = try AuthorizationDetails(text, types: types, limits: Self.detailLimits)
+        let objects = try zip(raw.types, raw.objects).map { name, object -> JSONObject in
+            guard let type = self.configuration.detailTypes.first(where: { $0.type.name.hasSameBytes(as: name) }) else {
+                return object
+            }
+            do { return try type.spelling(object) } catch { throw Self.wrongMember(error) }
+        }
+        return try AuthorizationDetails(
+            json: .array(objects.map(JSON.object)), types: types, limits: Self.detailLimits)
+    }
+
+    private static func wrongMember(_ error: any Error) -> OAuthError {
+        OAuthError(
+            .invalidAuthorizationDetails, "The authorization_details have a member that is not right.",
+            detail: "\(error)")
     }
 
     /// What a person is shown of details, and signs. Throws `OAuthError` `invalid_authorization_details`.
@@ -99,11 +115,7 @@ extension OpenIDProvider {
         guard let object = details.objects.first, let name = details.types.first,
             let type = self.configuration.detailTypes.first(where: { $0.type.name.hasSameBytes(as: name) })
         else { throw OAuthError(.invalidAuthorizationDetails, "The authorization_details cannot be shown here.") }
-        do { return try type.text(object) } catch {
-            throw OAuthError(
-                .invalidAuthorizationDetails, "The authorization_details have a member that is not right.",
-                detail: "\(error)")
-        }
+        do { return try type.text(object) } catch { throw Self.wrongMember(error) }
     }
 
     /// They are sealed, and go into access tokens.

@@ -16,8 +16,9 @@ struct NativeSSO {
     let request: TokenRequest
     let provider: OpenIDProvider
 
-    /// Cost: three queries and one for a third party's consent, two store steps, two hashes, four HMACs, one verification, an ES256 signature and one of the
-    /// client's algorithm; with a refresh token one store step more.
+    /// Cost: three queries, one more where the ID token is not that of the app that was given the secret, and one for a
+    /// third party's consent; two store steps, two hashes, four HMACs, one verification, an ES256
+    /// signature and one of the client's algorithm; with a refresh token one store step more.
     func tokens() async throws -> TokenResponse {
         let (client, parameters) = (self.request.client, self.request.parameters)
         let secret = try parameters.required("actor_token")
@@ -35,7 +36,7 @@ struct NativeSSO {
         }
         try await self.provider.requireSigningKey(client.settings.idTokenAlgorithm)
         let now = self.provider.time.now()
-        let held = try await self.held(secret, showing: idToken, at: now)
+        let (held, first) = try await self.held(secret, showing: idToken, at: now)
         guard held.secret.group.hasSameBytes(as: group) else { throw Self.notOfGroup("another --sso-group") }
         guard client.settings.signInMethods.containsBytes(of: held.session.authentication.method) else {
             throw Self.refusal("the person signed in by a way that this client does not take")
@@ -45,7 +46,7 @@ struct NativeSSO {
                 .invalidDPoPProof, "What the first app has is bound to a key: what this app gets has to be, too.",
                 detail: "the request has no proof of a key")
         }
-        let scope = try self.scope(within: held.secret.scope)
+        let scope = try self.scope(within: held.secret.scope, of: first)
         try self.provider.refuseDetails(in: parameters)
         try await self.provider.requireTerms(ofAccount: held.session.account)
         let consent = try await self.provider.consent(to: scope, for: client, account: held.session.account)
@@ -56,7 +57,7 @@ struct NativeSSO {
                 audit: AuditEvent(
                     .signedInByDeviceSecret, at: now, accountID: held.session.account, actor: client.id))
         } catch let error as StoreError where error.code == .notFound {
-            throw Self.refusal("the secret, its session or the consent has ended meanwhile")
+            throw Self.refusal("the secret, its session, the consent or the app has ended meanwhile")
         }
         var response = try await self.provider.firstTokens(
             of: StandingGrant(grant: grant, authentication: held.session.authentication), for: self.request,
@@ -65,8 +66,11 @@ struct NativeSSO {
         return response
     }
 
-    /// The secret's session, where secret, ID token and session belong together and go on.
-    private func held(_ secret: String, showing idToken: String, at now: Timestamp) async throws -> HeldDeviceSecret {
+    /// The secret with its session, where secret, ID token and session belong together and go on; and the app that the
+    /// secret was given to.
+    private func held(_ secret: String, showing idToken: String, at now: Timestamp) async throws -> (
+        HeldDeviceSecret, first: ClientRecord
+    ) {
         let store = self.provider.store
         guard let held = try await store.deviceSecret(digest: Sealing.digest(ofSecret: secret)) else {
             throw Self.refusal("unknown device secret")
@@ -85,21 +89,29 @@ struct NativeSSO {
         guard claims.issuer?.hasSameBytes(as: self.provider.issuer) ?? false, claims.audience.count == 1 else {
             throw Self.refusal("the ID token's iss or aud")
         }
-        let first = claims.audience[0]
+        let shown = claims.audience[0]
         guard case .string(let hash)? = claims.members["ds_hash"],
             constantTimeEqual(Array(hash.utf8), Array(OpenIDProvider.deviceSecretHash(secret).utf8))
         else { throw Self.refusal("ds_hash") }
         guard case .string(let sid)? = claims.members["sid"],
-            sid.hasSameBytes(as: self.provider.keys.pairwise("sid", client: first, of: session.id)),
-            claims.subject?.hasSameBytes(as: self.provider.subject(ofAccount: session.account, client: first)) ?? false
+            sid.hasSameBytes(as: self.provider.keys.pairwise("sid", client: shown, of: session.id)),
+            claims.subject?.hasSameBytes(as: self.provider.subject(ofAccount: session.account, client: shown)) ?? false
         else { throw Self.refusal("sid or sub") }
         guard try await self.provider.people.person(account: session.account) != nil else {
             throw Self.refusal("the account is locked")
         }
-        guard let group = try await self.provider.servedClient(first)?.settings.tokens.group,
-            group.hasSameBytes(as: held.secret.group)
+        // Both are asked: the ID token of a second app goes with the secret of the first, too.
+        guard let first = try await self.provider.servedClient(held.secret.client), Self.isOfGroup(first, of: held.secret),
+            try await Self.isOfGroup(self.provider.client(shown, asking: first), of: held.secret)
         else { throw Self.notOfGroup("the app that signed in is of it no more") }
-        return held
+        guard first.settings.party == .first || held.secret.consent != nil else {
+            throw Self.refusal("the app that signed in is a third party's since, and nobody has agreed to it")
+        }
+        return (held, first)
+    }
+
+    private static func isOfGroup(_ app: ClientRecord?, of secret: DeviceSecretRecord) -> Bool {
+        app?.settings.tokens.group?.hasSameBytes(as: secret.group) ?? false
     }
 
     /// `audience` is this server, in the only way that there is to say so.
@@ -111,14 +123,23 @@ struct NativeSSO {
         else { throw OAuthError(.invalidTarget, "With a device secret the audience is the issuer, and nothing else.") }
     }
 
-    /// What the person agreed to when the first app signed in, or a part of it: for more they would have to be asked.
-    private func scope(within granted: String) throws -> Scope {
+    /// What the person agreed to when the first app signed in, or a part of it: for more they would have to be asked. Both
+    /// apps have to have it still. As after a sign-in of its own, an app that may not renew tokens is not refused for
+    /// asking: that is left out.
+    private func scope(within granted: String, of first: ClientRecord) throws -> Scope {
+        let client = self.request.client
         let asked = try Scope(self.request.parameters["scope"] ?? Scope.openID)
         guard asked.contains(Scope.openID) else { throw OAuthError(.invalidScope, "The scope openid is needed.") }
-        guard try asked.isPart(of: Scope(granted)) else {
-            throw OAuthError(.invalidScope, "The person would have to agree to that scope: sign in by the browser.")
+        guard try asked.isPart(of: OpenIDProvider.scope(granted, settings: first.settings)) else {
+            throw OAuthError(
+                .invalidScope, "The person would have to agree to that scope: sign in by the browser.",
+                detail: "the first app was not granted it, or the operator has taken it from that app since")
         }
-        return asked
+        guard asked.isPart(of: asked.limited(to: OpenIDProvider.scopes + client.settings.tokens.scopes)) else {
+            throw OAuthError(
+                .invalidScope, "The app may not have that scope.", detail: "the operator can give it --scope")
+        }
+        return try OpenIDProvider.scope(asked.description, settings: client.settings)
     }
 
     /// One sentence for all: whoever has what is not theirs learns nothing about it.
@@ -133,7 +154,8 @@ struct NativeSSO {
 
 extension OpenIDProvider {
     /// The device secret for an app whose sign-in asked for one: the one that it shows, where that is of the same session
-    /// and group, else a new one in the place of what the app had in this session; `nil` where there is none to give.
+    /// and group, else a new one in the place of what the app had in this session; `nil` where there is none to give. A
+    /// sign-in with a key adopts no secret that was given without one: whoever has that needs no key.
     ///
     /// Cost: one query where it shows one, one store step for a new one.
     ///
@@ -146,7 +168,8 @@ extension OpenIDProvider {
             try Scope(grant.scope).contains(Scope.deviceSSO)
         else { return nil }
         if let shown, let held = try await self.store.deviceSecret(digest: Sealing.digest(ofSecret: shown)),
-            held.session.id.hasSameBytes(as: session), held.secret.group.hasSameBytes(as: group)
+            held.session.id.hasSameBytes(as: session), held.secret.group.hasSameBytes(as: group),
+            held.secret.isBound || !isBound
         {
             return shown
         }

@@ -32,14 +32,14 @@ struct TokenExchangeGrant: TokenGrant {
         }
         let now = provider.time.now()
         let (subject, standing) = try await Self.subject(text, of: request, at: provider)
-        let actor = try await Self.actor(of: request, at: provider)
+        let (actor, end) = try await Self.actor(of: request, at: provider)
         let act = try Self.act(actor, for: subject)
         let scope = try Self.scope(parameters["scope"], of: subject, for: request.client)
         try provider.refuseDetails(in: parameters)
         let audience = try await Self.audience(of: request, at: provider)
         return try provider.exchangedToken(
             for: subject, standing, of: request.client, act: act, scope: scope, audience: audience,
-            boundTo: request.binding, at: now)
+            boundTo: request.binding, until: end, at: now)
     }
 
     private static func check(_ kind: String, of text: String) throws {
@@ -97,14 +97,17 @@ struct TokenExchangeGrant: TokenGrant {
         guard request.binding == expected else { throw refusal("bound to another key, or to another certificate") }
     }
 
-    /// Who acts: whose token `actor_token` is, else the client itself.
-    private static func actor(of request: TokenRequest, at provider: OpenIDProvider) async throws -> JSONObject {
+    /// Who acts: whose token `actor_token` is, and until when, else the client itself. A token that was exchanged is of
+    /// somebody who acts for another, and says who acts to nobody.
+    private static func actor(of request: TokenRequest, at provider: OpenIDProvider) async throws -> (
+        JSONObject, end: Timestamp?
+    ) {
         let parameters = request.parameters
         guard let text = parameters["actor_token"] else {
             guard parameters["actor_token_type"] == nil else {
                 throw OAuthError(.invalidRequest, "There is an actor_token_type, and no actor_token.")
             }
-            return ["sub": .string(request.client.id)]
+            return (["sub": .string(request.client.id)], nil)
         }
         guard try parameters.required("actor_token_type").hasSameBytes(as: Kind.accessToken) else {
             throw OAuthError(.invalidRequest, "The actor_token is an access token (\(Kind.accessToken)).")
@@ -113,12 +116,12 @@ struct TokenExchangeGrant: TokenGrant {
             OAuthError(.invalidRequest, "The actor_token is not valid, or not this client's.", detail: detail)
         }
         guard let token = try await provider.knownAccessToken(text), token.client.hasSameBytes(as: request.client.id),
-            try await provider.standing(of: token, asking: request.client) != nil
-        else { throw refusal("it has to be an access token that this client was given") }
+            token.parents.isEmpty, try await provider.standing(of: token, asking: request.client) != nil
+        else { throw refusal("it has to be an access token that this client was given, and for no other one") }
         try Self.checkKey(of: token, shownBy: request, refusal)
         var actor: JSONObject = ["sub": .string(token.subject)]
         if !token.isOwn { actor["client_id"] = .string(token.client) }
-        return actor
+        return (actor, token.expiresAt)
     }
 
     /// The claim `act` (section 4.1): who acts now, and in it who acted before.

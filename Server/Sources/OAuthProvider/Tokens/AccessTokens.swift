@@ -73,7 +73,8 @@ extension OpenIDProvider {
     ) throws -> TokenResponse {
         var claims: JSONObject = ["iss": .string(self.issuer), "aud": .string(audience.text)]
         for (name, value) in about.members { claims[name] = value }
-        claims["may_act"] = audience.actor.map { .object(["sub": .string($0)]) }
+        // Who alone may act for a person stays so, however often the token is exchanged.
+        if claims["may_act"] == nil { claims["may_act"] = audience.actor.map { .object(["sub": .string($0)]) } }
         claims["scope"] = .string(scope.description)
         claims["iat"] = .integer(now.seconds)
         claims["exp"] = .integer(end.seconds)

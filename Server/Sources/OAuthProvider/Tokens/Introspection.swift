@@ -50,6 +50,10 @@ extension OpenIDProvider {
             let standing = try await self.standing(of: token, asking: client)
         else { return inactive }
         var members = token.claims
+        // What a token hangs on, and who had those before it, is this server's to ask.
+        for name in [TokenClaim.grant, TokenExchange.parents, TokenExchange.holders, TokenExchange.audiences] {
+            members[name] = nil
+        }
         members["active"] = .bool(true)
         members["token_type"] = .string(token.scheme.rawValue)
         if case .grant(let grant) = standing {

@@ -21,6 +21,8 @@ struct OwnAccessToken: Sendable {
     let parents: [String]
     /// The clients whose tokens those are.
     let holders: [String]
+    /// What those were for.
+    let audiences: [String]
     let expiresAt: Timestamp
     /// What it is bound to (`cnf`); `nil` where it is anybody's who has it.
     let binding: TokenBinding?
@@ -62,10 +64,13 @@ struct OwnAccessToken: Sendable {
         do {
             self.parents = try claims.members.strings(TokenExchange.parents) ?? []
             self.holders = try claims.members.strings(TokenExchange.holders) ?? []
+            self.audiences = try claims.members.strings(TokenExchange.audiences) ?? []
         } catch {
             throw JOSEError(.malformed, TokenExchange.parents)
         }
-        guard self.parents.count == self.holders.count else { throw JOSEError(.malformed, TokenExchange.holders) }
+        guard self.parents.count == self.holders.count, self.parents.count == self.audiences.count else {
+            throw JOSEError(.malformed, TokenExchange.holders)
+        }
         self.expiresAt = expiresAt
     }
 }

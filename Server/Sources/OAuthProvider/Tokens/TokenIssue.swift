@@ -255,4 +255,19 @@ extension OpenIDProvider {
 
     /// The scopes that mean something here.
     static let scopes = [Scope.openID] + PersonClaims.scopes.map(\.scope) + [Scope.offlineAccess, Scope.deviceSSO]
+
+    /// The scopes that a client is granted where it asks for these.
+    static func scope(_ text: String?, settings: ClientSettings) throws(OAuthError) -> Scope {
+        // Whoever may not renew tokens is not refused for asking: OpenID Connect Core 1.0, section 11, has it left out.
+        let mayRenew = settings.grantTypes.containsBytes(of: Self.refreshGrant)
+        let scope = try Scope(text ?? "")
+            .limited(
+                to: Self.scopes.filter {
+                    (mayRenew || !$0.hasSameBytes(as: Scope.offlineAccess))
+                        && (settings.tokens.group != nil || !$0.hasSameBytes(as: Scope.deviceSSO))
+                }
+                    + settings.tokens.scopes)
+        guard scope.contains(Scope.openID) else { throw OAuthError(.invalidScope, "The scope openid is needed.") }
+        return scope
+    }
 }

@@ -77,6 +77,9 @@ extension SQLiteDatabase: DeviceSecretStore {
             try db.cachedStatement(sql: "UPDATE oauth_device_secret SET used_at = ? WHERE digest = ? AND session = ?")
                 .execute(arguments: [moment.milliseconds, digest.blob, grant.session])
             guard db.changesCount > 0 else { throw StoreError(.notFound, "the secret has ended") }
+            guard try db.isOfGroup(ofDeviceSecret: digest, client: grant.client) else {
+                throw StoreError(.notFound, "the client is gone, or has left the group")
+            }
             try db.useSession(grant.session, at: moment)
             try db.keepAuthentication(grant.authentication, until: grant.expiresAt)
             try db.insert(grant, redirectURI: redirectURI, sealing)
@@ -102,6 +105,18 @@ extension SQLiteDatabase: DeviceSecretStore {
 }
 
 extension Database {
+    /// Whether a client is there, and in the group that may use a secret.
+    fileprivate func isOfGroup(ofDeviceSecret digest: [UInt8], client: String) throws -> Bool {
+        try Bool.fetchOne(
+            self.cachedStatement(
+                sql: """
+                    SELECT EXISTS (
+                        SELECT 1 FROM oauth_client, oauth_device_secret
+                        WHERE oauth_client.id = ? AND digest = ?
+                            AND json_extract(token_settings, '$.group') = sharing_group)
+                    """), arguments: [client, digest.blob]) ?? false
+    }
+
     /// Deletes the secret that a client has in a session, within the present step.
     func deleteDeviceSecret(ofSession session: String, client: String) throws {
         try self.cachedStatement(sql: "DELETE FROM oauth_device_secret WHERE session = ? AND client = ?")

@@ -65,7 +65,8 @@ public protocol DeviceSecretStore: Sendable {
     /// Keeps a grant of a secret's session and notes that the session was used at `moment`, with the audit event.
     ///
     /// - Parameter redirectURI: Where people find the service, for the list of what the session has signed in to.
-    /// - Throws: ``StoreError/Code/notFound`` where secret, session or consent has ended, or the session is not the grant's.
+    /// - Throws: ``StoreError/Code/notFound`` where secret, session or consent has ended, the session is not the grant's, or
+    ///   the grant's client is not there, or not of the secret's group.
     func addGrant(
         _ grant: GrantRecord, byDeviceSecret digest: [UInt8], redirectURI: String, usedAt moment: Timestamp,
         audit: AuditEvent

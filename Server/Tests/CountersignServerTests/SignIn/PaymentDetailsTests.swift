@@ -30,14 +30,19 @@ struct PaymentDetailsTests {
         return party
     }
 
-    @Test("the page shows it, the phone shows the same and signs it, and the tokens say it")
-    func agreed() async throws {
+    @Test(
+        "the page shows it, the phone shows the same and signs it, and the tokens say it, however it was spelled",
+        arguments: [
+            details,
+            #"[{"iban":"de89 3704 0044 0532 0130 00","payee":" Lantern  & Sons","currency":"EUR","amount":"120","type":"payment"}]"#,
+        ])
+    func agreed(details: String) async throws {
         let server = try await ServerFixture()
         try await server.withPublicClient { client in
             let party = try await self.party(server)
             let phone = try await server.enrolledPhone(client)
             let browser = TestBrowser(client)
-            let begun = try await browser.get(self.address(party, Self.details))
+            let begun = try await browser.get(self.address(party, details))
             let request = try #require(begun.redirectParameters["request"])
             let page = try await browser.get(try #require(begun.headers[.location]))
             #expect(page.text.contains("data-testid=\"agreement\""))
@@ -52,7 +57,7 @@ struct PaymentDetailsTests {
             #expect(answer.response.status == .ok)
             #expect(try answer.object["authorization_details"] == JSON(parsing: Self.details))
             // The session that is there now agrees to nothing.
-            let again = try await browser.get(self.address(party, Self.details))
+            let again = try await browser.get(self.address(party, details))
             #expect(again.redirectParameters["request"] != nil)
         }
     }
