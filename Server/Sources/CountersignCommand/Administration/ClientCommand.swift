@@ -586,20 +586,6 @@ struct ClientCommand: AsyncParsableCommand {
                 .joined(separator: " ")
         }.joined(separator: ", ")
     }
-
-    struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete a service; its tokens end at once.")
-
-        @Argument(help: "The client id.")
-        var id: String
-
-        @OptionGroup var options: AdminOptions
-
-        func run() async throws {
-            let answer = try await self.options.call("DELETE", "/clients/\(self.id.pathSegment)")
-            self.options.show(answer) { _ in "Deleted." }
-        }
-    }
 }
 
 extension SecretFile {

@@ -101,7 +101,8 @@ struct NativeSSO {
             throw Self.refusal("the account is locked")
         }
         // Both are asked: the ID token of a second app goes with the secret of the first, too.
-        guard let first = try await self.provider.servedClient(held.secret.client), Self.isOfGroup(first, of: held.secret),
+        guard let first = try await self.provider.servedClient(held.secret.client),
+            Self.isOfGroup(first, of: held.secret),
             try await Self.isOfGroup(self.provider.client(shown, asking: first), of: held.secret)
         else { throw Self.notOfGroup("the app that signed in is of it no more") }
         guard first.settings.party == .first || held.secret.consent != nil else {

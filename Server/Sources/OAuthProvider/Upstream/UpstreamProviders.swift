@@ -134,9 +134,8 @@ public struct UpstreamProviders: Sendable {
         guard isText(upstream.clientID) else {
             throw Self.refusal("The client id is what this server is called there: 1 to \(most) letters.")
         }
-        guard upstream.authentication.needsSecret == (upstream.secret != nil),
-            (1...most).contains(upstream.secret?.count ?? 1)
-        else {
+        let length = upstream.secret?.count
+        guard upstream.authentication.needsSecret ? (1...most).contains(length ?? 0) : length == nil else {
             throw Self.refusal(
                 "A secret of \(most) bytes at most goes with client_secret_basic and client_secret_post alone.")
         }
@@ -216,7 +215,7 @@ extension UpstreamProvider {
         [
             ("title", self.title != before.title), ("endpoints", self.endpoints != before.endpoints),
             ("client-id", self.clientID != before.clientID),
-            ("authentication", self.authentication != before.authentication || self.secret != before.secret),
+            ("authentication", self.authentication != before.authentication || !self.hasSameSecret(as: before)),
             ("scopes", self.scopes != before.scopes), ("levels", self.levels != before.levels),
             ("usual-level", self.usualLevel != before.usualLevel), ("newcomers", self.newcomers != before.newcomers),
             ("email-domains", self.emailDomains != before.emailDomains),

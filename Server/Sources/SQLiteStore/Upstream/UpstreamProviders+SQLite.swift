@@ -91,7 +91,7 @@ extension SQLiteDatabase {
             // What stays is not sealed anew: a restore takes another value without an entry for somebody else's doing.
             let columns = try provider.columns(sealing).filter { column, _ in
                 ![ProviderColumn.id, .kind, .issuer, .createdAt].contains(column)
-                    && (column != .secret || provider.secret != old.secret)
+                    && (column != .secret || !provider.hasSameSecret(as: old))
             }.sorted { $0.key.rawValue < $1.key.rawValue }
             let assignments = columns.map { "\($0.key.name) = ?" }.joined(separator: ", ")
             try db.execute(

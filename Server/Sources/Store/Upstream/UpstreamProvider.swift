@@ -116,6 +116,12 @@ public struct UpstreamProvider: Sendable, Equatable {
         self.createdAt = createdAt
     }
 
+    /// Whether it shares the same secret with this server, or none either. Compares in constant time.
+    public func hasSameSecret(as other: UpstreamProvider) -> Bool {
+        func bytes(_ provider: UpstreamProvider) -> [UInt8] { provider.secret?.withBytes { Array($0) } ?? [] }
+        return constantTimeEqual(bytes(self), bytes(other))
+    }
+
     /// The word by which sign-in methods and authentications name a provider.
     public static func method(of name: String) -> String { Self.methodPrefix + name }
 

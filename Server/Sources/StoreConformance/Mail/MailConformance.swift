@@ -102,7 +102,8 @@ public enum MailConformance {
             let told = MailRecord(
                 accountID: Self.alice, subject: .passwordChanged, createdAt: .start, expiresAt: Self.later)
             var change = PasswordChange(
-                to: PasswordRecord(accountID: Self.alice, hash: "$hash$2", setAt: .start), shown: ShownPassword(accountID: Self.alice, hash: "$hash$9"),
+                to: PasswordRecord(accountID: Self.alice, hash: "$hash$2", setAt: .start),
+                shown: ShownPassword(accountID: Self.alice, hash: "$hash$9"),
                 endsSessions: true, audit: sampleAudit())
             change.mail = told
             try expect(try await store.setPassword(change) == false, "another password by now")

@@ -290,7 +290,9 @@ public enum PasswordConformance {
             for holder in [AttemptHolder.password(account: Self.alice), .secondFactor(account: Self.alice)] {
                 _ = try await Self.counted(1, store, holder)
             }
-            @Sendable func confirm(_ hash: String, _ spent: PasswordSignInStep.Spent?, at set: Timestamp? = .start + .seconds(2))
+            @Sendable func confirm(
+                _ hash: String, _ spent: PasswordSignInStep.Spent?, at set: Timestamp? = .start + .seconds(2)
+            )
                 async throws -> Bool
             {
                 try await store.confirm(Self.shown(hash, set), spent: spent, audit: sampleAudit("spent"))
@@ -312,7 +314,8 @@ public enum PasswordConformance {
             _ = try await store.setAccountLocked(true, id: Self.alice, audit: sampleAudit())
             try expect(try await confirm("$hash$1", .totp(step: 6)) == false, "a locked account")
         },
-        ConformanceCheck("a second factor is set beside what was shown alone, and the person is told with it") { store in
+        ConformanceCheck("a second factor is set beside what was shown alone, and the person is told with it") {
+            store in
             try await Self.begin(store)
             let notice = NoticeRecord(
                 id: "n", accountID: Self.alice, kind: .secondFactorChanged, at: .start, subject: "alice")
