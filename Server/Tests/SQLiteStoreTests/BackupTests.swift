@@ -345,6 +345,10 @@ struct BackupTests {
         "oauth_request.wishes": "oauth request wishes", "oauth_secret.sealed": "oauth subject secret",
         "password.hash": "password hash", "password_sign_in.address": "password sign-in address",
         "password_sign_in.browser": "password sign-in browser", "totp.secret": "time-based codes",
+        "upstream_arrival.address": "upstream arrival address", "upstream_arrival.browser": "upstream arrival browser",
+        "upstream_arrival.subject": "upstream arrival subject", "upstream_link.subject": "upstream link subject",
+        "upstream_provider.secret": "upstream provider secret", "upstream_trip.nonce": "upstream trip nonce",
+        "upstream_trip.verifier": "upstream trip verifier",
     ]
     private static let unsealedColumns = [
         "account.username_code", "administrator.token_digest", "administrator_link.digest",
@@ -357,7 +361,8 @@ struct BackupTests {
         "oauth_backchannel_request.digest", "oauth_initial_token.digest",
         "oauth_pushed_request.digest", "oauth_refresh.head", "oauth_refresh.parent",
         "oauth_request.browser_digest", "oauth_request.code_challenge", "oauth_session.cookie_digest",
-        "oauth_shown.digest", "recovery_code.code",
+        "oauth_shown.digest", "recovery_code.code", "mail.link", "mailed_link.digest", "upstream_link.subject_code",
+        "upstream_trip.state_digest",
     ]
 
     @Test("Nothing of what a server keeps stays under a former key, whatever column it is in")
@@ -383,7 +388,7 @@ struct BackupTests {
                 let (table, column) = (name.split(separator: ".")[0], name.split(separator: ".")[1])
                 let key = try String.fetchAll(
                     db, sql: "SELECT name FROM pragma_table_info(?)", arguments: [String(table)]
-                ).first { ["id", "account_id", "request"].contains($0) && !(table == "device" && $0 != "id") }
+                ).first { ["id", "account_id", "request", "place"].contains($0) && !(table == "device" && $0 != "id") }
                 let isThere = try Bool.fetchOne(
                     db,
                     sql: "SELECT EXISTS (SELECT 1 FROM \(table) WHERE length(\(column)) > 40)")

@@ -62,6 +62,13 @@ struct SealedColumn: Sendable {
         SealedColumn("oauth_grant", "claims", .grantClaims),
         SealedColumn("oauth_grant", "details", .authorizationDetails),
         SealedColumn("oauth_consent", "claims", .consentClaims),
+        SealedColumn("upstream_provider", "secret", .providerSecret),
+        SealedColumn("upstream_link", "subject", .linkSubject),
+        SealedColumn("upstream_trip", "verifier", .tripVerifier, by: "place"),
+        SealedColumn("upstream_trip", "nonce", .tripNonce, by: "place"),
+        SealedColumn("upstream_arrival", "subject", .arrivalSubject, by: "place"),
+        SealedColumn("upstream_arrival", "browser", .arrivalBrowser, by: "place"),
+        SealedColumn("upstream_arrival", "address", .arrivalAddress, by: "place"),
     ]
 
     /// The columns that a row is asked for, to seal its value anew.

@@ -23,19 +23,19 @@ extension Migration {
                 ) STRICT;
                 CREATE INDEX upstream_link_account ON upstream_link (account_id);
                 CREATE TABLE upstream_trip (
-                    request TEXT NOT NULL REFERENCES oauth_request (id) ON DELETE CASCADE,
+                    place TEXT PRIMARY KEY, request TEXT NOT NULL REFERENCES oauth_request (id) ON DELETE CASCADE,
                     provider TEXT NOT NULL REFERENCES upstream_provider (id) ON DELETE CASCADE,
                     state_digest BLOB UNIQUE, verifier BLOB NOT NULL, nonce BLOB NOT NULL, is_second INTEGER NOT NULL,
-                    begun_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, PRIMARY KEY (request, provider)
+                    begun_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, UNIQUE (request, provider)
                 ) STRICT, WITHOUT ROWID;
                 CREATE INDEX upstream_trip_provider ON upstream_trip (provider);
                 CREATE TABLE upstream_arrival (
-                    request TEXT NOT NULL REFERENCES oauth_request (id) ON DELETE CASCADE,
+                    place TEXT PRIMARY KEY, request TEXT NOT NULL REFERENCES oauth_request (id) ON DELETE CASCADE,
                     provider TEXT NOT NULL REFERENCES upstream_provider (id) ON DELETE CASCADE,
                     issuer TEXT NOT NULL, subject BLOB NOT NULL, at INTEGER NOT NULL, acr TEXT NOT NULL,
                     amr TEXT NOT NULL, browser BLOB, address BLOB,
                     account_id TEXT REFERENCES account (id) ON DELETE CASCADE, finished_at INTEGER NOT NULL,
-                    is_wanted INTEGER NOT NULL, PRIMARY KEY (request, provider)
+                    is_wanted INTEGER NOT NULL, UNIQUE (request, provider)
                 ) STRICT, WITHOUT ROWID;
                 CREATE INDEX upstream_arrival_provider ON upstream_arrival (provider);
                 CREATE INDEX upstream_arrival_account ON upstream_arrival (account_id) WHERE account_id IS NOT NULL;
@@ -45,7 +45,7 @@ extension Migration {
 
 extension SealingPurpose {
     /// The secret that is shared with another provider, bound to the provider.
-    fileprivate static let providerSecret = SealingPurpose("upstream provider secret")
+    static let providerSecret = SealingPurpose("upstream provider secret")
 }
 
 private enum ProviderColumn: Int, TableColumn {

@@ -7,13 +7,13 @@ extension SealingPurpose {
     /// By what a subject of another provider's is found.
     fileprivate static let subjectCode = SealingPurpose("upstream subject code")
     /// A subject of another provider's, bound to the link.
-    fileprivate static let linkSubject = SealingPurpose("upstream link subject")
+    static let linkSubject = SealingPurpose("upstream link subject")
     // Bound to the request and the provider.
-    fileprivate static let tripVerifier = SealingPurpose("upstream trip verifier")
-    fileprivate static let tripNonce = SealingPurpose("upstream trip nonce")
-    fileprivate static let arrivalSubject = SealingPurpose("upstream arrival subject")
-    fileprivate static let arrivalBrowser = SealingPurpose("upstream arrival browser")
-    fileprivate static let arrivalAddress = SealingPurpose("upstream arrival address")
+    static let tripVerifier = SealingPurpose("upstream trip verifier")
+    static let tripNonce = SealingPurpose("upstream trip nonce")
+    static let arrivalSubject = SealingPurpose("upstream arrival subject")
+    static let arrivalBrowser = SealingPurpose("upstream arrival browser")
+    static let arrivalAddress = SealingPurpose("upstream arrival address")
 }
 
 private enum LinkColumn: Int, TableColumn {
@@ -29,7 +29,7 @@ private enum TripColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case request, provider, stateDigest, verifier, nonce, isSecond, begunAt, expiresAt
+    case place, request, provider, stateDigest, verifier, nonce, isSecond, begunAt, expiresAt
 }
 
 private enum ArrivalColumn: Int, TableColumn {
@@ -37,7 +37,7 @@ private enum ArrivalColumn: Int, TableColumn {
     static let selection = Self.selected()
     static let insertion = Self.inserted()
 
-    case request, provider, issuer, subject, at, acr, amr, browser, address, accountID, finishedAt, isWanted
+    case place, request, provider, issuer, subject, at, acr, amr, browser, address, accountID, finishedAt, isWanted
 }
 
 extension SQLiteDatabase: UpstreamStore {
@@ -54,7 +54,7 @@ extension SQLiteDatabase: UpstreamStore {
             let place = "\(trip.request) \(trip.provider)"
             try db.insert(
                 [
-                    TripColumn.request: trip.request, .provider: trip.provider,
+                    TripColumn.place: place, .request: trip.request, .provider: trip.provider,
                     .stateDigest: trip.stateDigest.blob,
                     .verifier: try trip.verifier.withBytes {
                         try sealing.seal($0, purpose: .tripVerifier, row: place).blob
@@ -269,7 +269,8 @@ extension Database {
         let place = "\(request) \(provider)"
         try self.insert(
             [
-                ArrivalColumn.request: request, .provider: provider, .issuer: arrival.identity.issuer,
+                ArrivalColumn.place: place, .request: request, .provider: provider,
+                .issuer: arrival.identity.issuer,
                 .subject: try sealing.seal(arrival.identity.subject, purpose: .arrivalSubject, row: place).blob,
                 .at: arrival.at.milliseconds, .acr: arrival.acr, .amr: arrival.amr.joined(separator: " "),
                 .browser: try arrival.browser.map { try sealing.seal($0, purpose: .arrivalBrowser, row: place).blob },
