@@ -28,8 +28,9 @@ enum Loopback {
     static func contains(_ host: String) -> Bool {
         let host = self.withoutBrackets(host).asciiLowercased
         if host == "localhost" || host == "::1" { return true }
-        var address = in_addr()
-        return inet_pton(AF_INET, host, &address) == 1 && UInt32(bigEndian: address.s_addr) >> 24 == 127
+        // Four bytes in the network's order: that is all there is to `in_addr`, which several modules define.
+        var address: UInt32 = 0
+        return inet_pton(AF_INET, host, &address) == 1 && UInt32(bigEndian: address) >> 24 == 127
     }
 
     /// An IPv6 address as it is without the brackets of an address line.
