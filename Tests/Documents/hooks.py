@@ -39,7 +39,9 @@ OPTIONAL = {
     # Settings of a client, of which each has a few right values alone.
     "idTokenSignedResponseAlg", "pkce", "grantTypes", "tokenEndpointAuthMethod", "jwks", "jwksUri", "scopes",
     "resources", "audiences", "accessTokenFormat", "signInMethods", "profile", "requireSignedRequestObject", "origins",
-    "party", "backchannelLogoutUri", "clientUri", "postLogoutRedirectUris",
+    "party", "backchannelLogoutUri", "clientUri", "postLogoutRedirectUris", "authorizationDetailsTypes",
+    "subjectClients", "mayAct", "ssoGroup", "certificateBoundTokens", "certificateName",
+    "backchannelTokenDeliveryMode", "backchannelClientNotificationEndpoint", "disabled",
 }
 turns = itertools.count()
 
