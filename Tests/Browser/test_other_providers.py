@@ -222,7 +222,9 @@ def test_another_makers_provider(here, campus, tmp_path):
     choice = send(browser, unknown)
     page = browser.get(link(choice, "by-phone"), timeout=20)
     complete = scan(here.server, browser, page, tmp_path)
-    first = service.claims(service.finish(lambda: browser.get(complete, timeout=20)))
+    question = browser.get(complete, timeout=20)
+    assert 'data-testid="connection"' in question.text and phone.username in question.text
+    first = service.claims(service.finish(lambda: send(browser, question, decision="allow")))
     assert "mfa" in first["amr"] and service.userinfo["preferred_username"] == phone.username
     assert len(accounts(here.server)) == count
     # From then on Glewlwyd will do, in any browser; what it says of levels is nothing that was translated.

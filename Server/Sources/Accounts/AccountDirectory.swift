@@ -53,7 +53,9 @@ public struct AccountDirectory: Sendable {
     /// The one spelling of a user name, which requests, phones and the audit trail have.
     private func checked(username: String) throws -> AccountName {
         guard let name = AccountName(username, limits: self.limits),
-            self.isName(name.text, limit: self.limits.usernameCharacters), !name.text.utf8.contains(UInt8(ascii: " "))
+            self.isName(name.text, limit: self.limits.usernameCharacters), !name.text.utf8.contains(UInt8(ascii: " ")),
+            // So are people called who have no name: a name like that would stand for somebody else.
+            !name.text.hasBytes(atStart: AccountRecord.referencePrefix)
         else { throw AccountError(.invalidRequest, "a user name that is empty, too long or cannot be shown") }
         return name
     }
@@ -208,6 +210,7 @@ extension NoticeRecord.Kind {
         case .authenticatorsRemoved: "authenticators-removed"
         case .passwordChanged: "password-changed"
         case .secondFactorChanged: "second-factor-changed"
+        case .identityLinked: "identity-linked"
         }
     }
 }

@@ -38,6 +38,23 @@ public struct AuthenticationOutcome: Sendable, Equatable {
     }
 }
 
+/// What somebody is elsewhere, and wants connected with an account here.
+public struct WantedConnection: Sendable, Equatable {
+    /// The word by which a form names it.
+    public let name: String
+    /// Where the person is that, as people call it.
+    public let title: String
+    /// Since when it waits. Who was signed in before has not signed in for it.
+    public let since: Timestamp
+
+    /// A connection that waits for its person's word.
+    public init(name: String, title: String, since: Timestamp) {
+        self.name = name
+        self.title = title
+        self.since = since
+    }
+}
+
 /// A way in which people prove who they are to the sign-in page: a phone, a password, another provider.
 ///
 /// The provider has a list of them (``OpenIDProvider/open(_:store:methods:people:time:random:)``): a new one is a type and
@@ -65,9 +82,12 @@ public protocol SignInMethod: Sendable {
     /// - Parameter client: The service that is signed in to, for the audit trail.
     func outcome(request: String, browser: BrowserSecret, client: String) async throws -> AuthenticationOutcome?
 
-    /// Is told that the person of an account has authenticated for a request, freshly and surely enough, by whatever
-    /// method: before the sign-in is completed, and perhaps more than once.
-    func personAuthenticated(account: String, request: String) async throws
+    /// What the person wants connected with the account that they sign in to for a request, by whatever method; `nil` for
+    /// nothing. They are asked about it once they have signed in.
+    func wantedConnection(request: String) async throws -> WantedConnection?
+
+    /// Connects it, or forgets the wish, as its person has said in a session that has just begun.
+    func decide(_ connection: WantedConnection, request: String, account: String, isGranted: Bool) async throws
 }
 
 extension SignInMethod {
@@ -77,8 +97,12 @@ extension SignInMethod {
     /// Whether it is the name.
     public func isWay(_ word: String) -> Bool { word.hasSameBytes(as: self.name) }
 
+    /// Most have nothing to connect.
+    public func wantedConnection(request: String) async throws -> WantedConnection? { nil }
+
     /// Nothing has to be done.
-    public func personAuthenticated(account: String, request: String) async throws {}
+    public func decide(_ connection: WantedConnection, request: String, account: String, isGranted: Bool) async throws {
+    }
 
     /// Most ways show a person nothing but what they are asked for.
     public var signsTexts: Bool { false }

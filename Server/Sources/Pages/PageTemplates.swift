@@ -4,6 +4,7 @@ enum PageTemplates {
         "frame": Self.frame, "sign-in": Self.signIn, "message": Self.message, "open": Self.open, "set-up": Self.setUp,
         "device": Self.device, "device-confirmation": Self.deviceConfirmation,
         "form": Self.form, "choice": Self.choice, "consent": Self.consent, "codes": Self.codes, "terms": Self.terms,
+        "connection": Self.connection,
     ]
 
     private static let frame = """
@@ -258,6 +259,26 @@ enum PageTemplates {
         <button type="submit" name="decision" value="deny" class="quiet" data-testid="deny">I do not agree</button>
         </form>
         <p class="small">You are asked once for each version.</p>
+        </section>
+        {{/main}}{{/frame}}
+        """
+
+    private static let connection = """
+        {{<frame}}{{$main}}
+        <section class="card message" aria-labelledby="title" data-testid="connection">
+        <div class="emblem">{{{emblem}}}</div>
+        <h1 id="title">Let <bdi>{{provider}}</bdi> sign you in?</h1>
+        <p class="lead">You are signed in as <bdi>{{username}}</bdi>. If you connect this account, whoever can sign in at \
+        <bdi>{{provider}}</bdi> as you did just now can sign in to it from then on.</p>
+        <form class="actions" method="post" action="/sign-in/consent">
+        <input type="hidden" name="request" value="{{requestID}}">
+        <input type="hidden" name="client" value="{{client}}">
+        <input type="hidden" name="connection" value="{{name}}">
+        <input type="hidden" name="confirmation" value="{{confirmation}}">
+        <button type="submit" name="decision" value="allow" data-testid="allow">Connect</button>
+        <button type="submit" name="decision" value="deny" class="quiet" data-testid="deny">Do not connect</button>
+        </form>
+        <p class="small">If you did not ask for this, do not connect: somebody else may have.</p>
         </section>
         {{/main}}{{/frame}}
         """

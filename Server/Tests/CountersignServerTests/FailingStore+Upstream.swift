@@ -51,10 +51,19 @@ extension FailingStore {
         try await self.store.wantLink(request: request, provider: provider)
     }
 
+    func wantedLink(request: String) async throws -> WantedLink? {
+        try await self.store.wantedLink(request: request)
+    }
+
+    func forgetWantedLink(request: String, provider: String) async throws {
+        try await self.store.forgetWantedLink(request: request, provider: provider)
+    }
+
     func connect(
-        request: String, limit: Int, link: @escaping @Sendable (UpstreamIdentity) -> (UpstreamLink, AuditEvent)
+        request: String, provider: String, account: String, limit: Int,
+        link: @escaping @Sendable (UpstreamIdentity) -> (UpstreamLink, AuditEvent, NoticeRecord)
     ) async throws {
-        try await self.store.connect(request: request, limit: limit, link: link)
+        try await self.store.connect(request: request, provider: provider, account: account, limit: limit, link: link)
     }
 
     func links(ofAccount id: String) async throws -> [UpstreamLink] { try await self.store.links(ofAccount: id) }

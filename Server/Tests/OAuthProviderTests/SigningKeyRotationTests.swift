@@ -57,6 +57,22 @@ struct SigningKeyRotationTests {
         }
     }
 
+    @Test func aKeyWhoseEndLiesFarAheadIsTakenOutByHandAtOnce() async throws {
+        try await ProviderFixture.run { f in
+            // The clock jumped ahead, and back again.
+            f.clock.advance(Self.lifetime * 20)
+            let strange = try await f.provider.rotateDueSigningKeys()
+            f.clock.advance(Self.lifetime * -20)
+            try await f.provider.rotateSigningKeys(by: "operator")
+            f.clock.advance(Self.announcement + Self.tick)
+            let newest = try #require(f.provider.signingKeys.first { $0.signsUntil == nil }).name
+            let signed = try self.keyID(try await f.tokens().id)
+            #expect(signed == newest && !strange.contains(newest))
+            f.clock.advance(Self.lifetime / 2)
+            #expect(try self.keyID(try await f.tokens().id) == newest, "and stays so")
+        }
+    }
+
     @Test func anotherFollowsThatOneAndTheFirstIsForgotten() async throws {
         try await ProviderFixture.run { f in
             for _ in 0..<3 {

@@ -373,7 +373,6 @@ struct BackupTests {
         try await place.live()
         try await place.raw { db in
             for statement in [
-                "INSERT INTO notice (id, account_id, kind, at, subject) VALUES ('n', 'alice', 1, 1, X'00')",
                 """
                 INSERT INTO totp (account_id, secret, algorithm, digits, period_seconds, set_at)
                 VALUES ('alice', X'00', 'SHA1', 6, 30, 1)
@@ -924,10 +923,12 @@ private final class BackupPlace: Sendable {
             newcomer: nil
         ) { (Self.event("signed-in"), NoticeRecord(id: $0, accountID: $0, kind: .signedIn, at: Self.now, subject: "")) }
         _ = try await self.store.wantLink(request: request.id, provider: provider)
-        try await self.store.connect(request: request.id, limit: 9) { identity in
+        try await self.store.connect(request: request.id, provider: provider, account: account, limit: 9) { identity in
             (
                 UpstreamLink(id: "link-\(name)", identity: identity, accountID: account, createdAt: Self.now),
-                Self.event("identity-linked")
+                Self.event("identity-linked"),
+                NoticeRecord(
+                    id: "linked-\(name)", accountID: account, kind: .identityLinked, at: Self.now, subject: provider)
             )
         }
         _ = try await self.store.removeRequest(request.id)

@@ -25,6 +25,9 @@ public struct AccountNotice: Hashable, Sendable, Identifiable {
         /// The codes that are asked for beside the password are of another app, or there are other recovery codes; the subject
         /// is the account's name.
         public static let secondFactorChanged = Self(rawValue: "second-factor-changed")
+        /// The account was connected with one at another provider, which signs in to it from now on; the subject is that
+        /// provider.
+        public static let identityLinked = Self(rawValue: "identity-linked")
         /// The server's word.
         public var description: String { self.rawValue }
     }

@@ -127,8 +127,8 @@ public struct OwnPassword: Sendable {
 
     /// Holds a new password against what it must be, before anything is judged or spent for it.
     ///
-    /// Throws `PasswordRefusal`.
-    public func check(new typed: String) throws {
-        try self.accounts.check(new: typed)
+    /// Throws `PasswordRefusal`, and `HashingError`.
+    public func check(new typed: String) async throws {
+        try await self.accounts.check(new: typed)
     }
 }

@@ -68,9 +68,11 @@ public struct PasswordAccounts: Sendable {
 
     /// Holds a password that somebody chooses against what it must be, before anything is spent for it.
     ///
-    /// Throws ``PasswordRefusal``.
-    func check(new typed: String) throws {
-        try Password(typed: typed, limits: self.hashing).checkAsNew(limits: self.hashing)
+    /// Throws ``PasswordRefusal``, and `HashingError` where too many wait to look it up in the list.
+    func check(new typed: String) async throws {
+        let password = try Password(typed: typed, limits: self.hashing)
+        try password.checkAsNew(limits: self.hashing)
+        if let breached { try await self.pool.check(password, against: breached) }
     }
 
     /// A name that nobody can have: it has a space.

@@ -93,13 +93,17 @@ public struct PasswordResets: Sendable {
         link: String, to typed: String, code: String, source: String, address: String?
     ) async throws -> Verdict {
         let accounts = self.accounts
-        // First, so that no code is spent on a password that cannot be.
-        try accounts.check(new: typed)
         let now = accounts.time.now()
         try AccountError.throwShortage(accounts.guesses.spend(source, at: now))
         guard let known = try await self.account(link), let stored = known.password else { return .over }
         let shown = ShownPassword(
             accountID: known.account.id, hash: stored.hash, secondFactorSetAt: known.totp?.setAt)
+        // First, so that no attempt at a code counts for a password that cannot be.
+        let hash: String
+        do { hash = try await accounts.newHash(typed: typed) } catch {
+            accounts.guesses.refund(source)
+            throw error
+        }
         var spent: PasswordSignInStep.Spent?
         if let totp = known.totp {
             guard
@@ -110,8 +114,7 @@ public struct PasswordResets: Sendable {
             guard let found = accounts.spent(code, by: totp, at: now) else { return .refused(.wrong) }
             spent = found.spent
         }
-        var change = accounts.change(
-            of: known.account, to: try await accounts.newHash(typed: typed), shown: shown, address: address)
+        var change = accounts.change(of: known.account, to: hash, shown: shown, address: address)
         change.link = accounts.links.digest(of: link)
         change.spent = spent
         change.audit.kind = .passwordReset

@@ -25,7 +25,8 @@ public struct SecondFactors: Sendable {
         let totp = TOTP(random: self.accounts.random, limits: self.accounts.hashing)
         let moment = UInt64(bitPattern: self.accounts.time.now().milliseconds)
         let bytes = (0..<8).map { UInt8(truncatingIfNeeded: moment >> (8 * $0)) } + totp.secret.withBytes { Array($0) }
-        let sealed = try self.accounts.sealing.seal(bytes, purpose: .offeredSecret, row: Self.row(of: person.shown))
+        let sealed = try self.accounts.sealing.sealPassing(
+            bytes, purpose: .offeredSecret, label: Self.row(of: person.shown))
         return Offer(totp: totp, sealed: Base64URL.encode(sealed), person: person)
     }
 
@@ -45,8 +46,8 @@ public struct SecondFactors: Sendable {
         let shown = ShownPassword(
             accountID: accountID, hash: password.hash, secondFactorSetAt: known.totp?.setAt)
         guard
-            let bytes = try? self.accounts.sealing.open(
-                sealed, purpose: .offeredSecret, row: Self.row(of: shown)),
+            let bytes = self.accounts.sealing.openPassing(
+                sealed, purpose: .offeredSecret, label: Self.row(of: shown)),
             bytes.count > 8
         else { return nil }
         let moment = bytes.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

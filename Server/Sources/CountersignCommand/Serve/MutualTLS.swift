@@ -69,8 +69,13 @@ struct ClientAuthorities: Sendable {
     ///
     /// Cost: a signature for each authority of the certificate's issuer's name.
     func distrust(of certificate: Certificate) async -> String? {
-        if let uses = try? certificate.extensions.extendedKeyUsage, !uses.contains(.clientAuth), !uses.contains(.any) {
-            return "its certificate is not for clients (extended key usage)"
+        do {
+            if let uses = try certificate.extensions.extendedKeyUsage, !uses.contains(.clientAuth), !uses.contains(.any)
+            {
+                return "its certificate is not for clients (extended key usage)"
+            }
+        } catch {
+            return "what its certificate is for cannot be read (extended key usage)"
         }
         var verifier = Verifier(rootCertificates: CertificateStore(self.certificates)) {
             RFC5280Policy()

@@ -369,6 +369,7 @@ struct PublicOperations {
                     .optional("decision", .choice(["allow", "deny"]), "The person's word."),
                     .optional("confirmation", "What the page's form has."),
                     .optional("terms", "The version of the operator's terms that the page has shown."),
+                    .optional("connection", "The other provider that the page has asked about."),
                 ]
             ), answers: [Self.page, Self.goOn], refusals: .pages, refusing: [Self.unknown]),
         PublicOperation(

@@ -246,7 +246,9 @@ public struct ServerAssembly: Sendable {
     /// What clients reach that show a certificate (`mtls_endpoint_aliases`, RFC 8705, section 5): whoever hands requests on
     /// to it says over which connection each came.
     public func mutualRouter() -> Router<ServerContext> {
-        let router = self.router(metrics: self.configuration.metrics)
+        // What stands in front passes the client's own TLS on, and can add nothing: a header that says where the request is
+        // from is the client's.
+        let router = self.router(metrics: self.configuration.metrics, trustedProxies: [])
         TokenRoutes(
             provider: self.provider, devices: self.devices, limits: self.configuration.limits, trace: self.trace
         ).mountForClients(on: router)
@@ -273,7 +275,9 @@ public struct ServerAssembly: Sendable {
     }
 
     /// - Parameter answers: What people are told, where people come.
-    private func router(metrics: ServerMetrics? = nil, answers: PageAnswers? = nil) -> ServerRouter {
+    private func router(
+        metrics: ServerMetrics? = nil, answers: PageAnswers? = nil, trustedProxies: [AddressBlock]? = nil
+    ) -> ServerRouter {
         let router = ServerRouter()
         router.add(middleware: AccessLogMiddleware(metrics: metrics))
         router.add(middleware: SecurityHeadersMiddleware(isSecure: self.configuration.isSecure))
@@ -281,7 +285,9 @@ public struct ServerAssembly: Sendable {
         router.add(middleware: ErrorMiddleware(page: answers?.outside))
         router.add(middleware: RequestRulesMiddleware())
         router.add(middleware: RequestBoundsMiddleware())
-        router.add(middleware: ClientAddressMiddleware(trustedProxies: self.configuration.trustedProxies))
+        router.add(
+            middleware:
+                ClientAddressMiddleware(trustedProxies: trustedProxies ?? self.configuration.trustedProxies))
         return router
     }
 

@@ -96,7 +96,7 @@ struct OwnPasswordRoutes: Sendable {
         let form = try await self.form(of: request, visitor)
         do {
             // First, so that nothing is spent on a password that cannot be.
-            if matter == .password { try self.passwords.check(new: form["new-password"] ?? "") }
+            if matter == .password { try await self.passwords.check(new: form["new-password"] ?? "") }
             let proof = OwnPassword.Proof(
                 accountID: visitor.accountID, password: form["password"] ?? "", code: form["code"] ?? "",
                 source: context.source)

@@ -18,6 +18,8 @@ struct ConsentRoutes: Sendable {
     private static let (confirmation, decision) = ("confirmation", "decision")
     /// The field with the version of the operator's terms that the page has shown.
     private static let terms = "terms"
+    /// The field with what the page has shown that the person wants connected.
+    private static let connection = "connection"
 
     func mount(on router: ServerRouter) {
         router.endpoint(
@@ -38,6 +40,14 @@ struct ConsentRoutes: Sendable {
             return .seeOther(address.path("/sign-in"))
         }
         context.notes.note(client: asked.client)
+        if let connection = asked.connection {
+            return .page(
+                self.answers.pages.html(
+                    ConnectionPage(
+                        requestID: address.request, client: asked.client, returnOrigin: asked.clientOrigin,
+                        username: asked.username, name: connection.name, provider: connection.title,
+                        confirmation: self.cookies.formToken(session))))
+        }
         if let terms = asked.terms {
             return .page(
                 self.answers.pages.html(
@@ -72,7 +82,7 @@ struct ConsentRoutes: Sendable {
         let isGranted = word.hasSameBytes(as: "allow")
         let answer = try await self.provider.decide(
             request: address.request, browser: browser, session: session, isGranted: isGranted,
-            terms: fields[Self.terms], address: context.clientAddress
+            connection: fields[Self.connection], terms: fields[Self.terms], address: context.clientAddress
         ) { context.notes.note(RequestRefusal($0)) }
         switch answer {
         case .client(let answer): return self.answers.response(answer)

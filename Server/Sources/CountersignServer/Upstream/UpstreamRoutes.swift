@@ -95,11 +95,9 @@ struct UpstreamRoutes: Sendable {
                     code: "upstream-unknown-person",
                     reason: "Nobody here is connected with this person of \(name): they can connect their account, or "
                         + "countersign admin provider change --newcomers created.", setting: "--newcomers"))
-            // There has to be an account to connect, and a way to sign in to it.
-            let hasOthers = answer.client.methods.count > 1
             return page(
                 .unknownPerson(
-                    connection: hasOthers
+                    connection: answer.canConnect
                         ? .init(provider: name, confirmation: self.cookies.formToken(browser, request: answer.request))
                         : nil), .forbidden)
         case .refused(let refusal):

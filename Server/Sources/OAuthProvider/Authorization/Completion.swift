@@ -102,15 +102,14 @@ extension OpenIDProvider {
             }
             return .consent(client: client.id, session: nil, method: method)
         }
-        for method in self.methods {
-            try await method.personAuthenticated(account: outcome.account, request: id)
-        }
         let terms = ConsentTerms(
             of: client, scope: try Scope(request.scope), resources: request.resources, wishes)
         var consent: ConsentRecord?
         if let terms { consent = try await self.remembered(terms, account: outcome.account) }
         var isAsking = terms != nil && consent == nil
         if !isAsking { isAsking = try await self.missingTerms(ofAccount: outcome.account) != nil }
+        if !isAsking { isAsking = self.isAskedEachTime(client, reply.redirectURI, by: method) }
+        if !isAsking { isAsking = try await self.connection(for: id, since: outcome.authenticatedAt) != nil }
         let now = self.time.now()
         let secret = SessionSecret(random: self.random)
         let authentication = self.authentication(of: outcome, by: method)
@@ -154,6 +153,24 @@ extension OpenIDProvider {
             return try await self.store.removeRequest(id) ? .refused(reply.answer(error: Self.denied)) : .page(ended)
         }
         return .signedIn(reply.answer(code: code), session: secret, method: method)
+    }
+
+    /// Whether a person who came by that way is asked on a page of ours before there is a code: another provider can have
+    /// answered for them without a word, and an app that any other program on the device could pass for gets nothing
+    /// unasked (RFC 8252, section 8.6).
+    func isAskedEachTime(_ client: ClientRecord, _ redirectURI: RedirectURI, by method: String) -> Bool {
+        client.settings.isPublic && redirectURI.kind != .https
+            && method.hasBytes(atStart: UpstreamProvider.methodPrefix)
+    }
+
+    /// What the person wants connected who has authenticated for a request at that moment: for it, and not before.
+    func connection(for request: String, since moment: Timestamp) async throws -> WantedConnection? {
+        for method in self.methods {
+            if let wanted = try await method.wantedConnection(request: request), wanted.since <= moment {
+                return wanted
+            }
+        }
+        return nil
     }
 
     static let denied = OAuthError(.accessDenied, "The account cannot sign in.")

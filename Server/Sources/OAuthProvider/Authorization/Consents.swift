@@ -158,6 +158,8 @@ public struct ConsentQuestion: Sendable, Equatable {
     public let agreement: String?
     /// What the person has to agree to before they are asked for the client: then nothing of the client's is named.
     public let terms: Terms?
+    /// What the person wants connected with the account, and is asked about before everything else.
+    public let connection: WantedConnection?
 }
 
 extension Scope {
@@ -217,13 +219,14 @@ extension OpenIDProvider {
 
     /// Whether a person whose request waits has to be asked for the client, too, and what they have agreed to before.
     private func consent(
-        of account: String, to request: AuthorizationRequestRecord, by client: ClientRecord,
+        of account: String, to request: AuthorizationRequestRecord, by client: ClientRecord, signedInBy method: String,
         _ wishes: AuthorizationWishes
     ) async throws -> (isMissing: Bool, given: String?) {
         let terms = ConsentTerms(of: client, scope: try Scope(request.scope), resources: request.resources, wishes)
-        guard let terms else { return (false, nil) }
+        let isAsked = self.isAskedEachTime(client, try self.reply(to: request).redirectURI, by: method)
+        guard let terms else { return (isAsked, nil) }
         let given = try await self.remembered(terms, account: account)?.id
-        return (given == nil, given)
+        return (given == nil || isAsked, given)
     }
 
     /// What the person of this session is asked for the request; `nil` for every other browser and session, and where
@@ -237,15 +240,21 @@ extension OpenIDProvider {
             let person = try await self.people.person(account: session.account)
         else { return nil }
         let origin = try self.reply(to: request).redirectURI.origin
+        if let wanted = try await self.connection(for: id, since: session.authentication.at) {
+            return ConsentQuestion(
+                client: client.id, clientName: client.name, clientOrigin: origin, username: person.shownName, items: [],
+                scopes: [], resources: [], agreement: nil, terms: nil, connection: wanted)
+        }
         if let missing = try await self.missingTerms(ofAccount: session.account) {
             return ConsentQuestion(
                 client: client.id, clientName: client.name, clientOrigin: origin, username: person.shownName, items: [],
-                scopes: [], resources: [], agreement: nil, terms: missing)
+                scopes: [], resources: [], agreement: nil, terms: missing, connection: nil)
         }
         return ConsentQuestion(
             client: client.id, clientName: client.name, clientOrigin: origin, username: person.shownName,
             items: try ConsentItem.items(scope: terms.scope, claims: terms.claims), scopes: terms.scope.ofClients,
-            resources: terms.resources, agreement: try self.agreement(to: wishes.details), terms: nil)
+            resources: terms.resources, agreement: try self.agreement(to: wishes.details), terms: nil,
+            connection: nil)
     }
 
     /// Ends a request with its person's word: the client gets its code, and the consent is remembered, or it is told
@@ -253,6 +262,8 @@ extension OpenIDProvider {
     ///
     /// - Parameters:
     ///   - isGranted: Whether the person agrees. Only for a form that stood on a page of this session.
+    ///   - connection: What the page has shown that the person wants connected; `nil` where it has shown nothing such. A
+    ///     person who does not want it after all is signed in all the same.
     ///   - version: The version of the operator's terms that the page has shown; `nil` where it has shown none.
     ///   - address: The browser's network address, for the audit trail.
     ///   - explain: Is told why, where the client gets nothing: for the operator's log.
@@ -260,7 +271,8 @@ extension OpenIDProvider {
     /// Cost: four queries, one store step.
     public func decide(
         request id: String, browser: BrowserSecret, session: SessionSecret?, isGranted: Bool,
-        terms version: String? = nil, address: String?, explain: (ProviderRefusal) -> Void = { _ in }
+        connection: String? = nil, terms version: String? = nil, address: String?,
+        explain: (ProviderRefusal) -> Void = { _ in }
     ) async throws -> AuthorizationAnswer {
         let ended = OAuthError(.invalidRequest, "This sign-in has ended, or was started in another browser.")
         guard let (request, session, client, terms, wishes) = try await self.waiting(id, browser, session) else {
@@ -269,7 +281,12 @@ extension OpenIDProvider {
         }
         let reply = try self.reply(to: request)
         let isKnown = try await self.people.person(account: session.account) != nil
-        guard isGranted, isKnown else {
+        let wanted = try await self.connection(for: id, since: session.authentication.at)
+        // A page that has shown something else than what is to be decided has decided nothing.
+        guard wanted.map({ $0.name.hasSameBytes(as: connection ?? "") }) ?? (connection == nil) else {
+            return .consent(request: id, client: client.id)
+        }
+        guard isGranted || wanted != nil, isKnown else {
             let refusal = isKnown ? OAuthError(.accessDenied, "The person did not agree.") : Self.denied
             explain(ProviderRefusal(refusal, client: client.id))
             return try await self.store.removeRequest(id) ? .client(reply.answer(error: refusal)) : .page(ended)
@@ -283,6 +300,11 @@ extension OpenIDProvider {
                 ? .client(reply.answer(error: RequestedLevels.unmet)) : .page(ended)
         }
         let now = self.time.now()
+        if let wanted {
+            for method in self.methods {
+                try await method.decide(wanted, request: id, account: session.account, isGranted: isGranted)
+            }
+        }
         let missing = try await self.missingTerms(ofAccount: session.account)
         if let missing {
             // What the page has not shown nobody has agreed to.
@@ -293,9 +315,12 @@ extension OpenIDProvider {
                 .termsAgreed, at: now, accountID: session.account, detail: version, address: address)
             _ = try await self.store.agree(account: session.account, version: version, audit: agreed)
         }
-        // A page of the terms has not shown what the client wants.
+        // A page of the terms, or of a connection, has not shown what the client wants.
         var known: (isMissing: Bool, given: String?)?
-        if version != nil { known = try await self.consent(of: session.account, to: request, by: client, wishes) }
+        if version != nil || wanted != nil {
+            known = try await self.consent(
+                of: session.account, to: request, by: client, signedInBy: session.authentication.method, wishes)
+        }
         if known?.isMissing == true { return .consent(request: id, client: client.id) }
         let issue = self.issue(
             session, client: client.id, redirectURI: request.redirectURI, scope: terms.scope, nonce: request.nonce,

@@ -199,9 +199,6 @@ public struct DeviceAuthorizations: Sendable {
             guard try await self.provider.people.person(account: outcome.account) != nil,
                 try await self.provider.missingTerms(ofAccount: outcome.account) == nil
             else { throw StoreError(.notFound, "the account cannot sign in, or has to agree to the terms first") }
-            for method in self.provider.methods {
-                try await method.personAuthenticated(account: outcome.account, request: id)
-            }
             let session = self.provider.session(
                 of: self.provider.authentication(of: outcome, by: method),
                 cookie: SessionSecret(random: self.provider.random), at: now)

@@ -19,11 +19,14 @@ struct RefreshTokenGrant: TokenGrant {
         let target = try await provider.askedAudience(by: request.parameters, of: client)
         let now = provider.time.now()
         let limits = provider.limits.oauth
-        // Before anything is spent: the token is good once the person has agreed.
+        // Told to whoever may have the token, and before anything is spent: it is good once the person has agreed.
+        var missing: OAuthError?
         if provider.configuration.terms != nil,
             let standing = try await provider.store.grant(presented.grant, token: nil, at: now)
         {
-            try await provider.requireTerms(ofAccount: standing.authentication.account)
+            do { try await provider.requireTerms(ofAccount: standing.authentication.account) } catch let error
+                as OAuthError
+            { missing = error }
         }
         // FAPI 2.0 Security Profile, section 5.3.2.1: nothing takes the token's place, as it is bound to its client.
         let successor =
@@ -35,7 +38,7 @@ struct RefreshTokenGrant: TokenGrant {
             parentLifetime: limits.usedRefreshTokenLifetime, successorEndsAt: now + limits.refreshTokenLifetime,
             reuse: AuditEvent(.refreshTokenReused, at: now, actor: client.id, detail: presented.grant))
         // Whatever is wrong with the request is found before anything changes.
-        let outcome = try await provider.store.refresh(exchange, at: now) { standing in
+        let outcome = try await provider.store.refresh(exchange, at: now) { [missing] standing in
             guard standing.grant.client.hasSameBytes(as: client.id) else { throw Self.refusal("another client's") }
             guard standing.grant.isAgreed(for: client) else { throw Self.refusal("nobody has agreed to it") }
             if let expected = standing.grant.keyThumbprint {
@@ -45,6 +48,7 @@ struct RefreshTokenGrant: TokenGrant {
                             ? "no proof of its key, nor its certificate" : "another key, or another certificate")
                 }
             }
+            if let missing { throw missing }
             if let asked, try !asked.isPart(of: Scope(standing.grant.scope)) {
                 throw OAuthError(.invalidScope, "The scope is wider than what was granted.")
             }

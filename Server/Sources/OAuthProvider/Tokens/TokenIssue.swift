@@ -14,6 +14,8 @@ enum TokenType {
     static let introspection = "token-introspection+jwt"
     /// OpenID Connect Back-Channel Logout 1.0, section 2.4.
     static let logoutToken = "logout+jwt"
+    /// By what this server shows other providers who it is: it must not pass for an ID token of ours.
+    static let clientAuthentication = "client-authentication+jwt"
 }
 
 /// The claims of our own that tokens have.

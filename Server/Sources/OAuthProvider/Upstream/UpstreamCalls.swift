@@ -132,7 +132,7 @@ struct UpstreamCalls: Sendable {
                         "aud": .string(upstream.issuer), "jti": .string(self.provider.random.identifier()),
                         "iat": .integer(now.seconds),
                         "exp": .integer((now + self.provider.limits.oauth.logoutTokenLifetime).seconds),
-                    ], type: TokenType.idToken, algorithm: .es256, at: now))
+                    ], type: TokenType.clientAuthentication, algorithm: .es256, at: now))
         case .none: form.append("client_id", upstream.clientID)
         }
         return nil

@@ -83,6 +83,12 @@ public struct UpstreamProviders: Sendable {
             let before = upstream
             change.apply(to: &upstream)
             try self.check(upstream)
+            // Whoever has another's subject under another claim would be that person here.
+            guard upstream.subjectClaim.hasSameBytes(as: before.subjectClaim) else {
+                throw Self.refusal(
+                    "The subject claim stays: people would be others by another one. Remove the provider and add it anew."
+                )
+            }
             guard upstream != before else { return [] }
             let detail = "\(name) \(upstream.differences(from: before).joined(separator: ","))"
             return [AuditEvent(.providerChanged, at: now, actor: `operator`, detail: detail)]

@@ -31,6 +31,9 @@ public struct UpstreamSignIns: Sendable {
         public let title: String
         /// What comes next.
         public let step: Step
+        /// Whether an account that the person has can be connected: there is another way to sign in to it, and a page after
+        /// that on which they are asked. A device that waits for its person has none.
+        public let canConnect: Bool
     }
 
     /// Where a browser is.
@@ -85,7 +88,7 @@ public struct UpstreamSignIns: Sendable {
     ) async throws -> Answer? {
         guard let (request, upstream, client) = try await self.waiting(id, name, browser) else { return nil }
         func answer(_ step: Step) -> Answer {
-            Answer(request: id, client: client, title: upstream.title, step: step)
+            Answer(request: id, client: client, title: upstream.title, step: step, canConnect: false)
         }
         // Each time is a call to somebody else.
         if let shortage = self.provider.signIns.spend(source, at: self.provider.time.now()) {
@@ -124,7 +127,10 @@ public struct UpstreamSignIns: Sendable {
         } catch let error as StoreError where error.code == .forbidden {
             step = .refused(UpstreamRefusal(.keptOut, Self.lockedAdvice))
         }
-        return Answer(request: trip.request, client: client, title: upstream.title, step: step)
+        let isOfDevice = try await self.provider.store.deviceCode(request: trip.request) != nil
+        return Answer(
+            request: trip.request, client: client, title: upstream.title, step: step,
+            canConnect: client.methods.count > 1 && !isOfDevice)
     }
 
     private static let lockedAdvice = "The account is locked: countersign admin account unlock."
@@ -344,14 +350,32 @@ public struct UpstreamSignInMethod: SignInMethod {
             way: UpstreamProvider.method(of: arrival.identity.provider))
     }
 
-    /// Connects what the person is at another provider with the account that they have just signed in to, where they have
-    /// asked for it.
-    public func personAuthenticated(account: String, request: String) async throws {
+    /// What the person is at another provider, and has asked to have connected.
+    public func wantedConnection(request: String) async throws -> WantedConnection? {
+        try await self.store.wantedLink(request: request).map {
+            WantedConnection(name: $0.provider, title: $0.title, since: $0.arrivedAt)
+        }
+    }
+
+    /// Makes the link, and has the person's devices told, or forgets that it was wanted.
+    public func decide(
+        _ connection: WantedConnection, request: String, account: String, isGranted: Bool
+    ) async throws {
+        guard isGranted else {
+            return try await self.store.forgetWantedLink(request: request, provider: connection.name)
+        }
         let (now, random) = (self.time.now(), self.random)
-        try await self.store.connect(request: request, limit: Limits.Fixed.linksPerAccount) { identity in
+        try await self.store.connect(
+            request: request, provider: connection.name, account: account, limit: Limits.Fixed.linksPerAccount
+        ) { identity in
             let link = UpstreamLink(
                 id: random.identifier(), identity: identity, accountID: account, createdAt: now)
-            return (link, AuditEvent(.identityLinked, at: now, accountID: account, detail: link.auditDetail))
+            return (
+                link, AuditEvent(.identityLinked, at: now, accountID: account, detail: link.auditDetail),
+                NoticeRecord(
+                    id: random.identifier(), accountID: account, kind: .identityLinked, at: now,
+                    subject: connection.title)
+            )
         }
     }
 }

@@ -47,6 +47,14 @@ public final class HashingPool: Sendable {
         }
     }
 
+    /// Throws ``PasswordRefusal`` `breached` where a password is in a list, what searching throws, and ``HashingError``. A
+    /// hashing thread searches: what it reads is on disk.
+    public func check(_ password: Password, against list: BreachedPasswordList) async throws {
+        try await self.queue.run(memoryKiB: 0) {
+            if try list.contains(password) { throw PasswordRefusal(.breached) }
+        }
+    }
+
     /// Whether a password is the one of a stored hash.
     ///
     /// Without a hash, which is an account that does not exist or has no password, and without a password, which is a

@@ -119,6 +119,7 @@ struct ActivityCommand: AsyncParsableCommand {
                 case .authenticatorAdded: "authenticator added on \(notice.subject)"
                 case .authenticatorsRemoved: "authenticators removed by \(notice.subject)"
                 case .passwordChanged: "password of \(notice.subject) changed"
+                case .identityLinked: "signs in by \(notice.subject) too from now on"
                 case .secondFactorChanged: "codes beside the password of \(notice.subject) changed"
                 default: "\(notice.kind): \(notice.subject)"
                 }

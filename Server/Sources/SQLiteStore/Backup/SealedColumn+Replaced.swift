@@ -13,13 +13,12 @@ extension SealedColumn {
     }
 
     private func align(_ db: Database, _ schema: String, _ sealing: Sealing) throws {
-        let header = sealing.newestHeader.count
         let rows = try Row.fetchCursor(
             db,
             sql: """
                 SELECT \(self.selection), theirs.\(self.name) AS other FROM main.\(self.table)
                 JOIN \(schema).\(self.table) AS theirs ON theirs.\(self.key) = \(self.table).\(self.key)
-                WHERE substr(\(self.table).\(self.name), 1, \(header)) <> substr(theirs.\(self.name), 1, \(header))
+                WHERE \(self.table).\(self.name) <> theirs.\(self.name)
                 """)
         var same: [(key: DatabaseValue, value: DatabaseValue)] = []
         while let row = try rows.next() {

@@ -77,6 +77,9 @@ extension SQLiteDatabase: ConsentStore {
                 arguments: [authenticated.request])
             guard let waiting else { throw StoreError(.notFound, "the authorization request is gone") }
             try db.checkSessionStands(ofRequest: authenticated.request)
+            if !(try waiting.optionalText("session").map { $0.hasSameBytes(as: session.id) } ?? false) {
+                try db.checkPasswordStands(of: session, request: authenticated.request)
+            }
             try db.checkMaySignIn(session)
             try db.insert(session.authentication, until: session.expiresAt, sealing)
             if authenticated.isStepUp {

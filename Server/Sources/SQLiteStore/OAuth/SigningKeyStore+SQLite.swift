@@ -52,7 +52,10 @@ extension SQLiteDatabase: SigningKeyStore {
             }
             for key in keys {
                 try db.cachedStatement(
-                    sql: "UPDATE oauth_key SET retired_at = ? WHERE retired_at IS NULL AND algorithm = ?"
+                    sql: """
+                        UPDATE oauth_key SET retired_at = ?1
+                        WHERE algorithm = ?2 AND (retired_at IS NULL OR retired_at > ?1)
+                        """
                 ).execute(arguments: [takeover.milliseconds, key.algorithm.rawValue])
             }
             try db.cachedStatement(sql: "DELETE FROM oauth_key WHERE retired_at < ?")

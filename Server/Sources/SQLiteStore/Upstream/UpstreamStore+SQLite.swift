@@ -139,33 +139,51 @@ extension SQLiteDatabase: UpstreamStore {
         }
     }
 
-    public func connect(
-        request: String, limit: Int,
-        link: @escaping @Sendable (UpstreamIdentity) -> (UpstreamLink, AuditEvent)
-    ) async throws {
-        try await self.step(screenedBy: { db -> Screening<Void, Void> in
-            let isThere = try Bool.fetchOne(
+    public func wantedLink(request: String) async throws -> WantedLink? {
+        try await self.read { db in
+            try Row.fetchOne(
                 db.cachedStatement(
-                    sql: "SELECT EXISTS (SELECT 1 FROM upstream_arrival WHERE request = ? AND is_wanted = 1)"),
-                arguments: [request])
-            return isThere == true ? .step(()) : .answered(())
-        }) { [sealing] db, _ in
-            let rows = try Row.fetchAll(
-                db.cachedStatement(
-                    sql: "SELECT \(ArrivalColumn.selection) FROM upstream_arrival WHERE request = ? AND is_wanted = 1"),
-                arguments: [request])
-            for row in rows {
-                let identity = try UpstreamArrival(row, sealing).identity
-                let (link, event) = link(identity)
-                let count = try Int.fetchOne(
-                    db.cachedStatement(sql: "SELECT count(*) FROM upstream_link WHERE account_id = ?"),
-                    arguments: [link.accountID])
-                guard try db.account(linkedTo: identity, sealing) == nil, (count ?? 0) < limit else { continue }
-                try db.insert(link, sealing)
-                try db.appendAudit(event, sealing)
+                    sql: """
+                        SELECT provider, title, finished_at FROM upstream_arrival
+                        JOIN upstream_provider ON upstream_provider.id = provider
+                        WHERE request = ? AND is_wanted = 1 ORDER BY finished_at DESC, provider LIMIT 1
+                        """), arguments: [request]
+            ).map { row in
+                WantedLink(
+                    provider: try row.text("provider"), title: try row.text("title"),
+                    arrivedAt: try row.moment("finished_at"))
             }
-            try db.cachedStatement(sql: "UPDATE upstream_arrival SET is_wanted = 0 WHERE request = ?")
-                .execute(arguments: [request])
+        }
+    }
+
+    public func forgetWantedLink(request: String, provider: String) async throws {
+        try await self.step { db in try db.forgetWantedLink(request, provider) }
+    }
+
+    public func connect(
+        request: String, provider: String, account: String, limit: Int,
+        link: @escaping @Sendable (UpstreamIdentity) -> (UpstreamLink, AuditEvent, NoticeRecord)
+    ) async throws {
+        try await self.step { [sealing] db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(ArrivalColumn.selection) FROM upstream_arrival
+                        WHERE request = ? AND provider = ? AND is_wanted = 1
+                        """), arguments: [request, provider])
+            guard let row else { return }
+            try db.forgetWantedLink(request, provider)
+            let identity = try UpstreamArrival(row, sealing).identity
+            let count = try Int.fetchOne(
+                db.cachedStatement(sql: "SELECT count(*) FROM upstream_link WHERE account_id = ?"),
+                arguments: [account])
+            guard try db.account(id: account, sealing)?.isLocked == false, (count ?? 0) < limit,
+                try db.account(linkedTo: identity, sealing) == nil
+            else { return }
+            let (link, event, notice) = link(identity)
+            try db.insert(link, sealing)
+            try db.appendAudit(event, sealing)
+            try db.insertNotice(notice, sealing)
         }
     }
 
@@ -207,6 +225,21 @@ extension SQLiteDatabase: UpstreamStore {
 }
 
 extension Database {
+    fileprivate func forgetWantedLink(_ request: String, _ provider: String) throws {
+        try self.cachedStatement(sql: "UPDATE upstream_arrival SET is_wanted = 0 WHERE request = ? AND provider = ?")
+            .execute(arguments: [request, provider])
+    }
+
+    /// Ends every link of an account, within the present step.
+    func removeLinks(ofAccount id: String, at moment: Timestamp, _ sealing: Sealing) throws {
+        let links = try String.fetchAll(
+            self.cachedStatement(sql: "SELECT id FROM upstream_link WHERE account_id = ?"), arguments: [id])
+        try self.cachedStatement(sql: "DELETE FROM upstream_link WHERE account_id = ?").execute(arguments: [id])
+        for link in links {
+            try self.appendAudit(AuditEvent(.identityUnlinked, at: moment, accountID: id, detail: link), sealing)
+        }
+    }
+
     /// Forgets a way there and back, and what came of it.
     fileprivate func forget(_ request: String, _ provider: String) throws {
         for table in ["upstream_trip", "upstream_arrival"] {

@@ -158,6 +158,8 @@ public struct NoticeRecord: Sendable, Equatable {
         case passwordChanged = 5
         /// What is asked for beside the person's password was changed.
         case secondFactorChanged = 6
+        /// The person can sign in by another provider from now on.
+        case identityLinked = 7
     }
 
     /// Random, 16 bytes as base64url.
@@ -168,7 +170,7 @@ public struct NoticeRecord: Sendable, Equatable {
     public var kind: Kind
     /// When it happened.
     public var at: Timestamp
-    /// The service that was signed in to or had keys deleted, the device's name, or the name whose password, or second factor, was changed.
+    /// The service that was signed in to or had keys deleted, the device's name, the name whose password, or second factor, was changed, or the other provider.
     /// Sealed at rest.
     public var subject: String
 

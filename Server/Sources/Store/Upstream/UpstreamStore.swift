@@ -61,12 +61,19 @@ public protocol UpstreamStore: UpstreamProviderStore {
     /// Notes that the person wants the identity connected that waits for that request. Says whether there is one.
     func wantLink(request: String, provider: String) async throws -> Bool
 
-    /// Connects the identities that wait for that request, and whose connection its person has asked for, with an account.
-    /// An identity that is linked already stays as it is.
+    /// What waits to be connected for that request because its person has asked for it; `nil` for nothing.
+    func wantedLink(request: String) async throws -> WantedLink?
+
+    /// Forgets that it was asked for.
+    func forgetWantedLink(request: String, provider: String) async throws
+
+    /// Connects the identity that waits for that request, and whose connection its person has asked for, with an account. An
+    /// identity that is linked already stays as it is; an account that is locked, or has `limit` links, gets none.
     ///
-    /// - Parameter link: Makes the link of an identity, and what the trail says of it.
+    /// - Parameter link: Makes the link of an identity, what the trail says of it, and what the person's devices are told.
     func connect(
-        request: String, limit: Int, link: @escaping @Sendable (UpstreamIdentity) -> (UpstreamLink, AuditEvent)
+        request: String, provider: String, account: String, limit: Int,
+        link: @escaping @Sendable (UpstreamIdentity) -> (UpstreamLink, AuditEvent, NoticeRecord)
     ) async throws
 
     /// The links of an account, the oldest first.
@@ -74,6 +81,23 @@ public protocol UpstreamStore: UpstreamProviderStore {
 
     /// Deletes a link, and ends what the account has authenticated by its provider. Says whether there was one.
     func removeLink(_ id: String, ofAccount account: String, audit: AuditEvent) async throws -> Bool
+}
+
+/// What waits to be connected with an account.
+public struct WantedLink: Sendable, Equatable {
+    /// The provider.
+    public let provider: String
+    /// What people call it.
+    public let title: String
+    /// When its person came back from there.
+    public let arrivedAt: Timestamp
+
+    /// A wish.
+    public init(provider: String, title: String, arrivedAt: Timestamp) {
+        self.provider = provider
+        self.title = title
+        self.arrivedAt = arrivedAt
+    }
 }
 
 /// Who is added when somebody comes from another provider for the first time.

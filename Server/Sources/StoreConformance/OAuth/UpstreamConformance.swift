@@ -244,12 +244,14 @@ public enum UpstreamConformance {
         },
     ]
 
-    private static func connect(_ request: String, to account: String, _ store: Subject, limit: Int = 9) async throws {
-        try await store.connect(request: request, limit: limit) { identity in
-            (
-                UpstreamLink(
-                    id: "\(identity.subject)-\(account)", identity: identity, accountID: account, createdAt: Self.start),
-                Self.event
+    private static func connect(
+        _ request: String, to account: String, _ store: Subject, by provider: String = "up", limit: Int = 9
+    ) async throws {
+        try await store.connect(request: request, provider: provider, account: account, limit: limit) { identity in
+            let id = "\(identity.subject)-\(account)"
+            return (
+                UpstreamLink(id: id, identity: identity, accountID: account, createdAt: Self.start), Self.event,
+                NoticeRecord(id: id, accountID: account, kind: .identityLinked, at: Self.start, subject: "Up")
             )
         }
     }
@@ -262,9 +264,26 @@ public enum UpstreamConformance {
             try await Self.connect("request-1", to: "a", store)
             try expect(try await store.links(ofAccount: "a").isEmpty, "nobody wants it")
             try expect(try await store.wantLink(request: "request-1", provider: "other") == false, "another provider")
+            try expect(try await store.wantedLink(request: "request-1") == nil, "nothing yet")
             try expect(try await store.wantLink(request: "request-1", provider: "up"), "wanted")
+            try expect(try await store.wantedLink(request: "request-1")?.provider == "up", "by whom")
+            try await Self.connect("request-1", to: "a", store, by: "other")
+            try expect(try await store.links(ofAccount: "a").isEmpty, "not by another provider's name")
+            try await store.forgetWantedLink(request: "request-1", provider: "up")
+            try await Self.connect("request-1", to: "a", store)
+            try expect(try await store.links(ofAccount: "a").isEmpty, "it is wanted no more")
+            _ = try await store.wantLink(request: "request-1", provider: "up")
+            _ = try await store.setAccountLocked(true, id: "a", audit: Self.event)
+            try await Self.connect("request-1", to: "a", store)
+            try expect(try await store.links(ofAccount: "a").isEmpty, "the account is locked")
+            _ = try await store.setAccountLocked(false, id: "a", audit: Self.event)
+            _ = try await Self.arrive(Self.arrival("one"), store)
+            _ = try await store.wantLink(request: "request-1", provider: "up")
             try await Self.connect("request-1", to: "a", store)
             try await Self.connect("request-1", to: "b", store)
+            try expect(
+                try await store.notices(accountID: "a", limit: 9).map(\.kind) == [.identityLinked], "the person is told"
+            )
             let link = UpstreamLink(id: "one-a", identity: Self.identity("one"), accountID: "a", createdAt: Self.start)
             try expect(try await store.links(ofAccount: "a") == [link], "whole")
             try expect(try await store.links(ofAccount: "b").isEmpty, "once")

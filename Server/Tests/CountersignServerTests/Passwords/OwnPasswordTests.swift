@@ -67,6 +67,27 @@ struct OwnPasswordTests {
         }
     }
 
+    @Test("a code is not spent on a new password that cannot be, whether it is short or in the list")
+    func codesAreNotSpentInVain() async throws {
+        try await PasswordPlace.run(breached: SHA1Text.list()) { place in
+            let (_, codes) = try await place.giveSecondFactor()
+            try await place.signIn(code: codes[0].shownOnce)
+            func change(to new: String) async throws -> TestResponse {
+                try await place.change(
+                    "/account/password",
+                    ["password": PasswordPlace.password, "code": codes[1].shownOnce, "new-password": new])
+            }
+            for _ in 0..<6 {
+                for refused in ["short", SHA1Text.breached] {
+                    #expect(try await change(to: refused).status == .unprocessableContent)
+                }
+            }
+            #expect(try await place.passwords.summary(username: "alice").recoveryCodes == 9)
+            #expect(try await change(to: "mine from now on").status == .ok)
+            #expect(try await place.passwords.summary(username: "alice").recoveryCodes == 8)
+        }
+    }
+
     @Test func anAppIsEnrolledByItsFirstCode() async throws {
         try await PasswordPlace.run { place in
             try await place.signIn()

@@ -7,6 +7,7 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import NIOCore
+import OAuthProvider
 import Passwords
 import SQLiteStore
 import Store
@@ -68,6 +69,29 @@ extension PasswordPlace {
         let results = try await self.sendMail()
         #expect(results == [.sent])
         return try Self.secret(of: self.server.mail.link())
+    }
+
+    /// Connects an account with an identity at another provider, by a request of this browser.
+    func connect(_ account: String) async throws {
+        let (store, now) = (self.server.database, self.server.clock.timeSource.now())
+        let event = AuditEvent(AuditEvent.Kind(rawValue: "test"), at: now)
+        let request = try await self.begin()
+        try await store.addProvider(
+            UpstreamProvider(
+                name: "staff", title: "Staff", kind: .openID, issuer: "https://staff.example", clientID: "here",
+                usualLevel: "urn:x", createdAt: now), limit: 9, audit: event)
+        let identity = UpstreamIdentity(provider: "staff", issuer: "https://staff.example", subject: "s")
+        _ = try await store.arrive(
+            UpstreamArrival(request: request, identity: identity, at: now, acr: "urn:x", amr: []), at: now,
+            newcomer: nil
+        ) { (event, NoticeRecord(id: $0, accountID: $0, kind: .signedIn, at: now, subject: "")) }
+        #expect(try await store.wantLink(request: request, provider: "staff"))
+        try await store.connect(request: request, provider: "staff", account: account, limit: 9) { identity in
+            (
+                UpstreamLink(id: "link", identity: identity, accountID: account, createdAt: now), event,
+                NoticeRecord(id: "linked", accountID: account, kind: .identityLinked, at: now, subject: "Staff")
+            )
+        }
     }
 
     static func secret(of link: String) throws -> String { String(try #require(link.split(separator: "=").last)) }
@@ -284,6 +308,34 @@ struct PasswordResetTests {
             #expect(try await place.reset(second, code: codes[0].shownOnce).status == .forbidden)
             let code = totp.code(at: place.server.clock.timeSource.now())
             #expect(try await place.reset(second, "yet another of mine", code: code).status == .ok)
+        }
+    }
+
+    @Test("what was connected with the account at other providers ends with the forgotten password")
+    func connectionsEnd() async throws {
+        try await PasswordPlace.run { place in
+            try await place.enter()
+            let account = try await place.server.assembly.directory.account(username: "alice").id
+            try await place.connect(account)
+            #expect(try await place.server.assembly.upstreamProviders.links(ofAccount: account).count == 1)
+            #expect(try await place.reset(try await place.mailedLink()).status == .ok)
+            #expect(try await place.server.assembly.upstreamProviders.links(ofAccount: account).isEmpty)
+            #expect(try await place.trail().contains("identity-unlinked"))
+        }
+    }
+
+    @Test("a new password that cannot be costs neither an attempt at the code nor the link")
+    func nothingIsCountedInVain() async throws {
+        try await PasswordPlace.run(breached: SHA1Text.list()) { place in
+            try await place.enter()
+            let (_, codes) = try await place.giveSecondFactor()
+            #expect(try await place.sendMail() == [.sent])
+            let link = try await place.mailedLink()
+            for _ in 0..<6 {
+                let refused = try await place.reset(link, SHA1Text.breached, code: codes[0].shownOnce)
+                #expect(refused.status == .unprocessableContent)
+            }
+            #expect(try await place.reset(link, code: codes[0].shownOnce).status == .ok)
         }
     }
 

@@ -179,9 +179,7 @@ struct PasswordSignInTests {
     }
 
     @Test func aPasswordForOnceIsReplacedBeforeItLetsAnybodyIn() async throws {
-        let list = try BreachedPasswordList(
-            bytes: BreachedPasswordListBuilder.list(of: Array("\(SHA1Text.ofBreached):7\n".utf8)))
-        try await PasswordPlace.run(breached: list) { place in
+        try await PasswordPlace.run(breached: SHA1Text.list()) { place in
             try await place.passwords.setOneTime("for this once", username: "alice", by: "test")
             let request = try await place.begin()
             #expect(try await place.show(PasswordPlace.password, request).status == .forbidden)
@@ -554,7 +552,11 @@ struct PasswordSignInTests {
 }
 
 /// A password that is in the list of a test.
-private enum SHA1Text {
+enum SHA1Text {
     static let breached = "password1"
     static let ofBreached = "E38AD214943DAAD1D64C102FAEC29DE4AFE9DA3D"
+
+    static func list() throws -> BreachedPasswordList {
+        try BreachedPasswordList(bytes: BreachedPasswordListBuilder.list(of: Array("\(Self.ofBreached):7\n".utf8)))
+    }
 }

@@ -85,8 +85,19 @@ struct UpstreamRoutesTests {
             let signedIn = try await two.here.post(
                 "/sign-in/password",
                 form: PasswordPlace.form(["request": request, "username": "alice", "password": TwoServers.password]))
+            // Signed in, and asked: whoever relays a sign-in would else have the account for good.
+            let question = try await TwoServers.follow(two.here, signedIn, at: "http://127.0.0.1:8080")
+            #expect(question.text.contains("data-testid=\"connection\"") && question.text.contains("alice"))
             let first = try await two.claims(
-                try await TwoServers.follow(two.here, signedIn, at: "http://127.0.0.1:8080"))
+                try await two.here.post(
+                    "/sign-in/consent",
+                    form: PasswordPlace.form([
+                        "request": request, "connection": "staff", "decision": "allow",
+                        "confirmation": try #require(TwoServers.field("confirmation", question)),
+                    ])))
+            let account = try await two.server.assembly.directory.account(username: "alice").id
+            let told = try await two.server.assembly.directory.notices(accountID: account)
+            #expect(told.contains { $0.kind.name == "identity-linked" })
             #expect(try first.strings("amr") == ["pwd"])
             let numbers = two.server.assembly.configuration.metrics.registry.text
             #expect(numbers.contains("countersign_provider_steps_total{result=\"unknown-person\"} 1"))

@@ -260,7 +260,8 @@ struct UpstreamPlace: Sendable {
         switch try await self.provider.complete(request: request, browser: self.f.browser, session: session) {
         case .signedIn(let answer, let session, _): (try ProviderFixture.fields(of: answer), session)
         case .refused(let answer): (try ProviderFixture.fields(of: answer), nil)
-        case .confirmDevice, .consent, .page: ([:], nil)
+        case .consent(_, let session, _): ([:], session)
+        case .confirmDevice, .page: ([:], nil)
         }
     }
 

@@ -15,6 +15,41 @@ struct UpstreamLinkTests {
         return try await place.complete(request).fields
     }
 
+    /// Does so, and says on the page that follows whether the connection is wanted.
+    private func phone(
+        _ place: UpstreamPlace, _ request: String, account: String = "account-a", connects isGranted: Bool,
+        shown: String? = "up"
+    ) async throws -> Parameters {
+        place.f.authenticate(request, account: account, acr: "urn:low")
+        let completed = try await place.complete(request)
+        #expect(completed.fields.members.isEmpty, "asked first")
+        let session = try #require(completed.session)
+        let question = try await place.provider.consentQuestion(
+            request: request, browser: place.f.browser, session: session)
+        #expect(question?.connection?.name == "up")
+        let answer = try await place.provider.decide(
+            request: request, browser: place.f.browser, session: session, isGranted: isGranted, connection: shown,
+            address: nil)
+        guard case .client(let answer) = answer else { return [:] }
+        return try ProviderFixture.fields(of: answer)
+    }
+
+    @Test("who does not want it after all, or was shown something else, is signed in, and connected with nobody")
+    func declining() async throws {
+        try await UpstreamPlace.run { place async throws in
+            let (_, request) = try await place.goThere()
+            #expect(try await place.signIns.connect("up", request: request, browser: place.f.browser))
+            #expect(try await self.phone(place, request, connects: false)["code"] != nil)
+            #expect(try await place.account() == nil)
+            for shown in [nil, "other"] {
+                let (_, second) = try await place.goThere()
+                #expect(try await place.signIns.connect("up", request: second, browser: place.f.browser))
+                #expect(try await self.phone(place, second, connects: true, shown: shown).members.isEmpty)
+                #expect(try await place.account() == nil)
+            }
+        }
+    }
+
     @Test("who is not known is not let in, and is connected by a fresh sign-in to the account that they ask for")
     func connecting() async throws {
         try await UpstreamPlace.run { place async throws in
@@ -28,7 +63,7 @@ struct UpstreamLinkTests {
             #expect(try await place.signIns.connect("up", request: "none", browser: place.f.browser) == false)
             #expect(try await place.signIns.connect("up", request: request, browser: place.f.browser))
             #expect(try await place.account() == nil, "not before the sign-in")
-            #expect(try await self.phone(place, request)["code"] != nil)
+            #expect(try await self.phone(place, request, connects: true)["code"] != nil)
             #expect(try await place.account() == "account-a")
             let linked = try #require(try await place.trail("identity-linked").first)
             let link = try #require(try await place.providers.links(ofAccount: "account-a").first)
@@ -75,6 +110,50 @@ struct UpstreamLinkTests {
         }
     }
 
+    @Test("an app that others on the device could pass for gets nothing of a sign-in that nobody was asked about")
+    func silentApps() async throws {
+        try await UpstreamPlace.run({ $0.newcomers = .created }) { place async throws in
+            let loopback = "http://127.0.0.1/signed-in"
+            _ = try await place.f.store.changeClient(place.f.bank.client.id) { client in
+                client.settings.authenticationMethod = "none"
+                client.secretDigest = nil
+                client.redirectURIs.append(loopback)
+                return []
+            }
+            // The provider can have answered from a session of its own: the page is what the person sees first.
+            for _ in 0..<2 {
+                let (step, request) = try await place.goThere(["redirect_uri": loopback])
+                #expect(step == .finished)
+                let completed = try await place.complete(request)
+                #expect(completed.fields.members.isEmpty)
+                let question = try await place.provider.consentQuestion(
+                    request: request, browser: place.f.browser, session: completed.session)
+                #expect(question?.clientOrigin == "http://127.0.0.1" && question?.connection == nil)
+                let answer = try await place.provider.decide(
+                    request: request, browser: place.f.browser, session: completed.session, isGranted: true,
+                    address: nil)
+                guard case .client(let answer) = answer else {
+                    Issue.record("no answer")
+                    return
+                }
+                #expect(try ProviderFixture.fields(of: answer)["code"] != nil)
+            }
+            // To an https address, which is one site's alone, it goes at once.
+            #expect(try await place.complete(place.goThere().request).fields["code"] != nil)
+        }
+    }
+
+    @Test("by which claim people are told apart stays, since others could have the same subject by another one")
+    func subjectClaimStays() async throws {
+        try await UpstreamPlace.run { place async throws in
+            var change = UpstreamChange()
+            change.subjectClaim = "login"
+            await #expect(throws: OAuthError.self) { try await place.providers.change("up", change, by: "operator") }
+            change.subjectClaim = "sub"
+            #expect(try await place.providers.change("up", change, by: "operator")?.subjectClaim == "sub")
+        }
+    }
+
     @Test("an e-mail address connects nobody, verified or not")
     func addresses() async throws {
         try await UpstreamPlace.run({
@@ -100,13 +179,13 @@ struct UpstreamLinkTests {
             func connect(_ subject: String, account: String) async throws {
                 let (_, request) = try await place.goThere(as: subject)
                 _ = try await place.signIns.connect("up", request: request, browser: place.f.browser)
-                _ = try await self.phone(place, request, account: account)
+                _ = try await self.phone(place, request, account: account, connects: true)
             }
             // Two ask for the same: the one who signs in first has it.
             let (_, request) = try await place.goThere()
             #expect(try await place.signIns.connect("up", request: request, browser: place.f.browser))
             try await connect("person-1", account: "account-a")
-            #expect(try await self.phone(place, request, account: "account-b")["code"] != nil)
+            #expect(try await self.phone(place, request, account: "account-b", connects: true)["code"] != nil)
             #expect(try await place.account() == "account-a")
             for number in 2...Limits.Fixed.linksPerAccount + 1 {
                 try await connect("person-\(number)", account: "account-a")
